@@ -1,0 +1,2 @@
+//! The pragmark command.
+fn main() {}
