@@ -1,2 +1,24 @@
 #![forbid(unsafe_code)]
-//! Room to be furnished.
+//! The vocabulary of pragmark and everything that can be decided without touching the world.
+//!
+//! Here live experiment files, designs, the stopping rule, statistics, claims and the analysis of
+//! a run. Nothing in this crate reads a file, a clock or a database, so all of it can be tested
+//! with made-up outcomes.
+//!
+//! The flow: [`experiment`] → [`design`] → (a runner runs [`trial`]s) → [`record`] →
+//! [`samples`] → [`stats`] → [`claims`] → [`analysis`].
+
+pub mod analysis;
+pub mod catalogue;
+pub mod claims;
+pub mod design;
+pub mod environment;
+pub mod experiment;
+pub mod level;
+pub mod metric;
+pub mod plan;
+pub mod record;
+pub mod samples;
+pub mod seed;
+pub mod stats;
+pub mod trial;

@@ -1,2 +1,30 @@
 #![forbid(unsafe_code)]
-//! Room to be furnished.
+//! Views of an analysis: terminal, Markdown, one HTML page, CSV and JSON.
+//!
+//! This crate presents and never computes: every figure, interval, rank and verdict comes from
+//! [`lab::analysis`] as it is, and only its wording and form are decided here. It depends on `lab`
+//! alone, so it can neither start a trial nor open a database, and it writes to nothing but the
+//! writer it is given.
+//!
+//! All views say the same in the same words: [`figures`] turns numbers into text, the private
+//! modules `words`, `answer` and `facts` hold the sentences, and the views arrange them.
+
+mod answer;
+mod charts;
+mod error;
+pub mod export;
+mod facts;
+pub mod figures;
+mod html;
+mod markdown;
+mod names;
+mod terminal;
+mod words;
+
+pub use error::Error;
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::{Style, terminal};
+
+/// What a view that can fail returns.
+pub type Result<T> = std::result::Result<T, Error>;

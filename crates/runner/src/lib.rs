@@ -1,2 +1,21 @@
 #![forbid(unsafe_code)]
-//! Room to be furnished.
+//! The parent side of a run: a fresh process on a fresh directory for every trial, the record that
+//! survives being killed, and the look at the machine.
+//!
+//! The runner never loads SQLite: whatever happens in a trial (a crash, a hang, a wrong answer)
+//! happens in another process and ends as an outcome here. What comes next is decided by
+//! [`lab::design`]; the runner only carries it out.
+
+mod error;
+pub mod machine;
+pub mod process;
+pub mod record;
+mod run;
+mod stamp;
+pub mod workdir;
+
+pub use error::RunError;
+pub use process::Driver;
+pub use record::RunFolder;
+pub use run::{End, Event, Observer, forecast_s, run};
+pub use stamp::{now, run_id};

@@ -1,0 +1,67 @@
+//! Why a trial has no measurement.
+
+use engine::EngineError;
+use lab::level::Level;
+use lab::trial::Outcome;
+
+/// Why a trial has no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The arm cannot be run here: the engine or the machine lacks something.
+    #[error("{0}")]
+    CannotRun(String),
+    /// A setting of the specification is missing or of the wrong kind.
+    #[error("the setting `{name}` is {found}, but must be {wanted}")]
+    Setting {
+        /// Its name.
+        name: String,
+        /// What was found.
+        found: String,
+        /// What is wanted.
+        wanted: String,
+    },
+    /// SQLite or the loading of it reported an error.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A file of the trial could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The work was done but its result is wrong.
+    #[error("wrong result: {what} is {found} instead of {wanted}")]
+    WrongResult {
+        /// What was checked.
+        what: String,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        wanted: String,
+    },
+    /// The measuring itself failed.
+    #[error("cannot measure: {0}")]
+    Measuring(String),
+}
+
+impl TrialError {
+    pub(crate) fn setting(name: &str, found: Option<&Level>, wanted: &str) -> TrialError {
+        TrialError::Setting {
+            name: name.to_owned(),
+            found: found.map_or_else(|| "missing".to_owned(), |level| format!("`{level}`")),
+            wanted: wanted.to_owned(),
+        }
+    }
+
+    /// The outcome of a trial that ended so.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
+            other => Outcome::Failed { why: other.to_string() },
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Latencies of single operations in an HdrHistogram: 1 µs to 60 s at three digits would lose the
+//! fast operations of an in-memory journal, so the lower end is 1 ns.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use base64::Engine;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use lab::trial::Latency;
+
+use crate::error::TrialError;
+
+/// The longest latency told apart: one minute, in nanoseconds. Longer ones count as this.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// Operations from which on a 99th percentile is given, and a 99.9th.
+const P99_FROM: u64 = 1_000;
+const P999_FROM: u64 = 10_000;
+
+/// A histogram of latencies in nanoseconds.
+pub(crate) struct LatencyHistogram(Histogram<u64>);
+
+impl LatencyHistogram {
+    pub(crate) fn new() -> Result<LatencyHistogram, TrialError> {
+        Histogram::new_with_bounds(1, LONGEST_NS, 3)
+            .map(LatencyHistogram)
+            .map_err(|error| TrialError::Measuring(error.to_string()))
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, latency: Duration) {
+        self.0.saturating_record(latency.as_nanos() as u64);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Percentiles as metrics in microseconds, as far as the number of operations bears them.
+    pub(crate) fn metrics(&self) -> BTreeMap<String, f64> {
+        let enough = [("p50_us", 0.5, 1), ("p90_us", 0.9, 10), ("p99_us", 0.99, P99_FROM), ("p999_us", 0.999, P999_FROM)];
+        let mut metrics: BTreeMap<String, f64> = enough
+            .into_iter()
+            .filter(|(_, _, from)| self.count() >= *from)
+            .map(|(name, quantile, _)| (name.to_owned(), self.0.value_at_quantile(quantile) as f64 / 1e3))
+            .collect();
+        if self.count() > 0 {
+            metrics.insert("max_us".to_owned(), self.0.max() as f64 / 1e3);
+        }
+        metrics
+    }
+
+    /// The histogram in its interchange form.
+    pub(crate) fn latency(&self) -> Result<Latency, TrialError> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.0, &mut bytes)
+            .map_err(|error| TrialError::Measuring(error.to_string()))?;
+        let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
+        Ok(Latency { count: self.count(), histogram })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+
+    #[test]
+    fn percentiles_are_given_only_where_there_are_enough_operations() {
+        let mut histogram = LatencyHistogram::new().unwrap();
+        for micros in 1..=999 {
+            histogram.record(Duration::from_micros(micros));
+        }
+        assert!(!histogram.metrics().contains_key("p99_us"));
+        histogram.record(Duration::from_micros(1_000));
+        let metrics = histogram.metrics();
+        assert!((metrics["p50_us"] - 500.0).abs() < 2.0, "{metrics:?}");
+        assert!((metrics["p99_us"] - 990.0).abs() < 2.0, "{metrics:?}");
+        assert!((metrics["max_us"] - 1000.0).abs() < 2.0, "{metrics:?}");
+        assert!(!metrics.contains_key("p999_us"));
+    }
+
+    #[test]
+    fn the_stored_form_can_be_read_by_any_hdrhistogram() {
+        let mut histogram = LatencyHistogram::new().unwrap();
+        histogram.record(Duration::from_millis(3));
+        histogram.record(Duration::from_secs(3600));
+        let stored = histogram.latency().unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(stored.histogram).unwrap();
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(read.len(), stored.count);
+        assert_eq!(read.count_between(2_900_000, 3_100_000), 1);
+    }
+}

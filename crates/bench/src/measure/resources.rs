@@ -1,0 +1,42 @@
+//! What the kernel has booked on this process.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+use crate::error::TrialError;
+
+/// CPU time used so far, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CpuTime {
+    pub(crate) user: f64,
+    pub(crate) system: f64,
+}
+
+impl CpuTime {
+    /// CPU time of all threads of this process until now.
+    pub(crate) fn now() -> Result<CpuTime, TrialError> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF)
+            .map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
+        Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })
+    }
+
+    /// CPU time used since an earlier moment.
+    pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
+        CpuTime { user: self.user - earlier.user, system: self.system - earlier.system }
+    }
+}
+
+fn seconds(time: TimeVal) -> f64 {
+    time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
+}
+
+/// The largest resident set of this process; none where the system does not say.
+///
+/// Taken from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
+/// its parent on Linux.
+pub(crate) fn peak_memory_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0)
+}

@@ -1,0 +1,28 @@
+//! Typed access to the settings of a trial.
+
+use lab::level::{Level, Settings};
+
+use crate::error::TrialError;
+
+/// The settings of one trial, read by name.
+pub(crate) struct Reader<'a>(pub(crate) &'a Settings);
+
+impl Reader<'_> {
+    /// A whole number that must be given and not negative.
+    pub(crate) fn count(&self, name: &str) -> Result<usize, TrialError> {
+        self.0
+            .get(name)
+            .and_then(Level::as_int)
+            .and_then(|value| usize::try_from(value).ok())
+            .ok_or_else(|| TrialError::setting(name, self.0.get(name), "a whole number, not negative"))
+    }
+
+    /// A name that must be given and known to `parse`.
+    pub(crate) fn name<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, TrialError> {
+        self.0
+            .get(name)
+            .and_then(Level::as_text)
+            .and_then(parse)
+            .ok_or_else(|| TrialError::setting(name, self.0.get(name), "one of the names in `pragmark list --workloads`"))
+    }
+}

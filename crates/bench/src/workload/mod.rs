@@ -1,0 +1,69 @@
+//! Workloads: what is done to a target, as a pure function of settings and seed.
+//!
+//! A new workload is a module here and a line in [`ALL`].
+
+mod bulk_insert;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::Library;
+use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
+use lab::seed::Seed;
+use lab::trial::Measured;
+
+use crate::error::TrialError;
+
+/// Every workload.
+pub const ALL: &[&dyn Workload] = &[&bulk_insert::BulkInsert, &Empty];
+
+/// Something that can be done to a target and measured.
+pub trait Workload: Sync {
+    /// Its name, parameters and phases.
+    fn info(&self) -> WorkloadInfo;
+
+    /// Does it once, verifies the result and says what was measured.
+    ///
+    /// # Errors
+    /// When the arm cannot run here, something failed, or the result is wrong.
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError>;
+}
+
+/// What a workload works with.
+pub struct Trial<'a> {
+    /// Every setting of the arm.
+    pub settings: &'a Settings,
+    /// The library to be measured.
+    pub library: Arc<Library>,
+    /// An empty directory of the trial's own.
+    pub directory: &'a Path,
+    /// From which all data derives.
+    pub seed: Seed,
+    /// Tells the parent which phase begins.
+    pub phase: &'a mut dyn FnMut(&str),
+}
+
+/// The workload of this name.
+pub fn find(name: &str) -> Option<&'static dyn Workload> {
+    ALL.iter().copied().find(|workload| workload.info().name == name)
+}
+
+/// A trial without work: what the laboratory itself costs.
+struct Empty;
+
+impl Workload for Empty {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: "empty".to_owned(),
+            about: "does nothing: what a trial costs the laboratory itself".to_owned(),
+            parameters: Vec::new(),
+            phases: Vec::new(),
+        }
+    }
+
+    fn run(&self, _trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let metrics = [("seconds".to_owned(), 0.0)].into();
+        Ok(Measured { metrics, ..Measured::default() })
+    }
+}

@@ -1,0 +1,69 @@
+//! Compiles the default engine, a shared SQLite library that the crate embeds, from the amalgamation
+//! that `libsqlite3-sys` carries, and tells dependents where that amalgamation is.
+
+#[path = "src/options.rs"]
+#[allow(dead_code)]
+mod options;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The name the crate embeds; the same on every system, because it is never loaded under it.
+const LIBRARY_FILE: &str = "default-engine.library";
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/options.rs");
+    let amalgamation = required_path("DEP_SQLITE3_INCLUDE");
+    println!("cargo:rerun-if-changed={}", amalgamation.join("sqlite3.c").display());
+    println!("cargo:amalgamation={}", amalgamation.display());
+
+    let library = required_path("OUT_DIR").join(LIBRARY_FILE);
+    run(compile_command(&amalgamation.join("sqlite3.c"), &library));
+    println!("cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}", library.display());
+}
+
+fn required_path(variable: &str) -> PathBuf {
+    std::env::var_os(variable)
+        .unwrap_or_else(|| panic!("cargo did not set {variable} for the build script of engine"))
+        .into()
+}
+
+/// The command that makes the shared library. Flags which come last win, so the level of
+/// optimisation is the declared one even where CFLAGS or the cargo profile ask for another.
+fn compile_command(source: &Path, library: &Path) -> Command {
+    let compiler = cc::Build::new()
+        .opt_level(2)
+        .debug(false)
+        .warnings(false)
+        .pic(true)
+        .get_compiler();
+    assert!(!compiler.is_like_msvc(), "the default engine needs a gcc or clang compatible compiler");
+    let mut command = compiler.to_command();
+    command.args([options::OPTIMISATION, "-fPIC"]);
+    command.args(options::COMPILE_OPTIONS.iter().map(options::CompileOption::define));
+    command.arg(source).arg("-o").arg(library).args(link_arguments());
+    command
+}
+
+/// `-Bsymbolic` keeps SQLite's internal calls inside the library even where another SQLite is already
+/// in the process; macOS binds that way by itself (two-level namespaces).
+fn link_arguments() -> &'static [&'static str] {
+    match std::env::var("CARGO_CFG_TARGET_OS").as_deref() {
+        Ok("macos") => &["-dynamiclib", "-Wl,-x"],
+        Ok("linux") => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread", "-ldl"],
+        _ => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread"],
+    }
+}
+
+fn run(mut command: Command) {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}\ncommand: {command:?}"));
+    assert!(
+        output.status.success(),
+        "compiling the default engine failed ({})\ncommand: {command:?}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr),
+    );
+}

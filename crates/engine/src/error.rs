@@ -1,0 +1,293 @@
+//! What can go wrong with a library, a connection or a statement.
+//!
+//! Errors name what failed and on which path, SQL or setting; what to do about it is for the command
+//! line to say.
+
+use crate::ffi;
+use crate::pragma::PragmaError;
+use std::fmt;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Any error of this crate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The file of a library does not exist or cannot be read.
+    #[error("cannot read the SQLite library {path}: {source}")]
+    Unreadable {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file exists but the dynamic loader refuses it.
+    #[error("{path} is not a shared library that can be loaded here: {reason}")]
+    NotALibrary {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// What the dynamic loader said.
+        reason: String,
+    },
+    /// A shared library, but not SQLite: it has no `sqlite3_libversion`.
+    #[error("{path} is a shared library, but not SQLite (it does not export sqlite3_libversion)")]
+    NotSqlite {
+        /// The library that was asked for.
+        path: PathBuf,
+    },
+    /// The library is older than the table of functions allows.
+    #[error("{path} is SQLite {found}; pragmark needs {oldest} or later")]
+    TooOld {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+        /// The oldest version accepted.
+        oldest: &'static str,
+    },
+    /// A function that every build should have is missing.
+    #[error("{path} is SQLite, but lacks the function {symbol}")]
+    MissingSymbol {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// The full name of the function.
+        symbol: &'static str,
+    },
+    /// The system has no SQLite library in the places its dynamic loader searches.
+    #[error("this system has no SQLite library (looked for {}): {reason}", .names.join(", "))]
+    NoSystemLibrary {
+        /// The names that were tried.
+        names: Vec<&'static str>,
+        /// What the dynamic loader said of the last one.
+        reason: String,
+    },
+    /// The private copy from which a library is loaded could not be made.
+    #[error("cannot make a private copy of {path} to load: {source}")]
+    Copy {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The name of an engine is empty.
+    #[error("an engine is `default`, `system` or the path of a SQLite library; the name is empty")]
+    EmptySource,
+    /// A second connection to a library compiled with `THREADSAFE=0`.
+    #[error("this engine was compiled with THREADSAFE=0: only one connection may be open at a time")]
+    SingleThreaded,
+    /// The loaded engine lacks an optional function.
+    #[error("this engine has no {what} ({function} is missing)")]
+    Unsupported {
+        /// The ability, in words.
+        what: &'static str,
+        /// The function that would provide it.
+        function: &'static str,
+    },
+    /// No VFS of that name is registered in the loaded engine.
+    #[error("this engine has no VFS called {name}")]
+    NoSuchVfs {
+        /// The name, or `(default)`.
+        name: String,
+    },
+    /// A path, name or SQL text holds a NUL byte, which C strings cannot.
+    #[error("the {what} holds a NUL byte")]
+    NulByte {
+        /// What was given.
+        what: &'static str,
+    },
+    /// An array has more elements than carray can count (2³¹−1).
+    #[error("an array of {length} elements is longer than carray allows (2147483647)")]
+    ArrayTooLong {
+        /// The number of elements given.
+        length: usize,
+    },
+    /// `prepare` was given no statement, or more than one.
+    #[error("expected exactly one SQL statement, found {found}: {sql}")]
+    NotOneStatement {
+        /// `none` or `several`.
+        found: &'static str,
+        /// The text given.
+        sql: String,
+    },
+    /// A query that must give a row gave none.
+    #[error("the query gave no row: {sql}")]
+    NoRow {
+        /// The query.
+        sql: String,
+    },
+    /// A column holds another type than the one asked for.
+    #[error("column {column} holds {found}, not {wanted}")]
+    WrongType {
+        /// The column, from 0.
+        column: i32,
+        /// The type asked for.
+        wanted: &'static str,
+        /// The type found.
+        found: &'static str,
+    },
+    /// A text column is not valid UTF-8.
+    #[error("the text of column {column} is not valid UTF-8")]
+    NotUtf8 {
+        /// The column, from 0.
+        column: i32,
+    },
+    /// SQLite refused or failed.
+    #[error(transparent)]
+    Sqlite(#[from] SqliteError),
+    /// A setting was refused or did not take effect.
+    #[error(transparent)]
+    Pragma(#[from] PragmaError),
+}
+
+impl EngineError {
+    /// SQLite's own error, where this is one.
+    pub fn as_sqlite(&self) -> Option<&SqliteError> {
+        match self {
+            EngineError::Sqlite(error) => Some(error),
+            EngineError::Pragma(error) => error.as_sqlite(),
+            _ => None,
+        }
+    }
+
+    /// Whether another connection's lock stood in the way (`SQLITE_BUSY`, in any extended form).
+    pub fn is_busy(&self) -> bool {
+        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
+    }
+}
+
+/// An error reported by SQLite, with its message and what was being done.
+#[derive(Debug)]
+pub struct SqliteError(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
+    code: i32,
+    message: String,
+    during: During,
+}
+
+/// What SQLite was asked to do when it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum During {
+    /// Opening this database.
+    Opening(PathBuf),
+    /// Preparing or running this SQL.
+    Sql(String),
+    /// A call without SQL of its own, by its purpose.
+    Call(&'static str),
+}
+
+impl SqliteError {
+    pub(crate) fn new(code: i32, message: String, during: During) -> SqliteError {
+        SqliteError(Box::new(Details { code, message, during }))
+    }
+
+    /// The primary result code (<https://sqlite.org/rescode.html>).
+    pub fn primary(&self) -> i32 {
+        self.0.code & 0xff
+    }
+
+    /// The extended result code; equal to the primary one where SQLite gives no detail.
+    pub fn extended(&self) -> i32 {
+        self.0.code
+    }
+
+    /// SQLite's message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What was being done.
+    pub fn during(&self) -> &During {
+        &self.0.during
+    }
+
+    /// The primary result code as a word.
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::of(self.primary())
+    }
+}
+
+impl std::error::Error for SqliteError {}
+
+impl fmt::Display for SqliteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Details { code, message, during } = &*self.0;
+        match during {
+            During::Opening(path) => write!(f, "cannot open {}: ", path.display())?,
+            During::Call(purpose) => write!(f, "{purpose}: ")?,
+            During::Sql(_) => {}
+        }
+        write!(f, "{message} (SQLite result code {code})")?;
+        match during {
+            During::Sql(sql) => write!(f, " in: {}", shortened(sql)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The longest piece of SQL, in characters, that a message quotes.
+const QUOTED_SQL: usize = 300;
+
+/// The beginning of `sql`, so that a statement of megabytes cannot flood a terminal.
+pub(crate) fn shortened(sql: &str) -> String {
+    match sql.char_indices().nth(QUOTED_SQL) {
+        None => sql.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &sql[..end], sql.len()),
+    }
+}
+
+/// The primary result codes that callers tell apart (<https://sqlite.org/rescode.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// `SQLITE_BUSY`: another connection holds a lock.
+    Busy,
+    /// `SQLITE_LOCKED`: a conflict within one connection or a shared cache.
+    Locked,
+    /// `SQLITE_CONSTRAINT`: a constraint was violated.
+    Constraint,
+    /// `SQLITE_FULL`: the disk or `max_page_count` is exhausted.
+    Full,
+    /// `SQLITE_IOERR`: the operating system reported an error.
+    Io,
+    /// `SQLITE_READONLY`: an attempt to write without permission.
+    ReadOnly,
+    /// `SQLITE_CANTOPEN`: a file could not be opened.
+    CannotOpen,
+    /// `SQLITE_NOTADB`: the file is not a database.
+    NotADatabase,
+    /// `SQLITE_CORRUPT`: the database is damaged.
+    Corrupt,
+    /// `SQLITE_NOMEM`: out of memory, possibly through a heap limit.
+    OutOfMemory,
+    /// `SQLITE_INTERRUPT`: the operation was interrupted.
+    Interrupted,
+    /// `SQLITE_MISUSE`: the library was used wrongly.
+    Misuse,
+    /// `SQLITE_RANGE`: no parameter has that index.
+    Range,
+    /// Any other code, above all the generic `SQLITE_ERROR`.
+    Other,
+}
+
+impl ErrorKind {
+    fn of(primary: i32) -> ErrorKind {
+        match primary {
+            ffi::SQLITE_BUSY => ErrorKind::Busy,
+            ffi::SQLITE_LOCKED => ErrorKind::Locked,
+            ffi::SQLITE_CONSTRAINT => ErrorKind::Constraint,
+            ffi::SQLITE_FULL => ErrorKind::Full,
+            ffi::SQLITE_IOERR => ErrorKind::Io,
+            ffi::SQLITE_READONLY => ErrorKind::ReadOnly,
+            ffi::SQLITE_CANTOPEN => ErrorKind::CannotOpen,
+            ffi::SQLITE_NOTADB => ErrorKind::NotADatabase,
+            ffi::SQLITE_CORRUPT => ErrorKind::Corrupt,
+            ffi::SQLITE_NOMEM => ErrorKind::OutOfMemory,
+            ffi::SQLITE_INTERRUPT => ErrorKind::Interrupted,
+            ffi::SQLITE_MISUSE => ErrorKind::Misuse,
+            ffi::SQLITE_RANGE => ErrorKind::Range,
+            _ => ErrorKind::Other,
+        }
+    }
+}

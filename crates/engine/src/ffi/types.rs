@@ -1,0 +1,139 @@
+//! The structures of `sqlite3.h`: opaque handles, and the records of the VFS interface
+//! (<https://sqlite.org/c3ref/vfs.html>, <https://sqlite.org/c3ref/io_methods.html>).
+#![allow(non_camel_case_types, non_snake_case)]
+
+use std::ffi::{c_char, c_double, c_int, c_void};
+use std::marker::{PhantomData, PhantomPinned};
+
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        pub struct $name {
+            _private: [u8; 0],
+            _neither_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+        }
+    )*};
+}
+
+opaque! {
+    /// A database connection.
+    sqlite3;
+    /// A prepared statement.
+    sqlite3_stmt;
+    /// A value given to an SQL function.
+    sqlite3_value;
+    /// The call in which an SQL function is run.
+    sqlite3_context;
+    /// A running backup.
+    sqlite3_backup;
+}
+
+/// A destructor argument. Only the two special values are ever passed, hence a plain pointer:
+/// [`SQLITE_STATIC`](super::SQLITE_STATIC) and [`SQLITE_TRANSIENT`](super::SQLITE_TRANSIENT).
+pub type Destructor = *const c_void;
+
+/// The signature of an SQL scalar function.
+pub type ScalarFunction =
+    unsafe extern "C" fn(*mut sqlite3_context, c_int, *mut *mut sqlite3_value);
+/// The signature of the last call of an SQL aggregate function.
+pub type FinalFunction = unsafe extern "C" fn(*mut sqlite3_context);
+/// The signature of a destructor of application data.
+pub type DestroyFunction = unsafe extern "C" fn(*mut c_void);
+/// The row callback of `sqlite3_exec`.
+pub type ExecCallback =
+    unsafe extern "C" fn(*mut c_void, c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+/// A function found by name in a loadable extension or among the system calls of a VFS.
+pub type AnyFunction = unsafe extern "C" fn();
+
+/// An open file of a VFS; every implementation begins with this record.
+#[repr(C)]
+pub struct sqlite3_file {
+    /// The methods, or null where opening failed and `xClose` must not be called.
+    pub pMethods: *const sqlite3_io_methods,
+}
+
+/// The methods of an open file. The fields' meanings are those of
+/// <https://sqlite.org/c3ref/io_methods.html>.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub struct sqlite3_io_methods {
+    pub iVersion: c_int,
+    pub xClose: unsafe extern "C" fn(*mut sqlite3_file) -> c_int,
+    pub xRead: unsafe extern "C" fn(*mut sqlite3_file, *mut c_void, c_int, i64) -> c_int,
+    pub xWrite: unsafe extern "C" fn(*mut sqlite3_file, *const c_void, c_int, i64) -> c_int,
+    pub xTruncate: unsafe extern "C" fn(*mut sqlite3_file, i64) -> c_int,
+    pub xSync: unsafe extern "C" fn(*mut sqlite3_file, c_int) -> c_int,
+    pub xFileSize: unsafe extern "C" fn(*mut sqlite3_file, *mut i64) -> c_int,
+    pub xLock: unsafe extern "C" fn(*mut sqlite3_file, c_int) -> c_int,
+    pub xUnlock: unsafe extern "C" fn(*mut sqlite3_file, c_int) -> c_int,
+    pub xCheckReservedLock: unsafe extern "C" fn(*mut sqlite3_file, *mut c_int) -> c_int,
+    pub xFileControl: unsafe extern "C" fn(*mut sqlite3_file, c_int, *mut c_void) -> c_int,
+    pub xSectorSize: unsafe extern "C" fn(*mut sqlite3_file) -> c_int,
+    pub xDeviceCharacteristics: unsafe extern "C" fn(*mut sqlite3_file) -> c_int,
+    pub xShmMap: Option<
+        unsafe extern "C" fn(*mut sqlite3_file, c_int, c_int, c_int, *mut *mut c_void) -> c_int,
+    >,
+    pub xShmLock: Option<unsafe extern "C" fn(*mut sqlite3_file, c_int, c_int, c_int) -> c_int>,
+    pub xShmBarrier: Option<unsafe extern "C" fn(*mut sqlite3_file)>,
+    pub xShmUnmap: Option<unsafe extern "C" fn(*mut sqlite3_file, c_int) -> c_int>,
+    pub xFetch:
+        Option<unsafe extern "C" fn(*mut sqlite3_file, i64, c_int, *mut *mut c_void) -> c_int>,
+    pub xUnfetch: Option<unsafe extern "C" fn(*mut sqlite3_file, i64, *mut c_void) -> c_int>,
+}
+
+/// A virtual file system. The fields' meanings are those of <https://sqlite.org/c3ref/vfs.html>.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub struct sqlite3_vfs {
+    pub iVersion: c_int,
+    pub szOsFile: c_int,
+    pub mxPathname: c_int,
+    pub pNext: *mut sqlite3_vfs,
+    pub zName: *const c_char,
+    pub pAppData: *mut c_void,
+    pub xOpen: Option<
+        unsafe extern "C" fn(
+            *mut sqlite3_vfs,
+            *const c_char,
+            *mut sqlite3_file,
+            c_int,
+            *mut c_int,
+        ) -> c_int,
+    >,
+    pub xDelete: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, c_int) -> c_int>,
+    pub xAccess:
+        Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, c_int, *mut c_int) -> c_int>,
+    pub xFullPathname:
+        Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, c_int, *mut c_char) -> c_int>,
+    pub xDlOpen: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> *mut c_void>,
+    pub xDlError: Option<unsafe extern "C" fn(*mut sqlite3_vfs, c_int, *mut c_char)>,
+    pub xDlSym: Option<
+        unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void, *const c_char) -> Option<AnyFunction>,
+    >,
+    pub xDlClose: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_void)>,
+    pub xRandomness: Option<unsafe extern "C" fn(*mut sqlite3_vfs, c_int, *mut c_char) -> c_int>,
+    pub xSleep: Option<unsafe extern "C" fn(*mut sqlite3_vfs, c_int) -> c_int>,
+    pub xCurrentTime: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_double) -> c_int>,
+    pub xGetLastError: Option<unsafe extern "C" fn(*mut sqlite3_vfs, c_int, *mut c_char) -> c_int>,
+    pub xCurrentTimeInt64: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut i64) -> c_int>,
+    pub xSetSystemCall: Option<
+        unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, Option<AnyFunction>) -> c_int,
+    >,
+    pub xGetSystemCall:
+        Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> Option<AnyFunction>>,
+    pub xNextSystemCall:
+        Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> *const c_char>,
+}
+
+/// One buffer of bytes, as `carray` takes arrays of blobs (POSIX `struct iovec`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct iovec {
+    /// Where the bytes begin.
+    pub iov_base: *const c_void,
+    /// How many there are.
+    pub iov_len: usize,
+}

@@ -1,0 +1,187 @@
+//! The mapped image of a library, and the private copy it is mapped from.
+//!
+//! It stands apart because it alone speaks to the dynamic loader and differs between systems.
+
+use super::{Origin, Source};
+use crate::error::EngineError;
+use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// The default engine, compiled by the build script.
+static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
+
+/// A library mapped into the process.
+pub(super) struct Image {
+    mapped: Mapped,
+    origin: Origin,
+    /// Kept as long as the image: the dynamic loader takes two libraries of one name for the same,
+    /// so the name of the copy must not be used again while this one is mapped.
+    _copy: Option<copy::Copy>,
+}
+
+impl Image {
+    pub(super) fn load(source: &Source) -> Result<Image, EngineError> {
+        match source {
+            Source::Embedded => {
+                Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded)
+            }
+            Source::Path(path) => Image::from_file(path, Origin::File(path.clone())),
+            Source::System => system::load(),
+        }
+    }
+
+    fn from_file(path: &Path, origin: Origin) -> Result<Image, EngineError> {
+        let bytes = std::fs::read(path)
+            .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
+        Image::from_bytes(Cow::Owned(bytes), origin)
+    }
+
+    fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
+        let path = path_of(&origin).to_owned();
+        let copy = copy::Copy::of(&bytes)
+            .map_err(|source| EngineError::Copy { path: path.clone(), source })?;
+        let mapped = open(&copy.path())
+            .map_err(|reason| EngineError::NotALibrary { path, reason })?;
+        Ok(Image { mapped, origin, _copy: Some(copy) })
+    }
+
+    pub(super) fn handle(&self) -> &Mapped {
+        &self.mapped
+    }
+
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The path for messages.
+    pub(super) fn path(&self) -> &Path {
+        path_of(&self.origin)
+    }
+}
+
+fn path_of(origin: &Origin) -> &Path {
+    match origin {
+        Origin::Embedded => Path::new("(the default engine)"),
+        Origin::System(path) | Origin::File(path) => path,
+    }
+}
+
+/// Maps a library; the error is what the dynamic loader says.
+fn open(path: &Path) -> Result<Mapped, String> {
+    // SAFETY: loading runs the library's initialisers. SQLite has none; a file that the user names is
+    // trusted as any program the user starts.
+    unsafe { Mapped::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| {
+        let mut reason = error.to_string();
+        if let Some(cause) = std::error::Error::source(&error) {
+            reason = format!("{reason}: {cause}");
+        }
+        reason
+    })
+}
+
+/// A copy in anonymous memory.
+#[cfg(target_os = "linux")]
+mod copy {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::path::PathBuf;
+
+    pub(super) struct Copy(File);
+
+    impl Copy {
+        pub(super) fn of(bytes: &[u8]) -> std::io::Result<Copy> {
+            let mut file = File::from(memfd_create("pragmark-engine", MemfdFlags::CLOEXEC)?);
+            file.write_all(bytes)?;
+            Ok(Copy(file))
+        }
+
+        pub(super) fn path(&self) -> PathBuf {
+            format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+        }
+    }
+}
+
+/// A copy in a temporary file.
+#[cfg(not(target_os = "linux"))]
+mod copy {
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    pub(super) struct Copy(tempfile::NamedTempFile);
+
+    impl Copy {
+        pub(super) fn of(bytes: &[u8]) -> std::io::Result<Copy> {
+            let mut file = tempfile::Builder::new().prefix("pragmark-engine-").tempfile()?;
+            file.write_all(bytes)?;
+            file.flush()?;
+            Ok(Copy(file))
+        }
+
+        pub(super) fn path(&self) -> PathBuf {
+            self.0.path().to_owned()
+        }
+    }
+}
+
+/// The system's library: the dynamic loader is asked for it by name, as any program would, which
+/// honours the configured directories without knowing them.
+mod system {
+    use super::*;
+
+    #[cfg(target_os = "macos")]
+    const NAMES: &[&str] = &["libsqlite3.dylib", "libsqlite3.0.dylib"];
+    #[cfg(not(target_os = "macos"))]
+    const NAMES: &[&str] = &["libsqlite3.so.0", "libsqlite3.so"];
+
+    pub(super) fn load() -> Result<Image, EngineError> {
+        let mut reason = String::new();
+        for name in NAMES {
+            match open(Path::new(name)) {
+                Ok(mapped) => return image(mapped, name),
+                Err(said) => reason = said,
+            }
+        }
+        Err(EngineError::NoSystemLibrary { names: NAMES.to_vec(), reason })
+    }
+
+    /// Loads a fresh copy of the file that the loader chose.
+    #[cfg(target_os = "linux")]
+    fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
+        let path = mapped_file(&mapped).ok_or_else(|| EngineError::NoSystemLibrary {
+            names: vec![name],
+            reason: "it was loaded, but its file is not among the mapped ones".to_owned(),
+        })?;
+        drop(mapped);
+        Image::from_file(&path, Origin::System(path.clone()))
+    }
+
+    /// Keeps the library that the loader chose: the system's own may exist in the loader's cache only,
+    /// without a file to copy.
+    #[cfg(not(target_os = "linux"))]
+    fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
+        Ok(Image { mapped, origin: Origin::System(PathBuf::from(name)), _copy: None })
+    }
+
+    /// The file behind the mapping that holds `sqlite3_libversion`, from `/proc/self/maps`
+    /// (proc_pid_maps(5)).
+    #[cfg(target_os = "linux")]
+    fn mapped_file(mapped: &Mapped) -> Option<PathBuf> {
+        // SAFETY: the symbol is looked at as an address and never called.
+        let symbol = unsafe { mapped.get::<*const u8>("sqlite3_libversion\0") }.ok()?;
+        let address = symbol.as_raw_ptr() as usize;
+        let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+        maps.lines().find_map(|line| file_of_mapping(line, address))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn file_of_mapping(line: &str, address: usize) -> Option<PathBuf> {
+        let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+        let start = usize::from_str_radix(start, 16).ok()?;
+        let end = usize::from_str_radix(end, 16).ok()?;
+        let path = &line[line.find('/')?..];
+        (start..end).contains(&address).then(|| PathBuf::from(path))
+    }
+}

@@ -1,0 +1,134 @@
+//! Finding and loading SQLite libraries.
+//!
+//! Nothing in pragmark links SQLite: a library is data, loaded at run time into a typed table of
+//! functions, so that versions and compile options become factors like any other.
+
+mod identity;
+mod image;
+mod source;
+
+pub use identity::{Identity, Origin};
+pub use source::Source;
+
+use crate::error::EngineError;
+use crate::ffi::Api;
+use image::Image;
+use std::any::Any;
+use std::ffi::CStr;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The oldest version whose functions fill the table: 3.8.7 of October 2014 brought
+/// `sqlite3_bind_text64` and `sqlite3_bind_blob64`, through which every text and blob is bound
+/// (<https://sqlite.org/changes.html#version_3_8_7>).
+const OLDEST: (i32, &str) = (3_008_007, "3.8.7");
+
+/// A loaded SQLite library.
+///
+/// Each `Library` is a private copy: its memory, its global state and its placement are its own, even
+/// when the same file is loaded twice. Two libraries in one process must not open the same database
+/// file, because POSIX drops a process's locks on a file whenever any of its descriptors is closed
+/// (<https://sqlite.org/howtocorrupt.html>, section 2.2.1); pragmark loads one per trial process.
+///
+/// A library may be shared between threads. One compiled with `THREADSAFE=0` gives out only one
+/// connection at a time, which keeps it on one thread at a time.
+pub struct Library {
+    api: Api,
+    identity: Identity,
+    single_threaded: bool,
+    /// Whether a single-threaded library is in use.
+    in_use: AtomicBool,
+    /// What SQLite holds pointers into until the library is gone: the VFS shims.
+    retained: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// Last, because fields are dropped in order: everything above may point into it.
+    _image: Image,
+}
+
+impl Library {
+    /// Loads the library that `source` names.
+    ///
+    /// On Linux the file's bytes are first copied into anonymous memory, so that every load has its
+    /// own placement and nothing is left on the disk: byte-identical copies differ in speed by up to
+    /// 8 %, which must be noise between trials instead of a bias.
+    ///
+    /// # Errors
+    /// The file is missing or unreadable, is no shared library, is not SQLite, is older than 3.8.7 or
+    /// lacks a function that every build has.
+    pub fn load(source: &Source) -> Result<Library, EngineError> {
+        let image = Image::load(source)?;
+        let path = image.path().to_owned();
+        check_is_sqlite(&image, &path)?;
+        // SAFETY: the library exports sqlite3_libversion with an acceptable version, so the symbols
+        // prefixed sqlite3_ are SQLite's.
+        let api = unsafe { Api::load(image.handle()) }
+            .map_err(|symbol| EngineError::MissingSymbol { path, symbol })?;
+        let identity = Identity::read(&api, image.origin().clone());
+        Ok(Library {
+            single_threaded: identity.threadsafe == 0,
+            api,
+            identity,
+            in_use: AtomicBool::new(false),
+            retained: Mutex::new(Vec::new()),
+            _image: image,
+        })
+    }
+
+    /// What was loaded: version, source id, compile options and where it came from.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The table of functions, for code which must call SQLite itself. Calling them is unsafe.
+    #[inline]
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// Takes the only place of a single-threaded library; any number of places exist otherwise.
+    pub(crate) fn enter(&self) -> Result<(), EngineError> {
+        if self.single_threaded && self.in_use.swap(true, Ordering::Acquire) {
+            return Err(EngineError::SingleThreaded);
+        }
+        Ok(())
+    }
+
+    /// Gives back the place taken by [`enter`](Self::enter).
+    pub(crate) fn leave(&self) {
+        self.in_use.store(false, Ordering::Release);
+    }
+
+    /// Keeps `value` alive until the library is unloaded.
+    pub(crate) fn retain(&self, value: Box<dyn Any + Send>) {
+        self.retained.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(value);
+    }
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// Checks the two functions every SQLite has before any other symbol is trusted.
+fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
+    type Version = unsafe extern "C" fn() -> *const std::ffi::c_char;
+    type Number = unsafe extern "C" fn() -> std::ffi::c_int;
+    let not_sqlite = |_| EngineError::NotSqlite { path: path.to_owned() };
+    // SAFETY: any library that exports this name is SQLite or imitates it; both have this signature.
+    let version = unsafe { image.handle().get::<Version>("sqlite3_libversion\0") }
+        .map_err(not_sqlite)?;
+    // SAFETY: as above.
+    let number = unsafe { image.handle().get::<Number>("sqlite3_libversion_number\0") }
+        .map_err(not_sqlite)?;
+    // SAFETY: the function takes nothing and has no preconditions.
+    if unsafe { number() } < OLDEST.0 {
+        return Err(EngineError::TooOld {
+            path: path.to_owned(),
+            // SAFETY: the function returns a static string that ends in NUL.
+            found: unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned(),
+            oldest: OLDEST.1,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! Gathering trials into arms.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
+use crate::design::{Done, History, Role, Seen};
+use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
+use crate::stats::{SteadinessLabel, steadiness};
+use crate::trial::{Measured, Outcome};
+
+/// Takes the trials of a run one by one.
+pub struct Collector {
+    plan: RunPlan,
+    environment: EnvironmentFile,
+    gathered: Vec<Gathered>,
+    by_key: HashMap<String, usize>,
+}
+
+impl Collector {
+    /// A collector for a run of which nothing has been read yet.
+    pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
+        let gathered = plan.experiments.iter().map(Gathered::new).collect();
+        let by_key = plan.experiments.iter().enumerate().map(|(index, planned)| (planned.key.clone(), index)).collect();
+        Collector { plan, environment, gathered, by_key }
+    }
+
+    /// Adds one trial; one that does not belong to the plan is left out.
+    pub fn add(&mut self, record: TrialRecord) {
+        if let Some(index) = self.by_key.get(&record.experiment) {
+            let planned = &self.plan.experiments[*index];
+            self.gathered[*index].add(planned, record);
+        }
+    }
+
+    /// Estimates, ranks and judges.
+    pub fn finish(self) -> Analysis {
+        let trials = self.gathered.iter().flat_map(|gathered| &gathered.arms).fold(
+            TrialCounts::default(),
+            |sum, arm| TrialCounts {
+                measured: sum.measured + arm.trials.measured,
+                skipped: sum.skipped + arm.trials.skipped,
+                failed: sum.failed + arm.trials.failed,
+                timed_out: sum.timed_out + arm.trials.timed_out,
+            },
+        );
+        let experiments: Vec<_> = self
+            .plan
+            .experiments
+            .iter()
+            .zip(self.gathered)
+            .map(|(planned, gathered)| experiment::analyse(&self.plan, planned, gathered, &self.environment))
+            .collect();
+        let findings = findings(&experiments);
+        Analysis { plan: self.plan, environment: self.environment, experiments, trials, findings }
+    }
+}
+
+/// The seen form of a record, by which the design decides what comes next.
+///
+/// None where the record's arm is not one of the plan's.
+pub fn seen(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Seen> {
+    let arm = planned.arms.iter().position(|arm| arm.label == record.arm)?;
+    Some(seen_of(arm, &planned.experiment.metric, record))
+}
+
+fn seen_of(arm: usize, metric: &str, record: &TrialRecord) -> Seen {
+    let done = match &record.outcome {
+        // A trial that lacks the metric it is compared by is of no use, however it ended.
+        Outcome::Measured(measured) => match measured.metrics.get(metric) {
+            Some(value) => Done::Measured(*value),
+            None => Done::Failed,
+        },
+        Outcome::Skipped { .. } => Done::Skipped,
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } => Done::Failed,
+    };
+    Seen {
+        place: (record.round, record.block, record.position),
+        arm,
+        role: record.role,
+        done,
+        wall_s: record.wall_s,
+        disturbed: Seen::is_disturbed(&record.covariates),
+    }
+}
+
+/// One figure of one trial.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Figure {
+    pub(super) round: u32,
+    pub(super) block: u32,
+    pub(super) role: Role,
+    pub(super) value: f64,
+}
+
+/// The trials of one arm.
+#[derive(Default)]
+pub(super) struct GatheredArm {
+    pub(super) trials: TrialCounts,
+    pub(super) problem: Option<String>,
+    pub(super) figures: BTreeMap<String, Vec<Figure>>,
+    pub(super) steadiness: Option<SteadinessCounts>,
+    pub(super) connections: Vec<ReadBack>,
+    pub(super) engine: Option<EngineMark>,
+}
+
+/// The trials of one experiment.
+pub(super) struct Gathered {
+    pub(super) arms: Vec<GatheredArm>,
+    pub(super) history: History,
+    by_label: HashMap<String, usize>,
+}
+
+impl Gathered {
+    fn new(planned: &PlannedExperiment) -> Gathered {
+        Gathered {
+            arms: planned.arms.iter().map(|_| GatheredArm::default()).collect(),
+            history: History::default(),
+            by_label: planned.arms.iter().enumerate().map(|(index, arm)| (arm.label.clone(), index)).collect(),
+        }
+    }
+
+    fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
+        let Some(arm) = self.by_label.get(&record.arm).copied() else { return };
+        let seen = seen_of(arm, &planned.experiment.metric, &record);
+        if self.history.add(seen) {
+            self.arms[arm].add(record);
+        }
+    }
+}
+
+impl GatheredArm {
+    fn add(&mut self, record: TrialRecord) {
+        if let Some(problem) = record.outcome.problem() {
+            self.problem.get_or_insert(problem);
+        }
+        match &record.outcome {
+            Outcome::Measured(_) => self.trials.measured += 1,
+            Outcome::Skipped { .. } => self.trials.skipped += 1,
+            Outcome::Failed { .. } => self.trials.failed += 1,
+            Outcome::TimedOut { .. } => self.trials.timed_out += 1,
+        }
+        if let Outcome::Measured(measured) = record.outcome {
+            self.add_measured(record.round, record.block, record.role, *measured);
+        }
+    }
+
+    fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        for (name, value) in measured.metrics {
+            self.figures.entry(name).or_default().push(Figure { round, block, role, value });
+        }
+        if let Some(found) = steadiness(&measured.windows) {
+            let counts = self.steadiness.get_or_insert_default();
+            match found.label {
+                SteadinessLabel::Warming => counts.warming += 1,
+                SteadinessLabel::Steady => counts.steady += 1,
+                SteadinessLabel::Drifting => counts.drifting += 1,
+            }
+        }
+        if self.engine.is_none() {
+            self.engine = Some(measured.engine);
+            self.connections = measured.connections;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One experiment: samples, effects, ranks and verdicts.
+
+use std::collections::BTreeMap;
+
+use super::collect::{Figure, Gathered, GatheredArm};
+use super::{ArmAnalysis, Effect, ExperimentAnalysis, Summary};
+use crate::claims::{Evidence, judge};
+use crate::design::{Next, next};
+use crate::metric::{self, Better};
+use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan};
+use crate::samples::Samples;
+use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
+
+/// Error rate of the intervals of effects and of the groups of ranks.
+const ALPHA: f64 = 0.05;
+
+type Dropped = [(u32, u32)];
+
+/// Analyses the trials of one experiment.
+pub(super) fn analyse(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    gathered: Gathered,
+    environment: &EnvironmentFile,
+) -> ExperimentAnalysis {
+    let dropped = gathered.history.dropped_blocks();
+    let samples = samples_of_needed_metrics(planned, &gathered.arms, &dropped);
+    let metric = &planned.experiment.metric;
+    let own = &samples[metric];
+    let effects = effects(own, planned.arms.len());
+    let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
+    let problems: Vec<Option<String>> = gathered.arms.iter().map(problem_of_unmeasured).collect();
+    let claims = judge(&Evidence {
+        experiment: &planned.experiment,
+        arms: &planned.arms,
+        samples: &samples,
+        problems: &problems,
+        fsync_median_ns: fsync_median(planned, environment),
+    });
+    let stop = match next(plan.seed.child(&planned.key), planned.arms.len(), planned.stopping, planned.budget_s, &gathered.history) {
+        Next::Stop(reason) => Some(reason),
+        Next::Trial { .. } => None,
+    };
+    ExperimentAnalysis {
+        key: planned.key.clone(),
+        id: planned.experiment.id.clone(),
+        question: planned.experiment.question.clone(),
+        source: planned.experiment.source.clone(),
+        note: planned.experiment.note.clone(),
+        workload: planned.experiment.workload.clone(),
+        directory: planned.directory.clone(),
+        metric: metric.clone(),
+        factors: planned.experiment.factors.clone(),
+        preliminary: effects.iter().flatten().any(|effect| effect.estimate.preliminary),
+        mde: effects.iter().flatten().map(|effect| effect.estimate.mde).reduce(f64::max),
+        canary: Estimate::from_log_ratios(&own.canary_log_ratios(), ALPHA).ok(),
+        claims,
+        rounds: gathered.history.rounds(),
+        blocks: gathered.history.blocks(),
+        dropped_blocks: dropped.len(),
+        stop,
+        wall_s: gathered.history.elapsed_s(),
+        ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
+        arms: arms(planned, gathered.arms, effects, &ranking, &dropped),
+    }
+}
+
+fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> Option<u64> {
+    environment.machine.volumes.iter().find(|volume| volume.path == planned.directory)?.fsync_median_ns()
+}
+
+fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
+    (arm.trials.measured == 0)
+        .then(|| arm.problem.clone().unwrap_or_else(|| "not measured in this run".to_owned()))
+}
+
+/// Samples of the experiment's own metric and of every metric that a claim names.
+fn samples_of_needed_metrics(
+    planned: &PlannedExperiment,
+    arms: &[GatheredArm],
+    dropped: &Dropped,
+) -> BTreeMap<String, Samples> {
+    let named = planned.experiment.claims.iter().flat_map(|claim| {
+        claim.forms().into_iter().filter_map(|form| form.metric().map(str::to_owned)).collect::<Vec<_>>()
+    });
+    named
+        .chain([planned.experiment.metric.clone()])
+        .map(|metric| {
+            let samples = samples_of(&metric, arms, dropped);
+            (metric, samples)
+        })
+        .collect()
+}
+
+fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples {
+    let mut samples = Samples::new(arms.len());
+    for (index, arm) in arms.iter().enumerate() {
+        for figure in arm.figures.get(metric).into_iter().flatten().filter(|figure| kept(figure, dropped)) {
+            samples.add(figure.round, figure.block, index, figure.role, figure.value);
+        }
+    }
+    samples
+}
+
+fn kept(figure: &Figure, dropped: &Dropped) -> bool {
+    dropped.binary_search(&(figure.round, figure.block)).is_err()
+}
+
+fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
+    let diffs: Vec<Vec<f64>> = (0..arms).map(|arm| samples.log_ratios(arm, 0)).collect();
+    let p_values: Vec<Option<f64>> = diffs.iter().map(|diffs| stats::p_value(diffs, 0.0).ok()).collect();
+    let tested: Vec<f64> = p_values.iter().flatten().copied().collect();
+    let mut adjusted = benjamini_hochberg(&tested).into_iter();
+    diffs
+        .iter()
+        .zip(p_values)
+        .map(|(diffs, p_value)| {
+            p_value?;
+            let q_value = adjusted.next()?;
+            let estimate = Estimate::from_log_ratios(diffs, ALPHA).ok()?;
+            Some(Effect { estimate, q_value })
+        })
+        .collect()
+}
+
+fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<RankedArm> {
+    let table: Vec<Vec<Option<f64>>> = (0..arms)
+        .map(|arm| (0..rounds).map(|round| samples.log_over_reference(round, arm)).collect())
+        .collect();
+    let better = match metric::find(metric).map(|metric| metric.better) {
+        Some(Better::Lower) => stats::Better::Lower,
+        _ => stats::Better::Higher,
+    };
+    stats::rank_arms(&table, better, ALPHA).map(|ranking| ranking.arms).unwrap_or_default()
+}
+
+fn arms(
+    planned: &PlannedExperiment,
+    gathered: Vec<GatheredArm>,
+    effects: Vec<Option<Effect>>,
+    ranking: &[RankedArm],
+    dropped: &Dropped,
+) -> Vec<ArmAnalysis> {
+    planned
+        .arms
+        .iter()
+        .zip(gathered)
+        .zip(effects)
+        .enumerate()
+        .map(|(index, ((arm, gathered), effect))| ArmAnalysis {
+            label: arm.label.clone(),
+            levels: arm.levels.clone(),
+            settings: arm.settings.clone(),
+            reference: index == 0,
+            trials: gathered.trials,
+            problem: gathered.problem,
+            summaries: summaries(gathered.figures, dropped),
+            effect,
+            groups: ranking
+                .iter()
+                .find(|ranked| ranked.arm == index)
+                .map(RankedArm::letters)
+                .unwrap_or_default(),
+            steadiness: gathered.steadiness,
+            connections: gathered.connections,
+            engine: gathered.engine,
+        })
+        .collect()
+}
+
+fn summaries(figures: BTreeMap<String, Vec<Figure>>, dropped: &Dropped) -> BTreeMap<String, Summary> {
+    figures
+        .into_iter()
+        .filter_map(|(metric, figures)| {
+            let values: Vec<f64> =
+                figures.iter().filter(|figure| kept(figure, dropped)).map(|figure| figure.value).collect();
+            let summary =
+                Summary { median: stats::median(&values)?, range: stats::range(&values)?, n: values.len() };
+            Some((metric, summary))
+        })
+        .collect()
+}

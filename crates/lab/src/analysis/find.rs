@@ -1,0 +1,91 @@
+//! What matters most: the sentences a reader should take away from a run.
+
+use serde::Serialize;
+
+use super::{ArmAnalysis, ExperimentAnalysis};
+use crate::level::{Settings, label};
+use crate::metric::{self, Better};
+use crate::stats::Interval;
+
+/// False discovery rate at which a difference counts as found.
+const FOUND: f64 = 0.05;
+
+/// The best of an experiment's arms against its reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Key of the experiment.
+    pub experiment: String,
+    /// The question it answers.
+    pub question: String,
+    /// The levels of the best arm that differ from the reference; empty when no arm is better.
+    pub levels: Settings,
+    /// The levels of the reference for the same factors.
+    pub instead_of: Settings,
+    /// How many times better the best arm is: above 1 in the metric's good direction.
+    pub gain: f64,
+    /// The interval of the gain at 95 %.
+    pub interval: Interval,
+    /// Other arms that cannot be told apart from the best.
+    pub tied: Vec<String>,
+    /// Whether there were too few rounds for more than a preliminary answer.
+    pub preliminary: bool,
+}
+
+impl Finding {
+    /// The levels of the best arm as a label.
+    pub fn what(&self) -> String {
+        label(&self.levels)
+    }
+}
+
+/// One finding an experiment, the greatest gain first. Experiments in which no arm is better than
+/// the reference give none.
+pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
+    found.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    found
+}
+
+fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
+    let best = &experiment.arms[*experiment.ranking.first()?];
+    let reference = &experiment.arms[0];
+    let effect = best.effect.as_ref().filter(|effect| effect.q_value <= FOUND)?;
+    let better = metric::find(&experiment.metric)?.better;
+    let (gain, interval) = match better {
+        Better::Higher => (effect.estimate.centre, effect.estimate.interval),
+        Better::Lower => (1.0 / effect.estimate.centre, inverse(effect.estimate.interval)),
+    };
+    let levels: Settings = best
+        .levels
+        .iter()
+        .filter(|(name, level)| reference.levels.get(*name) != Some(level))
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .collect();
+    Some(Finding {
+        experiment: experiment.key.clone(),
+        question: experiment.question.clone(),
+        instead_of: reference
+            .levels
+            .iter()
+            .filter(|(name, _)| levels.contains_key(*name))
+            .map(|(name, level)| (name.clone(), level.clone()))
+            .collect(),
+        levels,
+        gain,
+        interval,
+        tied: tied_with(best, experiment),
+        preliminary: effect.estimate.preliminary,
+    })
+    .filter(|finding| finding.gain > 1.0)
+}
+
+fn inverse(interval: Interval) -> Interval {
+    Interval { low: 1.0 / interval.high, high: 1.0 / interval.low }
+}
+
+fn tied_with(best: &ArmAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
+    let shares_a_group = |arm: &&ArmAnalysis| {
+        arm.label != best.label && arm.groups.chars().any(|letter| best.groups.contains(letter))
+    };
+    experiment.arms.iter().filter(shares_a_group).map(|arm| arm.label.clone()).collect()
+}

@@ -1,0 +1,191 @@
+//! The analysis of a run: everything that a report shows, computed here and presented elsewhere.
+//!
+//! Trials are added one by one ([`Collector::add`]), so a record of any length can be read line by
+//! line; what is kept of a trial is its figures, not its histogram or windows.
+
+mod collect;
+mod experiment;
+mod find;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::claims::{Judged, Verdict};
+use crate::design::StopReason;
+use crate::level::{Level, Settings};
+use crate::record::{EnvironmentFile, RunPlan};
+use crate::stats::{Estimate, Interval};
+use crate::trial::{EngineMark, ReadBack};
+
+pub use collect::{Collector, seen};
+pub use find::{Finding, findings};
+
+/// A run with everything that can be said of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    /// What was planned.
+    pub plan: RunPlan,
+    /// The machine and the engines.
+    pub environment: EnvironmentFile,
+    /// The experiments in the order of the plan.
+    pub experiments: Vec<ExperimentAnalysis>,
+    /// All trials together.
+    pub trials: TrialCounts,
+    /// What matters most, in order.
+    pub findings: Vec<Finding>,
+}
+
+impl Analysis {
+    /// The number of claims with this verdict.
+    pub fn verdicts(&self, verdict: Verdict) -> usize {
+        let claims = self.experiments.iter().flat_map(|experiment| &experiment.claims);
+        claims.filter(|judged| judged.verdict == verdict).count()
+    }
+
+    /// Whether every experiment was measured to its end.
+    pub fn is_complete(&self) -> bool {
+        self.experiments.iter().all(|experiment| experiment.stop.is_some())
+    }
+}
+
+/// How many trials ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialCounts {
+    /// Measured and verified.
+    pub measured: usize,
+    /// Could not be run here.
+    pub skipped: usize,
+    /// Something was wrong.
+    pub failed: usize,
+    /// Stopped at the time limit.
+    pub timed_out: usize,
+}
+
+impl TrialCounts {
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.measured + self.skipped + self.failed + self.timed_out
+    }
+}
+
+/// One experiment on one directory.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentAnalysis {
+    /// Name within the run.
+    pub key: String,
+    /// The experiment's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Where the question comes from.
+    pub source: Option<String>,
+    /// A remark for the reader.
+    pub note: Option<String>,
+    /// The workload.
+    pub workload: String,
+    /// Where the databases were made.
+    pub directory: PathBuf,
+    /// The metric by which arms are compared.
+    pub metric: String,
+    /// The factors with their levels in the order of the file.
+    pub factors: BTreeMap<String, Vec<Level>>,
+    /// The arms in the order of the plan, the reference first.
+    pub arms: Vec<ArmAnalysis>,
+    /// Indices into `arms` from best to worst; arms without a measurement come last.
+    pub ranking: Vec<usize>,
+    /// The reference against itself; its ratio should include 1.
+    pub canary: Option<Estimate>,
+    /// The claims with their verdicts.
+    pub claims: Vec<Judged>,
+    /// Rounds begun.
+    pub rounds: u32,
+    /// Blocks measured, dropped ones included.
+    pub blocks: usize,
+    /// Blocks dropped because the machine was disturbed.
+    pub dropped_blocks: usize,
+    /// Why the measuring ended; none when it did not come to its end.
+    pub stop: Option<StopReason>,
+    /// Whether the figures are preliminary for lack of rounds.
+    pub preliminary: bool,
+    /// The largest minimum detectable effect among the arms, as a fraction.
+    pub mde: Option<f64>,
+    /// Time taken by all trials, in seconds.
+    pub wall_s: f64,
+}
+
+impl ExperimentAnalysis {
+    /// Whether the canary says that the instrument saw a difference where there is none.
+    pub fn canary_alarm(&self) -> bool {
+        self.canary.as_ref().is_some_and(|canary| !canary.interval.contains(1.0))
+    }
+}
+
+/// One arm.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArmAnalysis {
+    /// Its label.
+    pub label: String,
+    /// The level of each factor.
+    pub levels: Settings,
+    /// Everything that held in its trials.
+    pub settings: Settings,
+    /// Whether it is the reference.
+    pub reference: bool,
+    /// How its trials ended.
+    pub trials: TrialCounts,
+    /// Why a trial of it was not measured: the first reason there was.
+    pub problem: Option<String>,
+    /// Its figures by metric, dropped blocks left out.
+    pub summaries: BTreeMap<String, Summary>,
+    /// Its ratio to the reference in the experiment's metric.
+    pub effect: Option<Effect>,
+    /// The groups of ranks it belongs to, as letters; arms that share one cannot be told apart.
+    pub groups: String,
+    /// Whether throughput was steady within its trials.
+    pub steadiness: Option<SteadinessCounts>,
+    /// PRAGMAs as read back in its first measured trial.
+    pub connections: Vec<ReadBack>,
+    /// The library that did the work in its first measured trial.
+    pub engine: Option<EngineMark>,
+}
+
+impl ArmAnalysis {
+    /// Whether there is no measurement of it.
+    pub fn unmeasured(&self) -> bool {
+        self.trials.measured == 0
+    }
+}
+
+/// A figure over trials.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The middle one.
+    pub median: f64,
+    /// The smallest and the largest.
+    pub range: Interval,
+    /// Trials.
+    pub n: usize,
+}
+
+/// An arm's ratio to the reference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Ratio, interval at 95 % and minimum detectable effect.
+    pub estimate: Estimate,
+    /// The p-value against "no difference", adjusted over the arms of the experiment for the
+    /// false discovery rate (Benjamini–Hochberg).
+    pub q_value: f64,
+}
+
+/// How many trials of an arm were warming, steady or drifting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SteadinessCounts {
+    /// Grew faster and then kept their pace.
+    pub warming: usize,
+    /// Kept their pace.
+    pub steady: usize,
+    /// Changed their pace to the end.
+    pub drifting: usize,
+}

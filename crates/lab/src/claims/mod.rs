@@ -1,0 +1,237 @@
+//! Claims: published statements in a form that data can confirm or refute.
+//!
+//! This module holds the form in which a claim stands in an experiment file and, unchanged, in
+//! the record of a run: threshold first, data second. The verdict is reached in [`judge()`].
+
+mod figure;
+mod judge;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::level::{Level, Settings};
+
+pub use judge::{Evidence, Judged, Verdict, judge};
+
+/// A published statement and the predicate that decides it. Exactly one of `ratio`, `equal`,
+/// `ordering`, `spread`, `argmax` and `argmin` is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Unique name, such as `ins-31`.
+    pub id: String,
+    /// The statement in words.
+    pub says: String,
+    /// One arm's metric divided by another's; with `at_least`, `at_most` or `between`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Pair>,
+    /// Two arms' metric differ by no more than the fraction `within`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equal: Option<Pair>,
+    /// The metric never grows along the list of arms, but for the fraction `tolerance`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ordering: Option<Listed>,
+    /// Largest divided by smallest metric, less one; with `at_least`, `at_most` or `between`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Listed>,
+    /// The level of a factor with the largest metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argmax: Option<Extreme>,
+    /// The level of a factor with the smallest metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argmin: Option<Extreme>,
+    /// Smallest figure that confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Largest figure that confirms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// Smallest and largest figure that confirm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[f64; 2]>,
+    /// Largest relative difference of `equal`, as a fraction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+    /// Allowed relative growth from one arm of `ordering` to the next, as a fraction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// The published figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
+    /// What must hold on this machine for the claim to be applicable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Precondition>,
+    /// Sizes, counts and plans: the predicate must hold in every round, no statistics.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+}
+
+/// Two arms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {
+    /// The arm whose figure is above the line: the reference with these levels.
+    pub of: Settings,
+    /// The arm whose figure is below the line: the reference with these levels.
+    pub to: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Several arms: listed, or all levels of a factor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listed {
+    /// The arms: each the reference with these levels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<Settings>,
+    /// A factor whose every level is meant, in the order of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// Levels that hold besides those of `over`.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub at: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Where along a factor a metric is largest or smallest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Extreme {
+    /// The factor.
+    pub over: String,
+    /// The levels one of which is said to be the extreme.
+    pub is: Vec<Level>,
+    /// Levels that hold besides that of the factor.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub at: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// What a claim needs of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precondition {
+    /// A median fsync of at least 0.2 ms, so that durability has a price.
+    Fsync,
+}
+
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Precondition::Fsync => f.write_str("a median fsync of at least 0.2 ms"),
+        }
+    }
+}
+
+/// The form of a claim, once it is known to have exactly one.
+#[derive(Clone, Copy, Debug)]
+pub enum Form<'a> {
+    /// A ratio within bounds.
+    Ratio(&'a Pair),
+    /// A ratio near one.
+    Equal(&'a Pair),
+    /// A sequence that does not grow.
+    Ordering(&'a Listed),
+    /// Largest over smallest, less one, within bounds.
+    Spread(&'a Listed),
+    /// Where the largest value is.
+    Argmax(&'a Extreme),
+    /// Where the smallest value is.
+    Argmin(&'a Extreme),
+}
+
+impl Form<'_> {
+    /// The key under which this form stands in a file.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Form::Ratio(_) => "ratio",
+            Form::Equal(_) => "equal",
+            Form::Ordering(_) => "ordering",
+            Form::Spread(_) => "spread",
+            Form::Argmax(_) => "argmax",
+            Form::Argmin(_) => "argmin",
+        }
+    }
+
+    /// The metric named by the claim itself.
+    pub fn metric(&self) -> Option<&str> {
+        match self {
+            Form::Ratio(pair) | Form::Equal(pair) => pair.metric.as_deref(),
+            Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
+            Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
+        }
+    }
+}
+
+/// The figures that confirm a claim: from `low` to `high`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Smallest confirming figure; none where there is no lower bound.
+    pub low: Option<f64>,
+    /// Largest confirming figure; none where there is no upper bound.
+    pub high: Option<f64>,
+}
+
+impl Bounds {
+    /// Whether the figure confirms.
+    pub fn hold(&self, figure: f64) -> bool {
+        self.low.is_none_or(|low| figure >= low) && self.high.is_none_or(|high| figure <= high)
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.low, self.high) {
+            (Some(low), Some(high)) => write!(f, "{low} to {high}"),
+            (Some(low), None) => write!(f, "at least {low}"),
+            (None, Some(high)) => write!(f, "at most {high}"),
+            (None, None) => f.write_str("any"),
+        }
+    }
+}
+
+impl Claim {
+    /// Every form that the file gives; a valid claim has one.
+    pub fn forms(&self) -> Vec<Form<'_>> {
+        [
+            self.ratio.as_ref().map(Form::Ratio),
+            self.equal.as_ref().map(Form::Equal),
+            self.ordering.as_ref().map(Form::Ordering),
+            self.spread.as_ref().map(Form::Spread),
+            self.argmax.as_ref().map(Form::Argmax),
+            self.argmin.as_ref().map(Form::Argmin),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// The bounds written as `at_least`, `at_most` or `between`.
+    pub fn stated_bounds(&self) -> Bounds {
+        match self.between {
+            Some([low, high]) => Bounds { low: Some(low), high: Some(high) },
+            None => Bounds { low: self.at_least, high: self.at_most },
+        }
+    }
+
+    /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
+    pub fn bounds(&self, form: Form<'_>) -> Bounds {
+        match form {
+            Form::Ratio(_) | Form::Spread(_) => self.stated_bounds(),
+            Form::Equal(_) => {
+                let within = self.within.unwrap_or_default();
+                Bounds { low: Some(1.0 - within), high: Some(1.0 + within) }
+            }
+            Form::Ordering(_) => Bounds { low: Some(1.0 - self.tolerance.unwrap_or_default()), high: None },
+            Form::Argmax(_) | Form::Argmin(_) => Bounds { low: Some(1.0), high: None },
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! From factors to arms.
+
+use crate::catalogue::Catalogue;
+use crate::experiment::{DesignKind, Experiment, Scale};
+use crate::level::{Settings, contains, label, overlaid};
+
+use super::Arm;
+
+/// Why a set of levels does not name an arm.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArmsError {
+    /// No arm holds these levels.
+    #[error("no arm has {0}")]
+    None(String),
+    /// Several arms hold these levels.
+    #[error("{wanted} fits several arms: {fits}")]
+    Ambiguous {
+        /// The levels asked for.
+        wanted: String,
+        /// The labels of the arms that hold them.
+        fits: String,
+    },
+}
+
+/// The arms of an experiment at a scale, the reference first.
+///
+/// The experiment must have passed its checks.
+pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Arm> {
+    let defaults = catalogue
+        .workload(&experiment.workload)
+        .map(|workload| catalogue.defaults(workload))
+        .unwrap_or_default();
+    let under = overlaid(&defaults, &experiment.base);
+    let under = overlaid(&under, experiment.scale.get(&scale).unwrap_or(&Settings::new()));
+    levels_of_arms(experiment)
+        .into_iter()
+        .map(|levels| Arm {
+            label: label(&levels),
+            settings: settings_of(experiment, scale, &under, &levels),
+            levels,
+        })
+        .collect()
+}
+
+/// The arm that a claim means by `wanted`: the reference with these levels where there is such an
+/// arm, else the only one that holds them.
+///
+/// # Errors
+/// When no arm or more than one fits.
+pub fn select(arms: &[Arm], wanted: &Settings) -> Result<usize, ArmsError> {
+    let exact = overlaid(&arms[0].levels, wanted);
+    if let Some(index) = arms.iter().position(|arm| arm.levels == exact) {
+        return Ok(index);
+    }
+    let fits: Vec<usize> = (0..arms.len()).filter(|index| contains(&arms[*index].levels, wanted)).collect();
+    match fits[..] {
+        [only] => Ok(only),
+        [] => Err(ArmsError::None(label(wanted))),
+        _ => Err(ArmsError::Ambiguous {
+            wanted: label(wanted),
+            fits: fits.iter().map(|index| arms[*index].label.as_str()).collect::<Vec<_>>().join("; "),
+        }),
+    }
+}
+
+fn settings_of(experiment: &Experiment, scale: Scale, under: &Settings, levels: &Settings) -> Settings {
+    let mut settings = overlaid(under, levels);
+    let held = settings.clone();
+    for adjustment in experiment.adjust.iter().filter(|adjustment| contains(&held, &adjustment.levels)) {
+        settings = overlaid(&settings, &adjustment.base);
+        if let Some(scaled) = adjustment.scale.get(&scale) {
+            settings = overlaid(&settings, scaled);
+        }
+    }
+    settings
+}
+
+fn levels_of_arms(experiment: &Experiment) -> Vec<Settings> {
+    let reference = experiment.design.reference.clone();
+    let others = match experiment.design.kind {
+        DesignKind::OneAtATime => one_at_a_time(experiment),
+        DesignKind::Factorial => factorial(experiment),
+        DesignKind::List => experiment.design.arms.iter().map(|arm| overlaid(&reference, arm)).collect(),
+    };
+    let mut all = vec![reference];
+    for levels in others {
+        let excluded = experiment.exclude.iter().any(|exclusion| contains(&levels, &exclusion.levels));
+        if !excluded && !all.contains(&levels) {
+            all.push(levels);
+        }
+    }
+    all
+}
+
+fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
+    let reference = &experiment.design.reference;
+    experiment
+        .factors
+        .iter()
+        .flat_map(|(factor, levels)| {
+            levels.iter().map(move |level| {
+                let mut arm = reference.clone();
+                arm.insert(factor.clone(), level.clone());
+                arm
+            })
+        })
+        .collect()
+}
+
+fn factorial(experiment: &Experiment) -> Vec<Settings> {
+    experiment.factors.iter().fold(vec![Settings::new()], |arms, (factor, levels)| {
+        arms.iter()
+            .flat_map(|arm| {
+                levels.iter().map(move |level| {
+                    let mut arm = arm.clone();
+                    arm.insert(factor.clone(), level.clone());
+                    arm
+                })
+            })
+            .collect()
+    })
+}

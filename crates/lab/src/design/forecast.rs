@@ -1,0 +1,50 @@
+//! How long an experiment will still take, as far as can be told from its trials so far.
+
+use super::{History, Stopping};
+use crate::samples::Samples;
+use crate::stats::standard_deviation;
+
+/// Rounds before which the noise says nothing yet.
+const FEWEST: u32 = 3;
+
+/// The rounds that the stopping rule will probably ask for.
+///
+/// Half the width of a 95 % interval is about 2·σ/√n for paired differences with deviation σ, and
+/// a little more for many arms; the arm with the most noise decides. Before three rounds are
+/// done, the fewest rounds are expected.
+pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u32 {
+    if history.rounds() < FEWEST {
+        return stopping.rounds;
+    }
+    let samples = history.samples(arms);
+    let noisiest = (1..arms).filter_map(|arm| deviation(&samples, arm)).fold(0.0, f64::max);
+    let needed = (normal_quantile_for(arms) * noisiest / stopping.half_width).powi(2).ceil();
+    (needed as u32).clamp(stopping.rounds, stopping.max_rounds.max(stopping.rounds))
+}
+
+/// Seconds that the experiment will probably still take; `trial_s` is how long a trial takes
+/// where none of the experiment's own has been run.
+pub fn expected_seconds(
+    arms: usize,
+    stopping: Stopping,
+    budget_s: Option<f64>,
+    history: &History,
+    trial_s: f64,
+) -> f64 {
+    let per_round = super::trials_per_round(arms);
+    let own = if history.is_empty() { trial_s } else { history.elapsed_s() / history.len() as f64 };
+    let all = f64::from(expected_rounds(arms, stopping, history)) * per_round as f64 * own;
+    let capped = budget_s.map_or(all, |budget| all.min(budget));
+    (capped - history.elapsed_s()).max(0.0)
+}
+
+fn deviation(samples: &Samples, arm: usize) -> Option<f64> {
+    standard_deviation(&samples.log_ratios(arm, 0))
+}
+
+/// Two-sided normal quantile at 5 % divided by the number of comparisons, by the tail bound
+/// z ≈ √(2·ln(1/p)), which is near enough for a forecast.
+fn normal_quantile_for(arms: usize) -> f64 {
+    let p = 0.025 / (arms.max(2) - 1) as f64;
+    (2.0 * (1.0 / p).ln()).sqrt() * 0.85
+}

@@ -1,0 +1,43 @@
+//! Designs: which arms there are, in which order trials run, and when to stop.
+//!
+//! What comes next is a pure function of the plan and of the outcomes so far ([`next`]), so a
+//! killed run resumes where it was, and the whole schedule can be tested without a clock.
+
+mod arms;
+mod forecast;
+mod next;
+mod schedule;
+mod stopping;
+
+use serde::{Deserialize, Serialize};
+
+use crate::level::Settings;
+
+pub use arms::{ArmsError, arms, select};
+pub use forecast::{expected_rounds, expected_seconds};
+pub use next::{Done, History, Next, Seen, StopReason, next};
+pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
+pub use stopping::Stopping;
+
+/// One assignment of levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Its name within the experiment: the levels of its factors.
+    pub label: String,
+    /// The level of each factor.
+    pub levels: Settings,
+    /// Everything that holds in its trials: defaults, base, scale, adjustments and levels.
+    pub settings: Settings,
+}
+
+/// What a trial is in its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The reference arm, with which the block's other trials are compared.
+    Reference,
+    /// The reference arm once more: an A/A comparison that must show no difference.
+    Canary,
+    /// Any other arm.
+    Arm,
+}

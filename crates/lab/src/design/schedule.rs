@@ -1,0 +1,99 @@
+//! The order of trials in a round.
+//!
+//! A round measures every arm once. It is divided into blocks of the reference, the reference
+//! once more (the canary) and up to six other arms; trials are compared within their block only,
+//! because the machine drifts between blocks. The arms are dealt to blocks anew in each round, so
+//! no pair of arms always shares one.
+
+use serde::{Deserialize, Serialize};
+
+use super::Role;
+use crate::seed::Seed;
+
+/// Other arms in a block besides the reference and its canary.
+pub const ARMS_PER_BLOCK: usize = 6;
+
+/// One trial of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScheduledTrial {
+    /// Index of the arm; the reference is 0.
+    pub arm: usize,
+    /// What the trial is in its block.
+    pub role: Role,
+}
+
+/// Trials that are compared with one another, in the order in which they run.
+pub type Block = Vec<ScheduledTrial>;
+
+/// The trials in a round over this many arms, the reference among them.
+pub fn trials_per_round(arms: usize) -> usize {
+    let others = arms.saturating_sub(1);
+    others + 2 * blocks_of(others)
+}
+
+fn blocks_of(others: usize) -> usize {
+    others.div_ceil(ARMS_PER_BLOCK).max(1)
+}
+
+/// The blocks of one round over the arms `others` (the reference, arm 0, is not among them).
+///
+/// A pure function of its arguments: the same seed gives the same order.
+pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {
+    let mut generator = seed.child("order").nth(u64::from(number)).generator();
+    let mut dealt = others.to_vec();
+    generator.shuffle(&mut dealt);
+    let blocks = blocks_of(dealt.len());
+    (0..blocks)
+        .map(|block| {
+            // Dealing like cards keeps the sizes of the blocks within one of each other.
+            let mut trials: Block = dealt
+                .iter()
+                .skip(block)
+                .step_by(blocks)
+                .map(|arm| ScheduledTrial { arm: *arm, role: Role::Arm })
+                .collect();
+            trials.push(ScheduledTrial { arm: 0, role: Role::Reference });
+            trials.push(ScheduledTrial { arm: 0, role: Role::Canary });
+            generator.shuffle(&mut trials);
+            trials
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_round_measures_every_arm_once_and_each_block_has_its_own_reference() {
+        let others: Vec<usize> = (1..=23).collect();
+        for number in 0..20 {
+            let blocks = round(Seed(3), number, &others);
+            assert_eq!(blocks.len(), 4);
+            assert_eq!(blocks.concat().len(), trials_per_round(24));
+            let mut seen: Vec<usize> =
+                blocks.iter().flatten().filter(|trial| trial.role == Role::Arm).map(|trial| trial.arm).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, others);
+            for block in &blocks {
+                for role in [Role::Reference, Role::Canary] {
+                    assert_eq!(block.iter().filter(|trial| trial.role == role && trial.arm == 0).count(), 1);
+                }
+                assert!(block.len() <= ARMS_PER_BLOCK + 2);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_order_and_rounds_differ() {
+        let others: Vec<usize> = (1..=6).collect();
+        assert_eq!(round(Seed(1), 0, &others), round(Seed(1), 0, &others));
+        assert_ne!(round(Seed(1), 0, &others), round(Seed(1), 1, &others));
+        assert_ne!(round(Seed(1), 0, &others), round(Seed(2), 0, &others));
+    }
+
+    #[test]
+    fn an_experiment_of_one_arm_still_has_its_canary() {
+        assert_eq!(round(Seed(1), 0, &[]).concat().len(), 2);
+    }
+}

@@ -1,0 +1,146 @@
+//! Experiments: questions as data, written as TOML files.
+//!
+//! This module holds the form of a file. Reading one with its problems pointed out is in
+//! [`parse`], the checks against the catalogue are in [`validate`], the published JSON schema is
+//! in [`schema`]. All of it works on text; who reads the file is no business of the lab.
+
+mod nearest;
+mod parse;
+mod positions;
+pub mod schema;
+mod validate;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::claims::Claim;
+use crate::design::Stopping;
+use crate::level::{Level, Settings};
+
+pub use nearest::nearest;
+pub use parse::{Problem, Problems, parse};
+
+/// A question, and how it is to be answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Unique name: lower-case words joined by hyphens.
+    pub id: String,
+    /// The question in one sentence, as a reader would ask it.
+    pub question: String,
+    /// Where the question comes from, such as the number of an article.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// A remark for the reader of the report: what to look at, known surprises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The workload that is run.
+    pub workload: String,
+    /// The metric by which arms are compared; `rows_per_s` unless stated.
+    #[serde(default = "default_metric")]
+    pub metric: String,
+    /// Settings that hold in every arm.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub base: Settings,
+    /// Settings that depend on the scale of the run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scale: BTreeMap<Scale, Settings>,
+    /// The knobs and the levels each takes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub factors: BTreeMap<String, Vec<Level>>,
+    /// Settings for some arms only, for example fewer rows where an arm is very slow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjust: Vec<Adjustment>,
+    /// Combinations that are left out of a factorial design.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Exclusion>,
+    /// Which arms there are and how they are compared.
+    pub design: Design,
+    /// Published statements to be checked here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+}
+
+fn default_metric() -> String {
+    "rows_per_s".to_owned()
+}
+
+/// How large the data is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Seconds a trial at most: for a first look.
+    Quick,
+    /// The scale whose figures can be relied on.
+    Default,
+    /// The published sizes.
+    Paper,
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Scale::Quick => "quick",
+            Scale::Default => "default",
+            Scale::Paper => "paper",
+        })
+    }
+}
+
+/// Settings put on top of the base for the arms that hold certain levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Adjustment {
+    /// The levels an arm must hold.
+    #[serde(rename = "for")]
+    pub levels: Settings,
+    /// What is put on top at every scale.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub base: Settings,
+    /// What is put on top at one scale.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scale: BTreeMap<Scale, Settings>,
+}
+
+/// A combination that a factorial design leaves out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exclusion {
+    /// The levels that do not go together.
+    pub levels: Settings,
+    /// Why not.
+    pub because: String,
+}
+
+/// Which arms there are, and when to stop measuring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// How arms are made of factors.
+    pub kind: DesignKind,
+    /// The arm that the others are compared with: a level for every factor.
+    pub reference: Settings,
+    /// The arms besides the reference; for the kind `list` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<Settings>,
+    /// When to stop; the protocol's rule unless stated.
+    #[serde(default)]
+    pub stopping: Stopping,
+}
+
+/// How arms are made of factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DesignKind {
+    /// The reference, and each other level of each factor on its own.
+    OneAtATime,
+    /// Every combination of levels.
+    Factorial,
+    /// The arms that are listed.
+    List,
+}

@@ -1,0 +1,279 @@
+//! Checks of an experiment against what exists: names, levels, arms and claims.
+
+use super::parse::Findings;
+use super::positions::Step;
+use super::{DesignKind, Experiment, Scale};
+use crate::catalogue::{Catalogue, WorkloadInfo};
+use crate::claims::{Claim, Extreme, Form, Listed, Pair};
+use crate::design::{Arm, arms, select};
+use crate::level::{Level, Settings};
+use crate::metric;
+
+/// Notes every problem of a well-formed experiment.
+pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &mut Findings<'_>) {
+    check_id(&experiment.id, findings);
+    check_metric(&[Step::from("metric")], &experiment.metric, catalogue.workload(&experiment.workload), findings);
+    let Some(workload) = catalogue.workload(&experiment.workload) else {
+        let known = catalogue.workloads.iter().map(|workload| workload.name.as_str());
+        let what = format!("unknown workload `{}`", experiment.workload);
+        findings.unknown(&["workload".into()], what, &experiment.workload, known);
+        return;
+    };
+    Checker { experiment, catalogue, workload, findings }.check_everything();
+}
+
+fn check_id(id: &str, findings: &mut Findings<'_>) {
+    let well_formed = !id.is_empty()
+        && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    if !well_formed {
+        findings.at(&["id".into()], format!("the id `{id}` must be lower-case letters, digits and hyphens"));
+    }
+}
+
+fn check_metric(path: &[Step], name: &str, workload: Option<&WorkloadInfo>, findings: &mut Findings<'_>) {
+    if metric::find(name).is_none() {
+        let known = metric::METRICS.iter().map(|metric| metric.name);
+        findings.unknown(path, format!("unknown metric `{name}`"), name, known);
+    } else if let (Some((_, phase)), Some(workload)) = (name.split_once('.'), workload)
+        && !workload.phases.iter().any(|known| known == phase)
+    {
+        let known = workload.phases.iter().map(String::as_str);
+        findings.unknown(path, format!("the workload `{}` has no phase `{phase}`", workload.name), phase, known);
+    }
+}
+
+struct Checker<'c, 'f, 'd> {
+    experiment: &'c Experiment,
+    catalogue: &'c Catalogue,
+    workload: &'c WorkloadInfo,
+    findings: &'f mut Findings<'d>,
+}
+
+impl Checker<'_, '_, '_> {
+    fn check_everything(&mut self) {
+        let experiment = self.experiment;
+        self.check_settings(&["base".into()], &experiment.base);
+        for (scale, settings) in &experiment.scale {
+            self.check_settings(&["scale".into(), scale.to_string().as_str().into()], settings);
+        }
+        self.check_factors();
+        self.check_design();
+        self.check_adjustments();
+        // A claim that misses an arm because of a misspelt factor would only repeat that problem.
+        if self.findings.is_clean() {
+            self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
+        }
+    }
+
+    fn check_settings(&mut self, path: &[Step], settings: &Settings) {
+        for (name, level) in settings {
+            let place = [path, &[name.as_str().into()]].concat();
+            self.check_level(&place, name, level);
+        }
+    }
+
+    fn check_level(&mut self, path: &[Step], name: &str, level: &Level) {
+        let Some(parameter) = self.catalogue.setting(self.workload, name) else {
+            let known = self.catalogue.settings_of(self.workload).map(|parameter| parameter.name.as_str());
+            let what = format!("`{name}` is neither a parameter of `{}` nor a PRAGMA nor a connection setting", self.workload.name);
+            self.findings.unknown(path, what, name, known);
+            return;
+        };
+        if parameter.accepts.allows(level) {
+            return;
+        }
+        let what = format!("`{name}` cannot be {}; it takes {}", quoted(level), parameter.accepts);
+        match (&parameter.accepts, level) {
+            (crate::catalogue::Accepts::Choice(names), Level::Text(text)) => {
+                self.findings.unknown(path, what, text, names.iter().map(String::as_str));
+            }
+            _ => self.findings.at(path, what),
+        }
+    }
+
+    fn check_factors(&mut self) {
+        for (factor, levels) in &self.experiment.factors {
+            let path = ["factors".into(), factor.as_str().into()];
+            if levels.is_empty() {
+                self.findings.at(&path, format!("the factor `{factor}` has no levels"));
+            }
+            for (index, level) in levels.iter().enumerate() {
+                let place = [path.as_slice(), &[index.into()]].concat();
+                self.check_level(&place, factor, level);
+                if levels[..index].contains(level) {
+                    self.findings.at(&place, format!("the level {} of `{factor}` is given twice", quoted(level)));
+                }
+            }
+        }
+    }
+
+    fn check_design(&mut self) {
+        let design = &self.experiment.design;
+        let path = [Step::from("design")];
+        let reference = ["design".into(), "reference".into()];
+        self.check_settings(&reference, &design.reference);
+        self.check_held_levels(&reference, &design.reference);
+        for factor in self.experiment.factors.keys().filter(|factor| !design.reference.contains_key(*factor)) {
+            self.findings.at(&reference, format!("the reference gives no level for the factor `{factor}`"));
+        }
+        match (design.kind, design.arms.is_empty()) {
+            (DesignKind::List, true) => self.findings.at(&path, "a design of the kind `list` needs `arms`"),
+            (DesignKind::OneAtATime | DesignKind::Factorial, false) => {
+                self.findings.at(&["design".into(), "arms".into()], "`arms` belong to designs of the kind `list` only");
+            }
+            _ => {}
+        }
+        for (index, arm) in design.arms.iter().enumerate() {
+            self.check_settings(&["design".into(), "arms".into(), index.into()], arm);
+        }
+        self.check_stopping();
+    }
+
+    fn check_stopping(&mut self) {
+        let stopping = self.experiment.design.stopping;
+        let path = ["design".into(), "stopping".into()];
+        if stopping.rounds < 2 || stopping.max_rounds < stopping.rounds {
+            self.findings.at(&path, "`rounds` must be at least 2 and `max_rounds` at least `rounds`");
+        }
+        if !(stopping.half_width > 0.0 && stopping.half_width < 1.0) {
+            self.findings.at(&path, "`half_width` must lie between 0 and 1");
+        }
+    }
+
+    fn check_adjustments(&mut self) {
+        for (index, adjustment) in self.experiment.adjust.iter().enumerate() {
+            let path = |key: &str| vec!["adjust".into(), index.into(), Step::from(key)];
+            self.check_settings(&path("for"), &adjustment.levels);
+            self.check_settings(&path("base"), &adjustment.base);
+            for (scale, settings) in &adjustment.scale {
+                let mut place = path("scale");
+                place.push(scale.to_string().as_str().into());
+                self.check_settings(&place, settings);
+            }
+        }
+        for (index, exclusion) in self.experiment.exclude.iter().enumerate() {
+            self.check_held_levels(&["exclude".into(), index.into(), "levels".into()], &exclusion.levels);
+        }
+    }
+
+    /// Levels by which arms are meant must be among the factors' own.
+    fn check_held_levels(&mut self, path: &[Step], levels: &Settings) {
+        for (factor, level) in levels {
+            let place = [path, &[factor.as_str().into()]].concat();
+            match self.experiment.factors.get(factor) {
+                None if self.experiment.design.kind == DesignKind::List => {}
+                None => {
+                    let known = self.experiment.factors.keys().map(String::as_str);
+                    self.findings.unknown(&place, format!("`{factor}` is not a factor of this experiment"), factor, known);
+                }
+                Some(known) if !known.contains(level) => {
+                    let names: Vec<String> = known.iter().map(Level::to_string).collect();
+                    let what = format!("{} is not a level of `{factor}` (it has {})", quoted(level), names.join(", "));
+                    self.findings.unknown(&place, what, &level.to_string(), names.iter().map(String::as_str));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn check_claims(&mut self, arms: &[Arm]) {
+        for (index, claim) in self.experiment.claims.iter().enumerate() {
+            let path = ["claims".into(), index.into()];
+            let twice = self.experiment.claims[..index].iter().any(|other| other.id == claim.id);
+            if twice {
+                self.findings.at(&path, format!("the claim `{}` is given twice", claim.id));
+            }
+            match claim.forms()[..] {
+                [form] => self.check_form(&path, claim, form, arms),
+                _ => self.findings.at(
+                    &path,
+                    format!("the claim `{}` needs exactly one of ratio, equal, ordering, spread, argmax, argmin", claim.id),
+                ),
+            }
+        }
+    }
+
+    fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, arms: &[Arm]) {
+        let path = [path, &[form.key().into()]].concat();
+        if let Some(metric) = form.metric() {
+            check_metric(&[path.as_slice(), &["metric".into()]].concat(), metric, Some(self.workload), self.findings);
+        }
+        self.check_bounds(&path, claim, form);
+        match form {
+            Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
+            Form::Ordering(listed) | Form::Spread(listed) => self.check_listed(&path, listed, arms),
+            Form::Argmax(extreme) | Form::Argmin(extreme) => self.check_extreme(&path, extreme, arms),
+        }
+    }
+
+    fn check_bounds(&mut self, path: &[Step], claim: &Claim, form: Form<'_>) {
+        let bounds = claim.stated_bounds();
+        let stated = bounds.low.is_some() || bounds.high.is_some();
+        let (wanted, what) = match form {
+            Form::Ratio(_) | Form::Spread(_) => (true, "needs `at_least`, `at_most` or `between`"),
+            _ => (false, "takes no `at_least`, `at_most` or `between`"),
+        };
+        if stated != wanted {
+            self.findings.at(path, format!("the claim `{}` {what}", claim.id));
+        }
+        if matches!(form, Form::Equal(_)) != claim.within.is_some() {
+            self.findings.at(path, format!("the claim `{}`: `within` goes with `equal`, and `equal` with `within`", claim.id));
+        }
+    }
+
+    fn check_pair(&mut self, path: &[Step], pair: &Pair, arms: &[Arm]) {
+        let of = self.check_arm(path, "of", &pair.of, arms);
+        let to = self.check_arm(path, "to", &pair.to, arms);
+        if of.is_some() && of == to {
+            self.findings.at(path, "both arms of the claim are the same");
+        }
+    }
+
+    fn check_listed(&mut self, path: &[Step], listed: &Listed, arms: &[Arm]) {
+        if listed.arms.is_empty() == listed.over.is_none() {
+            self.findings.at(path, "give either `arms` or `over`");
+        }
+        for arm in &listed.arms {
+            self.check_arm(path, "arms", arm, arms);
+        }
+        if let Some(factor) = &listed.over {
+            self.check_over(path, factor);
+        }
+    }
+
+    fn check_extreme(&mut self, path: &[Step], extreme: &Extreme, arms: &[Arm]) {
+        self.check_over(path, &extreme.over);
+        for level in &extreme.is {
+            let mut levels = extreme.at.clone();
+            levels.insert(extreme.over.clone(), level.clone());
+            self.check_arm(path, "is", &levels, arms);
+        }
+    }
+
+    fn check_over(&mut self, path: &[Step], factor: &str) {
+        if !self.experiment.factors.contains_key(factor) {
+            let known = self.experiment.factors.keys().map(String::as_str);
+            let place = [path, &["over".into()]].concat();
+            self.findings.unknown(&place, format!("`{factor}` is not a factor of this experiment"), factor, known);
+        }
+    }
+
+    fn check_arm(&mut self, path: &[Step], key: &str, wanted: &Settings, arms: &[Arm]) -> Option<usize> {
+        let place = [path, &[key.into()]].concat();
+        self.check_held_levels(&place, wanted);
+        match select(arms, wanted) {
+            Ok(index) => Some(index),
+            Err(error) => {
+                self.findings.at(&place, error.to_string());
+                None
+            }
+        }
+    }
+}
+
+fn quoted(level: &Level) -> String {
+    match level {
+        Level::Text(text) => format!("\"{text}\""),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,100 @@
+//! Levels and settings: the values that a factor may take and their assignment to names.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One value of a factor or parameter, as written in an experiment file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Level {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A name.
+    Text(String),
+}
+
+impl Level {
+    /// The whole number, when this is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Level::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The name, when this is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Level::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value, when this is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Level::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Level::Bool(value) => write!(f, "{value}"),
+            Level::Int(value) => write!(f, "{value}"),
+            Level::Float(value) => write!(f, "{value}"),
+            Level::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<&str> for Level {
+    fn from(text: &str) -> Self {
+        Level::Text(text.to_owned())
+    }
+}
+
+impl From<i64> for Level {
+    fn from(value: i64) -> Self {
+        Level::Int(value)
+    }
+}
+
+impl From<bool> for Level {
+    fn from(value: bool) -> Self {
+        Level::Bool(value)
+    }
+}
+
+/// An assignment of levels to parameter, PRAGMA or connection setting names.
+pub type Settings = BTreeMap<String, Level>;
+
+/// `under` with everything in `over` put on top.
+pub fn overlaid(under: &Settings, over: &Settings) -> Settings {
+    let mut result = under.clone();
+    result.extend(over.iter().map(|(name, level)| (name.clone(), level.clone())));
+    result
+}
+
+/// Whether every entry of `part` stands in `whole` with the same level.
+pub fn contains(whole: &Settings, part: &Settings) -> bool {
+    part.iter().all(|(name, level)| whole.get(name) == Some(level))
+}
+
+/// The settings as a label: `journal_mode=wal synchronous=normal`.
+pub fn label(settings: &Settings) -> String {
+    settings
+        .iter()
+        .map(|(name, level)| format!("{name}={level}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,82 @@
+//! From what the user asked for to the plan of a run.
+
+use std::path::PathBuf;
+
+use crate::catalogue::Catalogue;
+use crate::design::arms;
+use crate::experiment::{Experiment, Scale};
+use crate::record::{FORMAT, PlannedExperiment, RunPlan};
+use crate::seed::Seed;
+
+/// What the user asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Name of the run.
+    pub id: String,
+    /// Now: RFC 3339, UTC.
+    pub created: String,
+    /// Version of pragmark.
+    pub pragmark: String,
+    /// From which every random choice derives.
+    pub seed: Seed,
+    /// How large the data is to be.
+    pub scale: Scale,
+    /// The engine of arms that name none.
+    pub engine: String,
+    /// Whether a quick, preliminary answer is enough.
+    pub quick: bool,
+    /// Longest time for one trial, in seconds.
+    pub trial_limit_s: f64,
+    /// Time for the whole run in seconds, divided among the experiments by their trials; none for
+    /// no limit.
+    pub budget_s: Option<f64>,
+    /// The experiments, checked.
+    pub experiments: Vec<Experiment>,
+    /// The directories to be measured; every experiment is done on each.
+    pub directories: Vec<PathBuf>,
+}
+
+/// Plans a run.
+pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
+    let Request { scale, quick, .. } = request;
+    let several = request.directories.len() > 1;
+    let mut experiments: Vec<PlannedExperiment> = Vec::new();
+    for experiment in &request.experiments {
+        for (number, directory) in request.directories.iter().enumerate() {
+            let id = &experiment.id;
+            let stopping = experiment.design.stopping;
+            experiments.push(PlannedExperiment {
+                key: if several { format!("{id}@{}", number + 1) } else { id.clone() },
+                experiment: experiment.clone(),
+                directory: directory.clone(),
+                arms: arms(experiment, scale, catalogue),
+                stopping: if quick { stopping.quick() } else { stopping },
+                budget_s: None,
+            });
+        }
+    }
+    if let Some(budget_s) = request.budget_s {
+        share(budget_s, &mut experiments);
+    }
+    RunPlan {
+        format: FORMAT,
+        id: request.id,
+        created: request.created,
+        pragmark: request.pragmark,
+        seed: request.seed,
+        scale,
+        engine: request.engine,
+        quick,
+        trial_limit_s: request.trial_limit_s,
+        experiments,
+    }
+}
+
+/// Gives each experiment a share of the time by the trials in one of its rounds.
+fn share(budget_s: f64, experiments: &mut [PlannedExperiment]) {
+    let trials = |planned: &PlannedExperiment| crate::design::trials_per_round(planned.arms.len()) as f64;
+    let all: f64 = experiments.iter().map(trials).sum();
+    for planned in experiments {
+        planned.budget_s = Some(budget_s * trials(planned) / all);
+    }
+}

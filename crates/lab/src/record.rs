@@ -1,0 +1,122 @@
+//! The record of a run: the types of the files in a run's folder.
+//!
+//! `run.json` holds the [`RunPlan`] as it stood before the data, `environment.json` the machine,
+//! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line. Reading and writing are the
+//! runner's; the types stand here because statistics and reports start from them.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::{Arm, Role, Stopping};
+use crate::environment::{Covariates, Environment};
+use crate::experiment::{Experiment, Scale};
+use crate::seed::Seed;
+use crate::trial::Outcome;
+
+/// Version of the files of a run.
+pub const FORMAT: u32 = 1;
+
+/// First line of `outcomes.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the file.
+    pub format: u32,
+    /// The run it belongs to.
+    pub run: String,
+}
+
+/// Everything decided before the first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunPlan {
+    /// Version of the file.
+    pub format: u32,
+    /// Name of the run: unique, and part of the names of its temporary directories.
+    pub id: String,
+    /// When the run was planned: RFC 3339, UTC.
+    pub created: String,
+    /// Version of pragmark that planned it.
+    pub pragmark: String,
+    /// From which every random choice derives.
+    pub seed: Seed,
+    /// How large the data is.
+    pub scale: Scale,
+    /// The engine of arms that name none.
+    pub engine: String,
+    /// Whether a quick, preliminary answer was asked for.
+    pub quick: bool,
+    /// Longest time for one trial, in seconds.
+    pub trial_limit_s: f64,
+    /// The experiments, each on one directory.
+    pub experiments: Vec<PlannedExperiment>,
+}
+
+/// One experiment on one directory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedExperiment {
+    /// Name within the run: the experiment's id, and the directory's number where there are
+    /// several.
+    pub key: String,
+    /// The file's content with its claims and thresholds.
+    pub experiment: Experiment,
+    /// Where its databases are made.
+    pub directory: PathBuf,
+    /// The arms, the reference first.
+    pub arms: Vec<Arm>,
+    /// When it ends.
+    pub stopping: Stopping,
+    /// Time after which no further round is begun, in seconds; none for no limit.
+    pub budget_s: Option<f64>,
+}
+
+/// `environment.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EnvironmentFile {
+    /// Version of the file.
+    pub format: u32,
+    /// The machine.
+    pub machine: Environment,
+    /// The engines that the run uses.
+    pub engines: Vec<EngineRecord>,
+}
+
+/// An engine as it described itself before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineRecord {
+    /// How the run names it: `default`, `system` or a path.
+    pub name: String,
+    /// Where it was found, for libraries that are files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// `sqlite3_libversion()`.
+    pub version: String,
+    /// `sqlite3_sourceid()`.
+    pub source_id: String,
+    /// Its compile-time options.
+    pub compile_options: Vec<String>,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Key of the experiment in the plan.
+    pub experiment: String,
+    /// Round, from 0.
+    pub round: u32,
+    /// Block within the round, from 0.
+    pub block: u32,
+    /// Place within the block, from 0.
+    pub position: u32,
+    /// Label of the arm.
+    pub arm: String,
+    /// What the trial was in its block.
+    pub role: Role,
+    /// When it began: RFC 3339, UTC.
+    pub started: String,
+    /// Time from the start of its process to the end of the clean-up, in seconds.
+    pub wall_s: f64,
+    /// What the machine did meanwhile.
+    pub covariates: Covariates,
+    /// How it ended.
+    pub outcome: Outcome,
+}

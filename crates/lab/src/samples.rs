@@ -1,0 +1,202 @@
+//! The figures of one metric, arranged so that arms can be compared.
+//!
+//! Comparisons are paired: within a round, an arm is set against another arm of its own block, or,
+//! where the two ran in different blocks, through the reference trials of both blocks. So the
+//! drift of the machine between blocks cancels out.
+
+use std::collections::HashMap;
+
+use crate::design::Role;
+use crate::stats::{Interval, PairedSample, student_interval};
+
+/// Differences from which on intervals come from Wilcoxon's test; with fewer, from Student's.
+pub const WILCOXON_FROM: usize = crate::stats::MIN_BLOCKS_FOR_WILCOXON;
+
+type BlockId = (u32, u32);
+
+/// One metric over the trials of one experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    arms: Vec<HashMap<u32, (BlockId, f64)>>,
+    references: HashMap<BlockId, f64>,
+    canaries: HashMap<BlockId, f64>,
+}
+
+impl Samples {
+    /// No figures yet, for this many arms.
+    pub fn new(arms: usize) -> Samples {
+        Samples { arms: vec![HashMap::new(); arms], ..Samples::default() }
+    }
+
+    /// Adds the figure of one trial.
+    pub fn add(&mut self, round: u32, block: u32, arm: usize, role: Role, value: f64) {
+        let place = (round, block);
+        match role {
+            Role::Reference => {
+                self.references.insert(place, value);
+            }
+            Role::Canary => {
+                self.canaries.insert(place, value);
+            }
+            Role::Arm => {
+                self.arms[arm].insert(round, (place, value));
+            }
+        }
+    }
+
+    /// Every figure of an arm, in the order of rounds and blocks; the reference has one per
+    /// block.
+    pub fn values(&self, arm: usize) -> Vec<f64> {
+        let mut placed: Vec<(BlockId, f64)> = if arm == 0 {
+            self.references.iter().map(|(place, value)| (*place, *value)).collect()
+        } else {
+            self.arms[arm].values().copied().collect()
+        };
+        placed.sort_unstable_by_key(|(place, _)| *place);
+        placed.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// The logarithms of `of` divided by `to`, one for each round in which both were measured.
+    ///
+    /// Rounds whose ratio is no finite number (a size of zero, for example) are left out.
+    pub fn log_ratios(&self, of: usize, to: usize) -> Vec<f64> {
+        if of == to {
+            return Vec::new();
+        }
+        let rounds = if of == 0 { &self.arms[to] } else { &self.arms[of] };
+        let mut numbers: Vec<u32> = rounds.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
+            .into_iter()
+            .filter_map(|round| self.log_ratio(round, of, to))
+            .filter(|ratio| ratio.is_finite())
+            .collect()
+    }
+
+    /// The logarithms of canary divided by reference, one for each block.
+    pub fn canary_log_ratios(&self) -> Vec<f64> {
+        let mut placed: Vec<(BlockId, f64)> = self
+            .canaries
+            .iter()
+            .filter_map(|(place, canary)| Some((*place, (canary / self.references.get(place)?).ln())))
+            .filter(|(_, ratio)| ratio.is_finite())
+            .collect();
+        placed.sort_unstable_by_key(|(place, _)| *place);
+        placed.into_iter().map(|(_, ratio)| ratio).collect()
+    }
+
+    /// The logarithm of the arm's figure over its block's reference in one round; zero for the
+    /// reference itself, none where either is missing.
+    pub fn log_over_reference(&self, round: u32, arm: usize) -> Option<f64> {
+        if arm == 0 {
+            return Some(0.0);
+        }
+        let (place, value) = self.arms[arm].get(&round)?;
+        let ratio = (value / self.references.get(place)?).ln();
+        ratio.is_finite().then_some(ratio)
+    }
+
+    fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
+        let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
+        match own_blocks {
+            Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
+                Some((value_of / value_to).ln())
+            }
+            _ => Some(self.log_over_reference(round, of)? - self.log_over_reference(round, to)?),
+        }
+    }
+}
+
+/// Log-ratios of one comparison, ready to give an interval at any level.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    diffs: Vec<f64>,
+    ranks: PairedSample,
+}
+
+impl Comparison {
+    /// From log-ratios; none where there are fewer than two or one is not finite.
+    pub fn new(diffs: Vec<f64>) -> Option<Comparison> {
+        let ranks = PairedSample::new(&diffs).ok().filter(|_| diffs.len() >= 2)?;
+        Some(Comparison { diffs, ranks })
+    }
+
+    /// The number of rounds compared.
+    pub fn rounds(&self) -> usize {
+        self.diffs.len()
+    }
+
+    /// Whether there are too few rounds for the exact method, so that the answer is preliminary.
+    pub fn preliminary(&self) -> bool {
+        self.diffs.len() < WILCOXON_FROM
+    }
+
+    /// The log-ratios.
+    pub fn diffs(&self) -> &[f64] {
+        &self.diffs
+    }
+
+    /// The ratio: exp of the Hodges–Lehmann estimate, or of the mean where preliminary.
+    pub fn ratio(&self) -> f64 {
+        let centre = if self.preliminary() {
+            self.diffs.iter().sum::<f64>() / self.diffs.len() as f64
+        } else {
+            self.ranks.centre()
+        };
+        centre.exp()
+    }
+
+    /// The interval of the ratio with error rate `alpha`, both sides together. It reaches from
+    /// nothing to infinity where so few rounds cannot attain the rate.
+    pub fn interval(&self, alpha: f64) -> Interval {
+        let log = if self.preliminary() {
+            student_interval(&self.diffs, alpha)
+        } else {
+            self.ranks.interval(alpha)
+        };
+        log.exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arms_of_one_block_are_compared_directly_and_others_through_their_references() {
+        let mut samples = Samples::new(3);
+        // The machine is twice as fast in block 1: the references say so.
+        samples.add(0, 0, 0, Role::Reference, 10.0);
+        samples.add(0, 0, 1, Role::Arm, 20.0);
+        samples.add(0, 1, 0, Role::Reference, 20.0);
+        samples.add(0, 1, 2, Role::Arm, 40.0);
+        assert!((samples.log_ratios(2, 1)[0]).abs() < 1e-12);
+        assert!((samples.log_ratios(1, 0)[0] - 2f64.ln()).abs() < 1e-12);
+        assert!((samples.log_ratios(0, 2)[0] + 2f64.ln()).abs() < 1e-12);
+
+        samples.add(1, 0, 0, Role::Reference, 1000.0);
+        samples.add(1, 0, 1, Role::Arm, 10.0);
+        samples.add(1, 0, 2, Role::Arm, 30.0);
+        assert!((samples.log_ratios(2, 1)[1] - 3f64.ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_round_without_one_of_the_two_gives_no_ratio() {
+        let mut samples = Samples::new(2);
+        samples.add(0, 0, 1, Role::Arm, 5.0);
+        samples.add(1, 0, 0, Role::Reference, 5.0);
+        assert!(samples.log_ratios(1, 0).is_empty());
+        assert!(samples.log_ratios(0, 1).is_empty());
+    }
+
+    #[test]
+    fn few_rounds_are_preliminary() {
+        let few = Comparison::new(vec![0.1, 0.2, 0.15]).unwrap();
+        assert!(few.preliminary());
+        assert!(few.interval(0.05).is_bounded());
+        let enough = Comparison::new(vec![0.1; 7]).unwrap();
+        assert!(!enough.preliminary());
+        assert!((enough.ratio() - 0.1f64.exp()).abs() < 1e-12);
+        assert!(Comparison::new(vec![0.1]).is_none());
+    }
+}

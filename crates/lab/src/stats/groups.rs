@@ -1,0 +1,280 @@
+//! Many arms in order of merit, with the groups of ranks that cannot be told apart.
+//!
+//! Best of many is a dangerous phrase: the best of 54 identical arms looks several per cent
+//! faster. So each pair of arms is tested on the rounds that both were measured in, all pairs are
+//! corrected together (Benjamini–Hochberg), and arms that were not distinguished share a letter.
+
+use super::error::{RankingError, SampleError, is_error_rate};
+use super::estimate::p_value;
+use super::letters::{self, Undistinguished};
+use super::multiple::benjamini_hochberg;
+use super::polish::median_polish;
+
+/// Which direction of a metric is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Small values, as of times and sizes.
+    Lower,
+    /// Great values, as of rates.
+    Higher,
+}
+
+/// One arm in a ranking.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RankedArm {
+    /// The arm: its position in the table given, from zero.
+    pub arm: usize,
+    /// Its typical log value, freed of the effects of the rounds in which it was measured; `None`
+    /// for an arm never measured, which comes last and is in no group.
+    pub level: Option<f64>,
+    /// The number of rounds in which it was measured.
+    pub rounds: usize,
+    /// Its groups, counted from zero in order of merit, ascending.
+    pub groups: Vec<usize>,
+}
+
+impl RankedArm {
+    /// The labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
+    pub fn letters(&self) -> String {
+        self.groups
+            .iter()
+            .map(|&group| letters::label(group))
+            .collect()
+    }
+}
+
+/// Arms from the best to the worst.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Ranking {
+    /// The arms in order of merit; equal ones keep the order of the table.
+    pub arms: Vec<RankedArm>,
+    /// The number of groups.
+    pub groups: usize,
+}
+
+impl Ranking {
+    /// The arms that were not distinguished from the best one, itself first: the short answer when
+    /// hundreds of arms make a display of letters unreadable.
+    pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedArm> {
+        let best = self.arms.first().map_or(&[][..], |best| &best.groups[..]);
+        self.arms
+            .iter()
+            .filter(|arm| arm.groups.iter().any(|group| best.contains(group)))
+    }
+}
+
+/// Ranks arms from a table of natural logarithms: `table[arm][round]`, `None` where an arm was not
+/// measured in a round.
+///
+/// Two measured arms share a group exactly when they are not distinguished at rate `alpha` by the
+/// paired test that their common rounds allow (see [`p_value`]), after correction over all pairs;
+/// a pair with too few common rounds for any test is never distinguished. The
+/// order comes from a median polish of the table (Tukey, "Exploratory Data Analysis", 1977,
+/// chapter 11), so that an arm is not judged by the luck of the rounds it missed.
+///
+/// # Errors
+/// [`RankingError`] when arms have different numbers of rounds, a value is no
+/// logarithm, or `alpha`
+/// is not between 0 and 1.
+pub fn rank_arms(
+    table: &[Vec<Option<f64>>],
+    better: Better,
+    alpha: f64,
+) -> Result<Ranking, RankingError> {
+    check_table(table)?;
+    if !is_error_rate(alpha) {
+        return Err(RankingError::BadErrorRate { alpha });
+    }
+    let levels = median_polish(table);
+    let order = order_of_merit(&levels, better);
+    let measured: Vec<usize> = order
+        .iter()
+        .copied()
+        .filter(|&arm| levels[arm].is_some())
+        .collect();
+    let groups = letters::groups(&undistinguished(table, &measured, alpha));
+
+    let mut arms: Vec<RankedArm> = order
+        .iter()
+        .map(|&arm| RankedArm {
+            arm,
+            level: levels[arm],
+            rounds: table[arm].iter().flatten().count(),
+            groups: Vec::new(),
+        })
+        .collect();
+    for (number, group) in groups.iter().enumerate() {
+        for &rank in group {
+            arms[rank].groups.push(number);
+        }
+    }
+    Ok(Ranking {
+        arms,
+        groups: groups.len(),
+    })
+}
+
+fn check_table(table: &[Vec<Option<f64>>]) -> Result<(), RankingError> {
+    let expected = table.first().map_or(0, Vec::len);
+    for (arm, row) in table.iter().enumerate() {
+        if row.len() != expected {
+            return Err(RankingError::Ragged {
+                arm,
+                expected,
+                got: row.len(),
+            });
+        }
+        for (round, value) in row.iter().enumerate() {
+            if let Some(value) = value.filter(|value| !is_log_value(*value)) {
+                return Err(RankingError::NotALogarithm { arm, round, value });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Logarithms of doubles lie within ±745; far beyond that a difference could overflow.
+fn is_log_value(value: f64) -> bool {
+    value.abs() < 1e6
+}
+
+/// Positions of the arms from best to worst, arms without a level last.
+fn order_of_merit(levels: &[Option<f64>], better: Better) -> Vec<usize> {
+    let sign = match better {
+        Better::Lower => 1.0,
+        Better::Higher => -1.0,
+    };
+    let key = |arm: usize| levels[arm].map_or(f64::INFINITY, |level| sign * level);
+    let mut order: Vec<usize> = (0..levels.len()).collect();
+    order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
+    order
+}
+
+/// Which of the measured arms, numbered by rank, are not distinguished.
+fn undistinguished(table: &[Vec<Option<f64>>], measured: &[usize], alpha: f64) -> Undistinguished {
+    let ranks = 0..measured.len();
+    let pairs: Vec<(usize, usize)> = ranks
+        .flat_map(|a| (a + 1..measured.len()).map(move |b| (a, b)))
+        .collect();
+    let p_values: Vec<f64> = pairs
+        .iter()
+        .map(|&(a, b)| pair_p_value(&table[measured[a]], &table[measured[b]]))
+        .collect();
+    let mut relation = Undistinguished::new(measured.len());
+    for (&(a, b), adjusted) in pairs.iter().zip(benjamini_hochberg(&p_values)) {
+        if adjusted > alpha {
+            relation.relate(a, b);
+        }
+    }
+    relation
+}
+
+/// The p-value of no difference between two arms on their common rounds; 1 when these are too few
+/// for any test.
+fn pair_p_value(a: &[Option<f64>], b: &[Option<f64>]) -> f64 {
+    let diffs: Vec<f64> = a
+        .iter()
+        .zip(b)
+        .filter_map(|(a, b)| Some((*a)? - (*b)?))
+        .collect();
+    match p_value(&diffs, 0.0) {
+        Ok(p) => p,
+        Err(SampleError::TooFew { .. }) => 1.0,
+        Err(error) => unreachable!("the table was checked: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arms at the given levels, with a common round effect and a small scatter of their own.
+    fn table(levels: &[f64], rounds: usize) -> Vec<Vec<Option<f64>>> {
+        let scatter = |arm: usize, round: usize| {
+            0.001 * ((arm * 31 + round * 17 + arm * round * 7) % 13) as f64
+        };
+        levels
+            .iter()
+            .enumerate()
+            .map(|(arm, level)| {
+                (0..rounds)
+                    .map(|round| Some(level + 0.3 * (round as f64).sin() + scatter(arm, round)))
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn order(ranking: &Ranking) -> Vec<usize> {
+        ranking.arms.iter().map(|arm| arm.arm).collect()
+    }
+
+    fn letters(ranking: &Ranking) -> Vec<String> {
+        ranking.arms.iter().map(RankedArm::letters).collect()
+    }
+
+    #[test]
+    fn distant_arms_get_their_own_letters_and_close_ones_share() {
+        let table = table(&[2.0, 1.0, 1.0, 0.0], 8);
+        let times = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        assert_eq!(letters(&times), ["a", "b", "b", "c"]);
+        assert_eq!(times.tied_with_best().count(), 1);
+        assert_eq!(
+            (times.arms[0].arm, times.arms[3].arm, times.groups),
+            (3, 0, 3)
+        );
+        let rates = rank_arms(&table, Better::Higher, 0.05).unwrap();
+        assert_eq!((rates.arms[0].arm, rates.arms[3].arm), (0, 3));
+        let tied = rank_arms(&table[1..3], Better::Lower, 0.05).unwrap();
+        assert_eq!(tied.tied_with_best().count(), 2);
+    }
+
+    #[test]
+    fn an_arm_is_not_judged_by_the_rounds_it_missed() {
+        let mut table = table(&[0.0, 0.1, 0.2], 9);
+        // The rounds kept for the best arm are those in which every arm was slow.
+        for round in [0, 3, 4, 5, 6] {
+            table[0][round] = None;
+        }
+        let ranking = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        assert_eq!(order(&ranking), [0, 1, 2]);
+        assert_eq!(ranking.arms[0].rounds, 4);
+    }
+
+    #[test]
+    fn arms_without_values_come_last_and_pairs_without_rounds_share() {
+        let mut table = table(&[0.0, 1.0, 2.0], 8);
+        table[0] = vec![None; 8];
+        table[1][..4].fill(None);
+        table[2][4..].fill(None);
+        let ranking = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        assert_eq!(order(&ranking), [1, 2, 0]);
+        assert_eq!(letters(&ranking), ["a", "a", ""]);
+        assert_eq!(ranking.arms[2].level, None);
+    }
+
+    #[test]
+    fn broken_tables_are_named() {
+        let ragged = [vec![Some(0.0)], vec![]];
+        let error = rank_arms(&ragged, Better::Lower, 0.05).unwrap_err();
+        assert_eq!(
+            error,
+            RankingError::Ragged {
+                arm: 1,
+                expected: 1,
+                got: 0
+            }
+        );
+        let infinite = [vec![Some(0.0), Some(f64::INFINITY)]];
+        let error = rank_arms(&infinite, Better::Lower, 0.05).unwrap_err();
+        assert!(matches!(
+            error,
+            RankingError::NotALogarithm {
+                arm: 0,
+                round: 1,
+                ..
+            }
+        ));
+        assert!(rank_arms(&[], Better::Lower, 0.0).is_err());
+        assert!(rank_arms(&[], Better::Lower, 0.05).unwrap().arms.is_empty());
+    }
+}

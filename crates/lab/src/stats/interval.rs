@@ -1,0 +1,151 @@
+//! A closed interval of real numbers, the form in which every uncertainty is reported.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A closed interval `[low, high]`; either end may be infinite, which says that the data do not
+/// bound it.
+///
+/// JSON has no infinities: an infinite end is written as `null` and read back as the infinity of
+/// its side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end, never above `high`; `-∞` when the data set no lower bound.
+    #[serde(serialize_with = "finite_or_null", deserialize_with = "low_end")]
+    pub low: f64,
+    /// Upper end, never below `low`; `+∞` when the data set no upper bound.
+    #[serde(serialize_with = "finite_or_null", deserialize_with = "high_end")]
+    pub high: f64,
+}
+
+impl Interval {
+    /// The whole real line: nothing is known.
+    pub const EVERYTHING: Interval = Interval {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
+
+    /// Whether `value` lies in the interval, ends included.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Whether the whole interval lies in `outer`, ends included.
+    pub fn is_within(&self, outer: &Interval) -> bool {
+        outer.low <= self.low && self.high <= outer.high
+    }
+
+    /// Whether the two intervals have a value in common.
+    pub fn overlaps(&self, other: &Interval) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+
+    /// Whether every value of the interval is greater than `value`.
+    pub fn is_above(&self, value: f64) -> bool {
+        self.low > value
+    }
+
+    /// Whether every value of the interval is less than `value`.
+    pub fn is_below(&self, value: f64) -> bool {
+        self.high < value
+    }
+
+    /// Whether both ends are finite.
+    pub fn is_bounded(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+
+    /// Half the distance between the ends; infinite when an end is.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// The interval of `f(x)`, for a function that never decreases.
+    pub fn map_increasing(&self, f: impl Fn(f64) -> f64) -> Interval {
+        Interval {
+            low: f(self.low),
+            high: f(self.high),
+        }
+    }
+
+    /// From differences of natural logarithms to ratios: the whole line becomes `[0, ∞]`.
+    pub fn exp(&self) -> Interval {
+        self.map_increasing(f64::exp)
+    }
+
+    /// From ratios back to differences of natural logarithms; a zero lower end becomes `-∞`.
+    pub fn ln(&self) -> Interval {
+        self.map_increasing(f64::ln)
+    }
+}
+
+fn finite_or_null<S: Serializer>(end: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    end.is_finite().then_some(*end).serialize(serializer)
+}
+
+fn low_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NEG_INFINITY))
+}
+
+fn high_end<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: Interval = Interval {
+        low: 0.0,
+        high: 1.0,
+    };
+
+    #[test]
+    fn ends_belong_to_the_interval() {
+        assert!(UNIT.contains(0.0) && UNIT.contains(1.0));
+        assert!(!UNIT.contains(-1e-12) && !UNIT.contains(1.0 + 1e-12));
+        assert!(!UNIT.contains(f64::NAN));
+        assert!(!UNIT.is_above(0.0) && UNIT.is_above(-0.1));
+        assert!(!UNIT.is_below(1.0) && UNIT.is_below(1.1));
+    }
+
+    #[test]
+    fn containment_and_overlap_count_shared_ends() {
+        let right = Interval {
+            low: 1.0,
+            high: 2.0,
+        };
+        assert!(UNIT.overlaps(&right) && right.overlaps(&UNIT));
+        assert!(!UNIT.overlaps(&Interval {
+            low: 1.1,
+            high: 2.0
+        }));
+        assert!(UNIT.is_within(&UNIT) && UNIT.is_within(&Interval::EVERYTHING));
+        assert!(!UNIT.is_within(&right));
+    }
+
+    #[test]
+    fn ratios_of_an_unbounded_interval_are_all_the_positive_numbers() {
+        let ratios = Interval::EVERYTHING.exp();
+        assert_eq!((ratios.low, ratios.high), (0.0, f64::INFINITY));
+        assert_eq!(ratios.ln(), Interval::EVERYTHING);
+        assert_eq!(Interval::EVERYTHING.half_width(), f64::INFINITY);
+        assert!(!ratios.is_bounded() && UNIT.is_bounded());
+    }
+
+    #[test]
+    fn infinite_ends_travel_through_json_as_null() {
+        let half_open = Interval {
+            low: 0.1,
+            high: f64::INFINITY,
+        };
+        for (interval, json) in [
+            (UNIT, r#"{"low":0.0,"high":1.0}"#),
+            (half_open, r#"{"low":0.1,"high":null}"#),
+            (Interval::EVERYTHING, r#"{"low":null,"high":null}"#),
+        ] {
+            assert_eq!(serde_json::to_string(&interval).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Interval>(json).unwrap(), interval);
+        }
+        assert!(serde_json::from_str::<Interval>(r#"{"low":0.0}"#).is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! The statistics behind every comparison: estimates with intervals, corrections for many
+//! comparisons, groups of ranks and the steadiness of one trial.
+//!
+//! They stand apart because they know nothing of SQLite, trials or files: every function here is
+//! pure, from numbers to numbers, so that the instrument itself can be tested by simulation
+//! (`tests/instrument.rs`). Comparisons work on differences of logarithms between trials of one
+//! block; `exp` turns such a difference into a ratio.
+
+mod descriptive;
+mod error;
+mod estimate;
+mod groups;
+mod interval;
+mod letters;
+mod method;
+mod multiple;
+mod polish;
+mod power;
+#[cfg(test)]
+mod properties;
+mod rank_tests;
+mod signed_rank;
+#[cfg(test)]
+mod simulation;
+mod steadiness;
+mod student;
+mod wilcoxon;
+
+pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};
+pub use error::{RankingError, SampleError};
+pub use estimate::{Estimate, p_value};
+pub use groups::{Better, RankedArm, Ranking, rank_arms};
+pub use interval::Interval;
+pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
+pub use multiple::{HolmRow, benjamini_hochberg, holm};
+pub use power::{blocks_needed, minimum_detectable_effect};
+pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
+pub use student::{student_interval, student_p_value};
+pub use wilcoxon::{
+    PairedSample, hodges_lehmann, wilcoxon_interval, wilcoxon_p_value, wilcoxon_smallest_alpha,
+};

@@ -1,0 +1,126 @@
+//! The trial: what a driver is asked, what it answers, and how a trial can end.
+//!
+//! These types are the protocol between the parent and any driver (one JSON specification on
+//! standard input, JSON lines on standard output; `docs/protocol.md`), and the outcome is what a
+//! record keeps of every trial.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::level::Settings;
+
+/// Version of the protocol between parent and driver.
+pub const PROTOCOL: u32 = 1;
+
+/// What a driver is asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialSpec {
+    /// Version of the protocol; a driver refuses one that it does not know.
+    pub protocol: u32,
+    /// The workload.
+    pub workload: String,
+    /// Every setting of the arm: parameters, PRAGMAs, connection settings.
+    pub settings: Settings,
+    /// The engine to load: `default`, `system` or the path of a library.
+    pub engine: String,
+    /// An empty directory of this trial's own, on the file system to be measured.
+    pub directory: PathBuf,
+    /// Seed of everything random in the trial.
+    pub seed: u64,
+}
+
+/// One line of a driver's answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// A phase has begun; for progress displays.
+    Phase(String),
+    /// The end of the trial; the last line.
+    Outcome(Outcome),
+}
+
+/// How a trial ended. Never silence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The work was done and its result verified.
+    Measured(Box<Measured>),
+    /// The arm cannot be run here.
+    Skipped {
+        /// Why not.
+        why: String,
+    },
+    /// The trial was run and something was wrong.
+    Failed {
+        /// What was wrong.
+        why: String,
+    },
+    /// The trial was stopped at its time limit.
+    TimedOut {
+        /// The limit in seconds.
+        limit_s: f64,
+    },
+}
+
+impl Outcome {
+    /// Why there is no measurement, in words; none when there is one.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Outcome::Measured(_) => None,
+            Outcome::Skipped { why } => Some(format!("skipped: {why}")),
+            Outcome::Failed { why } => Some(format!("failed: {why}")),
+            Outcome::TimedOut { limit_s } => Some(format!("stopped at its time limit of {limit_s} s")),
+        }
+    }
+}
+
+/// What a trial measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measured {
+    /// Figures by metric name (see `lab::metric`).
+    pub metrics: BTreeMap<String, f64>,
+    /// Latency of single operations, where there are some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// Throughput of about a hundred equal parts of the work, operations or rows a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<f64>,
+    /// The library that did the work.
+    pub engine: EngineMark,
+    /// Every configuration PRAGMA read back, for each connection that took part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ReadBack>,
+    /// Checksum of the result, equal for trials that did the same work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+/// The distribution of latencies in one trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Operations.
+    pub count: u64,
+    /// HdrHistogram in its compressed V2 interchange form, base64, nanoseconds, 3 digits.
+    pub histogram: String,
+}
+
+/// Which library did the work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineMark {
+    /// `sqlite3_libversion()`.
+    pub version: String,
+    /// `sqlite3_sourceid()`.
+    pub source_id: String,
+}
+
+/// The PRAGMAs of one connection as SQLite answered them after the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadBack {
+    /// What the connection did, such as `writer`.
+    pub connection: String,
+    /// Value by PRAGMA name.
+    pub pragmas: BTreeMap<String, String>,
+}

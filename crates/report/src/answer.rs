@@ -1,0 +1,144 @@
+//! The sentences that answer a question, in pieces that each view dresses in its own way.
+
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding};
+use lab::level::label;
+
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, gain_words, plural};
+
+/// Tied arms that are named; of more only the number is given.
+const NAMED: usize = 3;
+
+/// A piece of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// Plain words.
+    Words(String),
+    /// A setting or a name out of an experiment file.
+    Code(String),
+    /// A figure that the sentence is about.
+    Figure(String),
+}
+
+/// A sentence in pieces.
+pub(crate) type Sentence = Vec<Piece>;
+
+/// The sentence without any dress.
+pub(crate) fn plain(sentence: &[Piece]) -> String {
+    let text = |piece: &Piece| match piece {
+        Piece::Words(text) | Piece::Code(text) | Piece::Figure(text) => text.clone(),
+    };
+    sentence.iter().map(text).collect()
+}
+
+/// What a finding says: `index=after is 2.1 times as fast as index=before`.
+pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
+    vec![
+        Piece::Code(finding.what()),
+        words(" is "),
+        Piece::Figure(format!("{} times", figures::times(finding.gain, finding.interval))),
+        words(&format!(" {} ", gain_words(metric))),
+        Piece::Code(label(&finding.instead_of)),
+        words("."),
+    ]
+}
+
+/// The arms that cannot be told apart from the best one; none where it stands alone.
+pub(crate) fn tied(finding: &Finding, experiment: &ExperimentAnalysis) -> Option<Sentence> {
+    let names = Names::of(experiment);
+    let mut tied: Vec<&str> = Vec::new();
+    for (index, arm) in experiment.arms.iter().enumerate() {
+        if finding.tied.contains(&arm.label) {
+            tied.push(names.get(index));
+        }
+    }
+    let (named, more) = tied.split_at(tied.len().min(NAMED));
+    let mut sentence = vec![words("It cannot be told apart from ")];
+    for (index, name) in named.iter().enumerate() {
+        let last = index + 1 == named.len() && more.is_empty();
+        if index > 0 {
+            sentence.push(words(if last { " and " } else { ", " }));
+        }
+        sentence.push(Piece::Code((*name).to_owned()));
+    }
+    if !more.is_empty() {
+        sentence.push(words(&format!(" and {}", plural(more.len(), "other arm", "other arms"))));
+    }
+    sentence.push(words("."));
+    (!tied.is_empty()).then_some(sentence)
+}
+
+/// The answer to the question of an experiment in a sentence or two.
+pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -> Sentence {
+    let Some(reference) = experiment.arms.first().filter(|arm| !arm.unmeasured()) else {
+        return without_reference(experiment);
+    };
+    if let Some(found) = found {
+        let mut sentence = finding(found, &experiment.metric);
+        if let Some(tied) = tied(found, experiment) {
+            sentence.push(words(" "));
+            sentence.extend(tied);
+        }
+        return sentence;
+    }
+    without_finding(experiment, reference)
+}
+
+fn without_reference(experiment: &ExperimentAnalysis) -> Sentence {
+    let problem = experiment.arms.first().and_then(|arm| arm.problem.clone());
+    vec![match problem {
+        Some(problem) => words(&format!("No answer: the reference was not measured ({problem}).")),
+        None => words("No answer yet: nothing was measured."),
+    }]
+}
+
+fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> Sentence {
+    let count = |wanted| {
+        let stands = |arm: &&ArmAnalysis| Standing::of(arm, &experiment.metric) == wanted;
+        experiment.arms.iter().filter(stands).count()
+    };
+    let name = Piece::Code(Names::of(experiment).get(0).to_owned());
+    match (count(Standing::Same), count(Standing::Worse)) {
+        (0, 0) => only_figure(experiment, reference, name),
+        (_, 0) => vec![
+            words("No detectable difference from "),
+            name,
+            words(&detectable(experiment).map_or_else(|| ".".to_owned(), |mde| format!(" ({mde})."))),
+        ],
+        (0, worse) => {
+            let others = if worse == 1 { "the other arm is" } else { "every other arm is" };
+            vec![words("Nothing beats the reference "), name, words(&format!(": {others} worse."))]
+        }
+        (same, worse) => vec![
+            words("Nothing beats the reference "),
+            name,
+            words(&format!(
+                ": {} worse and {} cannot be told apart from it.",
+                plural(worse, "arm is", "arms are"),
+                same
+            )),
+        ],
+    }
+}
+
+fn only_figure(experiment: &ExperimentAnalysis, reference: &ArmAnalysis, name: Piece) -> Sentence {
+    match reference.summaries.get(&experiment.metric) {
+        Some(summary) => vec![
+            name,
+            words(": "),
+            Piece::Figure(figures::figure(summary.median, &experiment.metric)),
+            words(". There is nothing to compare it with."),
+        ],
+        None => vec![words("There is nothing to compare.")],
+    }
+}
+
+/// The smallest difference that the experiment would have seen: `MDE 3 %`.
+pub(crate) fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
+    experiment.mde.map(|mde| format!("MDE {}", figures::percent(mde)))
+}
+
+fn words(text: &str) -> Piece {
+    Piece::Words(text.to_owned())
+}

@@ -1,0 +1,202 @@
+//! One axis: which values it spans, whether it is logarithmic, and its round marks.
+
+use lab::stats::Interval;
+
+use super::{Percent, Span};
+use crate::figures;
+
+/// From this ratio of largest to smallest value on, the axis is logarithmic.
+const LOG_FROM: f64 = 30.0;
+/// A linear axis begins at zero when the smallest value is below this part of the largest.
+const ZERO_BELOW: f64 = 0.5;
+/// Room at both ends, as a part of the axis.
+const MARGIN: f64 = 0.04;
+/// Steps between marks that are aimed at.
+const STEPS: f64 = 5.0;
+
+/// A horizontal axis from `low` to `high`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Axis {
+    low: f64,
+    high: f64,
+    log: bool,
+}
+
+/// A mark of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tick {
+    /// Where it stands.
+    pub(crate) at: Percent,
+    /// What it says.
+    pub(crate) label: String,
+    /// Whether it is left out where the screen is narrow.
+    pub(crate) minor: bool,
+}
+
+impl Axis {
+    /// An axis that holds all of the values; none when no value is finite.
+    pub(crate) fn over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+        let finite = values.into_iter().filter(|value| value.is_finite());
+        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        if low > high {
+            return None;
+        }
+        let log = low > 0.0 && high / low >= LOG_FROM;
+        Some(if log { Axis::logarithmic(low, high) } else { Axis::linear(low, high) })
+    }
+
+    fn logarithmic(low: f64, high: f64) -> Axis {
+        let margin = (high / low).powf(MARGIN);
+        Axis { low: low / margin, high: high * margin, log: true }
+    }
+
+    fn linear(low: f64, high: f64) -> Axis {
+        let from_zero = low >= 0.0 && (low < ZERO_BELOW * high || low == high);
+        let start = if from_zero { 0.0 } else { low };
+        let width = if high > start { high - start } else { start.abs().max(1.0) };
+        let low = if from_zero { 0.0 } else { start - MARGIN * width };
+        Axis { low, high: start + width * (1.0 + MARGIN), log: false }
+    }
+
+    /// Whether it is logarithmic.
+    pub(crate) fn is_log(&self) -> bool {
+        self.log
+    }
+
+    /// Whether it begins elsewhere than at zero, which a reader must be told.
+    pub(crate) fn is_cut(&self) -> bool {
+        !self.log && self.low != 0.0
+    }
+
+    /// Where a value stands; values beyond the axis stand at its end.
+    pub(crate) fn place(&self, value: f64) -> Percent {
+        let along = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let (low, high) = (along(self.low), along(self.high));
+        Percent((100.0 * (along(value) - low) / (high - low)).clamp(0.0, 100.0))
+    }
+
+    /// Where an interval stands.
+    pub(crate) fn span(&self, interval: Interval) -> Span {
+        Span { from: self.place(interval.low), to: self.place(interval.high) }
+    }
+
+    /// Round marks for figures of a metric.
+    pub(crate) fn ticks(&self, metric: &str) -> Vec<Tick> {
+        let values = match (self.log, figures::is_size(metric)) {
+            (false, size) => self.linear_marks(size),
+            (true, false) => self.decades(),
+            (true, true) => self.powers_of_two(),
+        };
+        let mark = |(index, value): (usize, f64)| Tick {
+            at: self.place(value),
+            label: figures::tick(value, metric),
+            minor: index % 2 == 1,
+        };
+        values.into_iter().enumerate().map(mark).collect()
+    }
+
+    fn linear_marks(&self, size: bool) -> Vec<f64> {
+        // Sizes are round in KiB or MiB, so steps are looked for in that unit.
+        let unit = if size { 1024f64.powf(self.high.max(1.0).log(1024.0).floor()) } else { 1.0 };
+        let step = unit * nice((self.high - self.low) / unit / STEPS);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step).floor() as i64;
+        (first..=last).map(|number| number as f64 * step).collect()
+    }
+
+    fn decades(&self) -> Vec<f64> {
+        let decades = (self.high / self.low).log10();
+        let factors: &[f64] = match decades {
+            few if few < 2.0 => &[1.0, 2.0, 5.0],
+            some if some < 3.5 => &[1.0, 3.0],
+            _ => &[1.0],
+        };
+        let first = self.low.log10().floor() as i32;
+        let last = self.high.log10().floor() as i32;
+        // Over very many decades only every second or third is marked.
+        let every = (decades / (2.0 * STEPS)).ceil().max(1.0) as usize;
+        (first..=last)
+            .step_by(every)
+            .flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)))
+            .filter(|value| self.holds(*value))
+            .collect()
+    }
+
+    fn powers_of_two(&self) -> Vec<f64> {
+        let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+        let step = (f64::from(high - low) / STEPS).ceil().max(1.0) as usize;
+        (low..=high).step_by(step).map(|power| 2f64.powi(power)).collect()
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// The next step of the form 1, 2 or 5 times a power of ten.
+fn nice(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= step * 0.999);
+    factor.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, metric: &str) -> Vec<String> {
+        axis.ticks(metric).into_iter().map(|tick| tick.label).collect()
+    }
+
+    #[test]
+    fn values_within_a_factor_of_thirty_stand_on_a_linear_axis_from_zero() {
+        let axis = Axis::over([100_000.0, 2_500_000.0]).unwrap();
+        assert!(!axis.is_log() && !axis.is_cut());
+        assert_eq!(axis.place(0.0), Percent(0.0));
+        let (once, twice) = (axis.place(1e6).0, axis.place(2e6).0);
+        assert!((twice - 2.0 * once).abs() < 1e-9);
+        assert_eq!(labels(axis, "rows_per_s"), ["0", "1 M", "2 M"]);
+    }
+
+    #[test]
+    fn values_close_together_stand_on_an_axis_that_says_it_is_cut() {
+        let axis = Axis::over([0.95, 1.05]).unwrap();
+        assert!(axis.is_cut());
+        assert!(axis.place(0.95).0 > 0.0 && axis.place(1.05).0 < 100.0);
+    }
+
+    #[test]
+    fn values_far_apart_stand_on_a_logarithmic_axis() {
+        let axis = Axis::over([100.0, 30_000.0]).unwrap();
+        assert!(axis.is_log());
+        let step = axis.place(1000.0).0 - axis.place(100.0).0;
+        assert!((axis.place(10_000.0).0 - axis.place(1000.0).0 - step).abs() < 1e-9);
+        assert_eq!(labels(axis, "txns_per_s"), ["100", "300", "1 k", "3 k", "10 k", "30 k"]);
+    }
+
+    #[test]
+    fn sizes_are_marked_at_powers_of_two() {
+        let linear = Axis::over([3.0 * 1_048_576.0, 20.0 * 1_048_576.0]).unwrap();
+        assert_eq!(labels(linear, "db_bytes"), ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB"]);
+        let log = Axis::over([4096.0, 4096.0 * 1024.0]).unwrap();
+        assert_eq!(labels(log, "db_bytes"), ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"]);
+    }
+
+    #[test]
+    fn equal_values_and_none_have_an_axis_or_none() {
+        let axis = Axis::over([7.0, 7.0]).unwrap();
+        assert!(axis.place(7.0).0 > 50.0);
+        assert!(Axis::over([f64::INFINITY, f64::NAN]).is_none());
+        assert!(Axis::over([]).is_none());
+        assert_eq!(Axis::over([0.0, 0.0]).unwrap().place(0.0), Percent(0.0));
+    }
+
+    #[test]
+    fn values_beyond_the_axis_stand_at_its_end() {
+        let axis = Axis::over([1.0, 2.0]).unwrap();
+        assert_eq!(axis.place(f64::INFINITY), Percent(100.0));
+        assert_eq!(Axis::over([1.0, 100.0]).unwrap().place(0.0), Percent(0.0));
+    }
+}

@@ -1,0 +1,153 @@
+//! The dot-and-interval ("forest") plot of the arms of one experiment.
+//!
+//! The dot is the median over trials in the metric's own unit. The thick line is the interval of
+//! the arm's ratio to the reference, laid on the reference's median, so that its distance from
+//! the reference's line shows what the comparison shows. The thin line reaches from the smallest
+//! to the largest trial. Arms without a measurement stand in their place with the reason. (The
+//! form is that of Lewis and Clarke, "Forest plots: trying to see the wood and the trees",
+//! BMJ 322, 2001.)
+
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+use lab::stats::Interval;
+
+use super::{Axis, Percent, Span, Tick};
+use crate::facts::arm_notes;
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, by_rank, direction, metric_heading};
+
+/// A plot ready to be drawn.
+pub(crate) struct Forest {
+    /// What the axis shows: `Rows a second, higher is better`.
+    pub(crate) heading: String,
+    /// What a reader must know of the axis, such as that it is logarithmic.
+    pub(crate) remark: Option<&'static str>,
+    /// The marks of the axis; none when nothing was measured.
+    pub(crate) ticks: Vec<Tick>,
+    /// Where the reference's median stands.
+    pub(crate) reference: Option<Percent>,
+    /// The arms from best to worst.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One arm.
+pub(crate) struct Row {
+    /// Its short name.
+    pub(crate) name: String,
+    /// Its full label.
+    pub(crate) label: String,
+    /// How it stands to the reference.
+    pub(crate) standing: Standing,
+    /// Its groups of ranks.
+    pub(crate) groups: String,
+    /// The median with its unit; none without a measurement.
+    pub(crate) median: Option<String>,
+    /// The ratio to the reference with its interval.
+    pub(crate) ratio: Option<String>,
+    /// The marks; none without a measurement.
+    pub(crate) marks: Option<Marks>,
+    /// Why there is no measurement, or what weakens it.
+    pub(crate) notes: Vec<String>,
+    /// The whole row in words, for those who cannot see it.
+    pub(crate) words: String,
+}
+
+/// The marks of one arm.
+pub(crate) struct Marks {
+    /// The median.
+    pub(crate) dot: Percent,
+    /// Smallest to largest.
+    pub(crate) range: Span,
+    /// The interval of the effect; none for the reference.
+    pub(crate) interval: Option<Span>,
+}
+
+/// The plot of an experiment.
+pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
+    let reference = experiment.arms.first().and_then(|arm| median(experiment, arm));
+    let axis = axis(experiment, reference);
+    let names = Names::of(experiment);
+    let rows = by_rank(experiment)
+        .into_iter()
+        .map(|arm| row(experiment, arm, names.get(arm), axis, reference))
+        .collect();
+    Forest {
+        heading: format!("{}, {}", metric_heading(&experiment.metric), direction(&experiment.metric)),
+        remark: axis.and_then(remark),
+        ticks: axis.map(|axis| axis.ticks(&experiment.metric)).unwrap_or_default(),
+        reference: axis.zip(reference).map(|(axis, value)| axis.place(value)),
+        rows,
+    }
+}
+
+fn remark(axis: Axis) -> Option<&'static str> {
+    match (axis.is_log(), axis.is_cut()) {
+        (true, _) => Some("logarithmic scale"),
+        (_, true) => Some("the scale does not begin at zero"),
+        _ => None,
+    }
+}
+
+fn axis(experiment: &ExperimentAnalysis, reference: Option<f64>) -> Option<Axis> {
+    let values = experiment.arms.iter().flat_map(|arm| {
+        let summary = arm.summaries.get(&experiment.metric);
+        let range = summary.map(|summary| [summary.range.low, summary.range.high]);
+        let interval = laid(arm, reference).filter(Interval::is_bounded);
+        let ends = interval.map(|interval| [interval.low, interval.high]);
+        range.into_iter().chain(ends).flatten()
+    });
+    Axis::over(values)
+}
+
+fn median(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<f64> {
+    arm.summaries.get(&experiment.metric).map(|summary| summary.median)
+}
+
+/// The interval of the arm's ratio laid on the reference's median.
+fn laid(arm: &ArmAnalysis, reference: Option<f64>) -> Option<Interval> {
+    let (effect, reference) = (arm.effect.as_ref()?, reference?);
+    Some(effect.estimate.interval.map_increasing(|ratio| ratio * reference))
+}
+
+fn row(
+    experiment: &ExperimentAnalysis,
+    arm: usize,
+    name: &str,
+    axis: Option<Axis>,
+    reference: Option<f64>,
+) -> Row {
+    let arm = &experiment.arms[arm];
+    let summary = arm.summaries.get(&experiment.metric);
+    let marks = axis.zip(summary).map(|(axis, summary)| Marks {
+        dot: axis.place(summary.median),
+        range: axis.span(summary.range),
+        interval: laid(arm, reference).map(|interval| axis.span(interval)),
+    });
+    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let mut row = Row {
+        name: name.to_owned(),
+        label: arm.label.clone(),
+        standing: Standing::of(arm, &experiment.metric),
+        groups: arm.groups.clone(),
+        median: summary.map(|summary| figures::figure(summary.median, &experiment.metric)),
+        ratio: estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval)),
+        marks,
+        notes: arm_notes(experiment, arm),
+        words: String::new(),
+    };
+    let range = summary.map(|summary| figures::range(summary.range, &experiment.metric));
+    row.words = in_words(&row, range);
+    row
+}
+
+fn in_words(row: &Row, range: Option<String>) -> String {
+    let (Some(median), Some(range)) = (&row.median, range) else {
+        return format!("{}: {}", row.label, row.notes.join("; "));
+    };
+    let compared = match (&row.ratio, row.standing) {
+        (_, Standing::Reference) => "the reference".to_owned(),
+        (Some(ratio), standing) => format!("{ratio} of the reference, {}", standing.words()),
+        (None, _) => "not compared with the reference".to_owned(),
+    };
+    format!("{}: median {median}, trials {range}; {compared}", row.label)
+}

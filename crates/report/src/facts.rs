@@ -1,0 +1,219 @@
+//! The small print in sentences: how a run went, what weakens it, and how to repeat it.
+
+use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis};
+use lab::claims::Verdict;
+use lab::environment::Environment;
+use lab::record::{EngineRecord, RunPlan};
+
+use crate::figures::{self, duration, percent};
+use crate::words::{plural, unsteadiness};
+
+/// The day of an RFC 3339 time.
+pub(crate) fn day(created: &str) -> &str {
+    created.split_once('T').map_or(created, |(day, _)| day)
+}
+
+/// An RFC 3339 time to the minute: `2026-03-01 09:30 UTC`. A time in another form is left as it
+/// is.
+pub(crate) fn minute(created: &str) -> String {
+    match (created.split_once('T'), created.ends_with('Z')) {
+        (Some((day, time)), true) => match time.get(..5) {
+            Some(minute) => format!("{day} {minute} UTC"),
+            None => created.to_owned(),
+        },
+        _ => created.to_owned(),
+    }
+}
+
+/// The machine in a few words: `AMD EPYC 7763, 4 CPUs, 15.6 GiB, Linux 6.12.1`.
+pub(crate) fn machine(environment: &Environment) -> String {
+    let cpus = environment.cpu.usable_cpus.or(environment.cpu.logical_cpus);
+    let memory = environment.memory.total_bytes;
+    let parts = [
+        environment.cpu.model.clone(),
+        cpus.map(|cpus| plural(cpus as usize, "CPU", "CPUs")),
+        memory.map(|bytes| figures::with_unit(bytes as f64, lab::metric::Unit::Bytes)),
+        environment.system.kernel.clone(),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() { "a machine that says nothing of itself".to_owned() } else { known.join(", ") }
+}
+
+/// The version of SQLite that the run is about: that of its default engine.
+pub(crate) fn sqlite(analysis: &Analysis) -> String {
+    let engines = &analysis.environment.engines;
+    let chosen = engines.iter().find(|engine| engine.name == analysis.plan.engine).or(engines.first());
+    match chosen {
+        Some(EngineRecord { version, .. }) => format!("SQLite {version}"),
+        None => "SQLite".to_owned(),
+    }
+}
+
+/// How the trials ended: `186 trials: 180 measured, 4 skipped, 2 failed`.
+pub(crate) fn trials(analysis: &Analysis) -> String {
+    let counts = analysis.trials;
+    let parts = [
+        (counts.measured, "measured"),
+        (counts.skipped, "skipped"),
+        (counts.failed, "failed"),
+        (counts.timed_out, "timed out"),
+    ];
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(n, how)| format!("{} {how}", figures::count(*n))).collect();
+    let all = plural(counts.total(), "trial", "trials");
+    if told.is_empty() { all } else { format!("{all}: {}", told.join(", ")) }
+}
+
+/// The time that all trials took.
+pub(crate) fn time_taken(analysis: &Analysis) -> String {
+    duration(analysis.experiments.iter().map(|experiment| experiment.wall_s).sum())
+}
+
+/// What weakens the whole run: where it ended early, and the warnings about its machine.
+pub(crate) fn warnings(analysis: &Analysis) -> Vec<String> {
+    let open = analysis.experiments.iter().filter(|experiment| experiment.stop.is_none()).count();
+    let all = analysis.experiments.len();
+    let unfinished = (open > 0).then(|| {
+        format!("unfinished: {open} of {all} experiments were not measured to their end")
+    });
+    let machine = analysis.environment.machine.warnings();
+    unfinished.into_iter().chain(machine.iter().map(|warning| warning.to_string())).collect()
+}
+
+/// What weakens one experiment, a short word and a sentence each.
+pub(crate) fn doubts(experiment: &ExperimentAnalysis) -> Vec<(&'static str, String)> {
+    let mut doubts = Vec::new();
+    if experiment.stop.is_none() {
+        doubts.push(("unfinished", "it was not measured to its end".to_owned()));
+    }
+    if experiment.preliminary {
+        let rounds = plural(experiment.rounds as usize, "round is", "rounds are");
+        doubts.push(("preliminary", format!("{rounds} too few for more than a first answer")));
+    }
+    if let Some(canary) = experiment.canary.as_ref().filter(|_| experiment.canary_alarm()) {
+        let ratio = figures::ratio(canary.centre, canary.interval);
+        doubts.push((
+            "canary alarm",
+            format!("the reference against itself shows a difference ({ratio}), so small effects are not to be trusted"),
+        ));
+    }
+    doubts
+}
+
+/// How an experiment was measured, one sentence each.
+pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
+    let mut notes = vec![rounds(experiment)];
+    if experiment.dropped_blocks > 0 {
+        let blocks = plural(experiment.dropped_blocks, "block was", "blocks were");
+        notes.push(format!("{blocks} dropped because the machine was disturbed, whatever was measured"));
+    }
+    if let Some(canary) = &experiment.canary {
+        let ratio = figures::ratio(canary.centre, canary.interval);
+        let well = if experiment.canary_alarm() { "where ×1 was due" } else { "as it should be" };
+        notes.push(format!("canary, the reference against itself: {ratio}, {well}"));
+    }
+    if let Some(mde) = experiment.mde {
+        notes.push(format!("no difference above {} would have gone unseen (80 % power)", percent(mde)));
+    }
+    if let Some(stop) = experiment.stop {
+        notes.push(format!("measuring ended because {stop}"));
+    }
+    notes
+}
+
+/// What the reader of an arm's figures must know: why trials are missing, settings that no factor
+/// accounts for, and throughput that did not hold still.
+pub(crate) fn arm_notes(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Vec<String> {
+    let missing = arm.trials.total() - arm.trials.measured;
+    let problem = match (&arm.problem, arm.trials.measured) {
+        (None, 0) => Some("not measured in this run".to_owned()),
+        (None, _) => None,
+        (Some(problem), 0) => Some(problem.clone()),
+        (Some(problem), _) => {
+            Some(format!("{missing} of {} trials without a figure, {problem}", arm.trials.total()))
+        }
+    };
+    let unsteady = unsteadiness(arm.steadiness).map(|unsteady| format!("throughput {unsteady}"));
+    [problem, adjusted(experiment, arm), unsteady].into_iter().flatten().collect()
+}
+
+/// Settings besides its levels in which an arm differs from the reference.
+fn adjusted(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String> {
+    let reference = experiment.arms.first()?;
+    let other = arm.settings.iter().filter(|(name, level)| {
+        !arm.levels.contains_key(*name) && reference.settings.get(*name) != Some(level)
+    });
+    let told: Vec<String> = other
+        .map(|(name, level)| match reference.settings.get(name) {
+            Some(usual) => format!("{name}={level} where the reference has {usual}"),
+            None => format!("{name}={level}"),
+        })
+        .collect();
+    (!told.is_empty()).then(|| format!("run with {}", told.join(", ")))
+}
+
+fn rounds(experiment: &ExperimentAnalysis) -> String {
+    format!(
+        "{} in {}, {}",
+        plural(experiment.rounds as usize, "round", "rounds"),
+        plural(experiment.blocks, "block", "blocks"),
+        duration(experiment.wall_s)
+    )
+}
+
+/// How many claims ended with each verdict: `3 confirmed, 1 refuted`; none without claims.
+pub(crate) fn verdict_counts(analysis: &Analysis) -> Option<String> {
+    let told = crate::words::VERDICTS.into_iter().filter_map(|verdict: Verdict| {
+        let count = analysis.verdicts(verdict);
+        (count > 0).then(|| format!("{} {count} {verdict}", crate::words::verdict_sign(verdict)))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("  "))
+}
+
+/// The command that plans the same run again.
+pub(crate) fn command(plan: &RunPlan) -> String {
+    let mut ids: Vec<&str> = Vec::new();
+    for planned in &plan.experiments {
+        if !ids.contains(&planned.experiment.id.as_str()) {
+            ids.push(&planned.experiment.id);
+        }
+    }
+    let mut words = vec!["pragmark run".to_owned()];
+    words.extend(ids.into_iter().map(str::to_owned));
+    words.push(format!("--scale {} --seed {}", plan.scale, plan.seed.0));
+    if plan.quick {
+        words.push("--quick".to_owned());
+    }
+    if plan.engine != "default" {
+        words.push(format!("--engine {}", quoted(&plan.engine)));
+    }
+    words.join(" ")
+}
+
+/// A word that a POSIX shell takes as it is.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shortened_only_when_they_are_in_the_expected_form() {
+        assert_eq!(day("2026-03-01T09:30:12Z"), "2026-03-01");
+        assert_eq!(minute("2026-03-01T09:30:12Z"), "2026-03-01 09:30 UTC");
+        assert_eq!(minute("yesterday"), "yesterday");
+    }
+
+    #[test]
+    fn words_for_a_shell_are_quoted_when_they_must_be() {
+        assert_eq!(quoted("/usr/lib/libsqlite3.so"), "/usr/lib/libsqlite3.so");
+        assert_eq!(quoted("it's here"), r"'it'\''s here'");
+    }
+}

@@ -1,0 +1,340 @@
+//! Numbers as a person reads them: `2.46 M rows/s`, `1.3 MiB`, `×2.1 [1.9, 2.3]`.
+//!
+//! One module for all views, so that a figure reads the same in a terminal, a page and a file.
+//! Three significant digits are enough for a measured figure: the noise of a good machine is in
+//! the third. Exports do not pass through here; they keep every digit.
+
+use lab::claims::{Bounds, Form, Judged};
+use lab::metric::{self, Unit};
+use lab::stats::Interval;
+
+/// Significant digits of a measured figure.
+const DIGITS: i32 = 3;
+
+/// The figure of a metric with its unit; a name that is not in the catalogue of metrics has none.
+pub fn figure(value: f64, metric: &str) -> String {
+    match metric::find(metric) {
+        Some(metric) => with_unit(value, metric.unit),
+        None => significant(value),
+    }
+}
+
+/// A figure with its unit, scaled to a size that is easily read.
+pub fn with_unit(value: f64, unit: Unit) -> String {
+    let (divisor, suffix) = scale(value, unit);
+    join(&scaled(value / divisor, unit), suffix)
+}
+
+/// The mark of an axis: short, and without `rows/s`, which the heading of the axis says.
+pub(crate) fn tick(value: f64, metric: &str) -> String {
+    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else { return trimmed(value) };
+    let (divisor, suffix) = scale(value, unit);
+    let suffix = suffix.trim_end_matches("rows/s").trim_end_matches("ops/s").trim_end();
+    join(&trimmed(value / divisor), suffix)
+}
+
+/// Whether figures of the metric are sizes, whose round numbers are powers of two.
+pub(crate) fn is_size(metric: &str) -> bool {
+    metric::find(metric).is_some_and(|metric| metric.unit == Unit::Bytes)
+}
+
+/// Both ends of a range in the unit that suits the upper one: `2.31–2.58 M rows/s`.
+pub fn range(range: Interval, metric: &str) -> String {
+    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else {
+        return format!("{}–{}", significant(range.low), significant(range.high));
+    };
+    let (divisor, suffix) = scale(range.high, unit);
+    let (low, high) = (scaled(range.low / divisor, unit), scaled(range.high / divisor, unit));
+    if low == high { join(&high, suffix) } else { join(&format!("{low}–{high}"), suffix) }
+}
+
+/// A ratio with its interval: `×2.1 [1.9, 2.3]`. As many decimals are shown as the interval
+/// supports.
+pub fn ratio(centre: f64, interval: Interval) -> String {
+    format!("{} {}", ratio_alone(centre, interval), interval_of_ratio(centre, interval))
+}
+
+/// The ratio without its interval, to the precision that the interval supports.
+pub fn ratio_alone(centre: f64, interval: Interval) -> String {
+    format!("×{}", times(centre, interval))
+}
+
+/// The ratio as a bare number, for sentences such as "2.1 times as fast".
+pub fn times(centre: f64, interval: Interval) -> String {
+    format!("{centre:.*}", decimals(centre, interval))
+}
+
+/// The interval of a ratio alone: `[1.9, 2.3]`; an open end is written as `∞`, and as `0` below.
+pub fn interval_of_ratio(centre: f64, interval: Interval) -> String {
+    let decimals = decimals(centre, interval);
+    let end = |value: f64| match value {
+        value if value == f64::INFINITY => "∞".to_owned(),
+        value if value <= 0.0 => "0".to_owned(),
+        value => format!("{value:.decimals$}"),
+    };
+    format!("[{}, {}]", end(interval.low), end(interval.high))
+}
+
+/// A ratio that has no interval, such as a bound or a published figure.
+pub fn plain_ratio(value: f64) -> String {
+    format!("×{}", trimmed(value))
+}
+
+/// A fraction in per cent: `3 %`, `0.4 %`.
+pub fn percent(fraction: f64) -> String {
+    let value = fraction * 100.0;
+    let decimals = if value.abs() >= 9.95 { 0 } else { 1 };
+    let text = format!("{value:.decimals$}");
+    format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// A count with its thousands set apart: `12,345`.
+pub fn count(value: usize) -> String {
+    grouped(&value.to_string())
+}
+
+/// How long something took, for a clock rather than a comparison: `2 min 13 s`.
+pub fn duration(seconds: f64) -> String {
+    /// Shorter than this, tenths of a second are of interest.
+    const SHORT_S: f64 = 10.0;
+    if seconds < SHORT_S {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// The measured figure of a claim: a ratio, or for a spread the fraction in per cent.
+pub fn claim_figure(judged: &Judged) -> Option<String> {
+    let figure = judged.figure?;
+    Some(match (is_spread(judged), judged.interval) {
+        (true, _) => percent(figure),
+        (false, Some(interval)) => ratio_alone(figure, interval),
+        (false, None) => plain_ratio(figure),
+    })
+}
+
+/// The interval of a claim's figure, in the form of [`claim_figure`].
+pub fn claim_interval(judged: &Judged) -> Option<String> {
+    let (figure, interval) = (judged.figure?, judged.interval?);
+    Some(match is_spread(judged) {
+        true if interval.high.is_finite() => {
+            format!("[{}, {}]", percent(interval.low), percent(interval.high))
+        }
+        true => format!("[{}, ∞]", percent(interval.low.max(0.0))),
+        false => interval_of_ratio(figure, interval),
+    })
+}
+
+/// The published figure of a claim, in the form of [`claim_figure`].
+pub fn claim_published(judged: &Judged) -> Option<String> {
+    let published = judged.claim.published?;
+    Some(claim_value(judged, published))
+}
+
+/// The bounds that confirm a claim: `at least ×2`.
+pub fn claim_bounds(judged: &Judged) -> String {
+    let show = |value| claim_value(judged, value);
+    match judged.bounds {
+        Bounds { low: Some(low), high: Some(high) } => format!("{} to {}", show(low), show(high)),
+        Bounds { low: Some(low), high: None } => format!("at least {}", show(low)),
+        Bounds { low: None, high: Some(high) } => format!("at most {}", show(high)),
+        Bounds { low: None, high: None } => "any".to_owned(),
+    }
+}
+
+fn claim_value(judged: &Judged, value: f64) -> String {
+    if is_spread(judged) { percent(value) } else { plain_ratio(value) }
+}
+
+/// A spread is a ratio less one, so it is shown as a percentage.
+pub(crate) fn is_spread(judged: &Judged) -> bool {
+    matches!(judged.claim.forms().first(), Some(Form::Spread(_)))
+}
+
+/// Three significant digits without an exponent.
+pub fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let value = rounded(value);
+    let decimals = (DIGITS - 1 - magnitude(value)).max(0) as usize;
+    grouped(&format!("{value:.decimals$}"))
+}
+
+/// The divisor and the suffix that suit a value of this unit.
+fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
+    const RATES: [(f64, &str); 4] = [(1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, "")];
+    const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
+    const MICROSECONDS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
+    const BYTES: [(f64, &str); 4] =
+        [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    let pick = |steps: &[(f64, &'static str)]| {
+        let fits = steps.iter().find(|(step, _)| rounded(value.abs() / step) >= 1.0);
+        *fits.or(steps.last()).unwrap_or(&(1.0, ""))
+    };
+    match unit {
+        Unit::Seconds if value == 0.0 => (1.0, "s"),
+        Unit::Seconds => pick(&SECONDS),
+        Unit::Microseconds => pick(&MICROSECONDS),
+        Unit::Bytes => pick(&BYTES),
+        Unit::BytesPerRow => (1.0, "B/row"),
+        Unit::Count => (1.0, ""),
+        Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
+        Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
+    }
+}
+
+fn rate(picked: (f64, &str), names: [&'static str; 4]) -> (f64, &'static str) {
+    let name = match picked.1 {
+        "G " => names[0],
+        "M " => names[1],
+        "k " => names[2],
+        _ => names[3],
+    };
+    (picked.0, name)
+}
+
+/// A whole number of bytes or of things has no decimals however small it is.
+fn scaled(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Count if value.fract() == 0.0 => grouped(&format!("{value:.0}")),
+        Unit::Bytes if value.fract() == 0.0 => grouped(&format!("{value:.0}")),
+        _ => significant(value),
+    }
+}
+
+fn join(number: &str, suffix: &str) -> String {
+    if suffix.is_empty() { number.to_owned() } else { format!("{number} {suffix}") }
+}
+
+/// Decimals with which a ratio is written: enough to tell the ends of the interval apart, at
+/// least two significant digits of the ratio and one of the lower end, at most what three
+/// significant digits below one or three decimals above it need.
+fn decimals(centre: f64, interval: Interval) -> usize {
+    const MOST: i32 = 3;
+    if !centre.is_finite() || centre <= 0.0 {
+        return 2;
+    }
+    let of_width = match interval.half_width() {
+        width if width.is_finite() && width > 0.0 => (-width.log10()).ceil() as i32,
+        _ => 2 - magnitude(centre),
+    };
+    let of_centre = 1 - magnitude(centre);
+    let of_low = if interval.low > 0.0 { -magnitude(interval.low) } else { 0 };
+    let most = MOST.max(2 - magnitude(centre));
+    of_width.max(of_centre).max(of_low.min(of_centre + 1)).clamp(0, most) as usize
+}
+
+/// The power of ten of the first digit.
+fn magnitude(value: f64) -> i32 {
+    rounded(value).abs().log10().floor() as i32
+}
+
+/// The value rounded to the significant digits shown, so that 999.9 is already a thousand.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = DIGITS - 1 - value.abs().log10().floor() as i32;
+    let power = 10f64.powi(digits.abs());
+    if digits >= 0 { (value * power).round() / power } else { (value / power).round() * power }
+}
+
+/// At most four significant digits, without zeros at the end: bounds are stated, not measured.
+fn trimmed(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let decimals = (DIGITS - magnitude(value)).clamp(0, 6) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn grouped(number: &str) -> String {
+    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
+    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
+    let mut text = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn between(low: f64, high: f64) -> Interval {
+        Interval { low, high }
+    }
+
+    #[test]
+    fn figures_are_scaled_to_their_unit() {
+        for (value, metric, shown) in [
+            (2_461_234.0, "rows_per_s", "2.46 M rows/s"),
+            (999.96, "rows_per_s", "1.00 k rows/s"),
+            (812.4, "txns_per_s", "812 ops/s"),
+            (0.0456, "seconds.index", "45.6 ms"),
+            (133.2, "seconds", "133 s"),
+            (0.0, "seconds", "0 s"),
+            (45.6, "p50_us", "45.6 µs"),
+            (12_345.0, "p99_us", "12.3 ms"),
+            (1_363_149.0, "db_bytes", "1.30 MiB"),
+            (512.0, "wal_bytes", "512 B"),
+            (36.94, "bytes_per_row", "36.9 B/row"),
+            (12_345.6, "of_no_catalogue", "12,300"),
+        ] {
+            assert_eq!(figure(value, metric), shown);
+        }
+    }
+
+    #[test]
+    fn a_range_has_one_unit_and_equal_ends_are_one_figure() {
+        assert_eq!(range(between(2.31e6, 2.58e6), "rows_per_s"), "2.31–2.58 M rows/s");
+        assert_eq!(range(between(900_000.0, 1.2e6), "rows_per_s"), "0.900–1.20 M rows/s");
+        assert_eq!(range(between(4096.0, 4096.0), "db_bytes"), "4 KiB");
+    }
+
+    #[test]
+    fn a_ratio_shows_the_decimals_that_its_interval_supports() {
+        for (centre, low, high, shown) in [
+            (2.1, 1.9, 2.3, "×2.1 [1.9, 2.3]"),
+            (1.02, 0.99, 1.05, "×1.02 [0.99, 1.05]"),
+            (1.003, 1.001, 1.005, "×1.003 [1.001, 1.005]"),
+            (12.3, 11.0, 14.0, "×12 [11, 14]"),
+            (0.0123, 0.0120, 0.0126, "×0.0123 [0.0120, 0.0126]"),
+            (2.1, 0.5, 9.0, "×2.1 [0.5, 9.0]"),
+            (2.13, 0.0, f64::INFINITY, "×2.13 [0, ∞]"),
+            (1.0, 1.0, 1.0, "×1.00 [1.00, 1.00]"),
+        ] {
+            assert_eq!(ratio(centre, between(low, high)), shown);
+        }
+    }
+
+    #[test]
+    fn durations_percentages_and_counts_read_naturally() {
+        assert_eq!(duration(4.24), "4.2 s");
+        assert_eq!(duration(133.0), "2 min 13 s");
+        assert_eq!(duration(7_260.0), "2 h 1 min");
+        assert_eq!(percent(0.031), "3.1 %");
+        assert_eq!(percent(0.03), "3 %");
+        assert_eq!(percent(0.124), "12 %");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(plain_ratio(3.29), "×3.29");
+        assert_eq!(plain_ratio(2.0), "×2");
+    }
+}

@@ -1,0 +1,198 @@
+//! The words and signs that all views share: verdicts, metrics, settings.
+//!
+//! A sign never stands without its word somewhere near, and a colour never without either, so that
+//! nothing is lost to a reader who cannot see one of them.
+
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, SteadinessCounts};
+use lab::claims::Verdict;
+use lab::environment::{FsyncVerdict, VolumeKind};
+use lab::metric::{self, Better};
+
+/// The false discovery rate below which a difference counts as seen; the rate at which
+/// [`lab::analysis::findings`] takes one for a finding.
+const SEEN: f64 = 0.05;
+
+/// Every verdict, in the order in which they are counted.
+pub(crate) const VERDICTS: [Verdict; 4] =
+    [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive, Verdict::NotApplicable];
+
+/// The sign of a verdict.
+pub(crate) fn verdict_sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Confirmed => "✓",
+        Verdict::Refuted => "✗",
+        Verdict::Inconclusive => "?",
+        Verdict::NotApplicable => "–",
+    }
+}
+
+/// How an arm stands to the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It is the reference.
+    Reference,
+    /// Better, in the metric's good direction.
+    Better,
+    /// Worse.
+    Worse,
+    /// Not told apart from the reference.
+    Same,
+    /// There is nothing to compare.
+    Unmeasured,
+}
+
+impl Standing {
+    /// How the arm stands to the reference of its experiment.
+    pub(crate) fn of(arm: &ArmAnalysis, metric: &str) -> Standing {
+        if arm.unmeasured() {
+            return Standing::Unmeasured;
+        }
+        if arm.reference {
+            return Standing::Reference;
+        }
+        match &arm.effect {
+            None => Standing::Unmeasured,
+            Some(effect) if effect.q_value > SEEN => Standing::Same,
+            Some(effect) => match (effect.estimate.centre > 1.0) == higher_is_better(metric) {
+                true => Standing::Better,
+                false => Standing::Worse,
+            },
+        }
+    }
+
+    /// One sign, for narrow places.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Standing::Reference => "◆",
+            Standing::Better => "▲",
+            Standing::Worse => "▼",
+            Standing::Same => "≈",
+            Standing::Unmeasured => "–",
+        }
+    }
+
+    /// The same in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Standing::Reference => "reference",
+            Standing::Better => "better",
+            Standing::Worse => "worse",
+            Standing::Same => "no detectable difference",
+            Standing::Unmeasured => "not measured",
+        }
+    }
+
+    /// The class of the mark in the page.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Standing::Reference => "is-ref",
+            Standing::Better => "is-better",
+            Standing::Worse => "is-worse",
+            Standing::Same => "is-same",
+            Standing::Unmeasured => "is-unmeasured",
+        }
+    }
+}
+
+/// Whether larger figures of the metric are better; so is a metric that is not in the catalogue.
+pub(crate) fn higher_is_better(metric: &str) -> bool {
+    metric::find(metric).is_none_or(|metric| metric.better == Better::Higher)
+}
+
+/// `higher is better` or `lower is better`.
+pub(crate) fn direction(metric: &str) -> &'static str {
+    if higher_is_better(metric) { "higher is better" } else { "lower is better" }
+}
+
+/// The metric as a heading: `Rows a second`, `Time of the phase index`.
+pub(crate) fn metric_heading(name: &str) -> String {
+    let (base, phase) = name.split_once('.').map_or((name, None), |(b, phase)| (b, Some(phase)));
+    let heading = match base {
+        "rows_per_s" => "Rows a second",
+        "txns_per_s" => "Transactions a second",
+        "seconds" => "Time",
+        "cpu_user_s" => "CPU time, user",
+        "cpu_system_s" => "CPU time, kernel",
+        "peak_memory_bytes" => "Peak memory",
+        "db_bytes" => "Database size",
+        "wal_bytes" => "WAL size",
+        "bytes_per_row" => "Bytes a row",
+        "generate_s" => "Time to generate the input",
+        "p50_us" => "Median latency",
+        "p90_us" => "Latency, p90",
+        "p99_us" => "Latency, p99",
+        "p999_us" => "Latency, p99.9",
+        "max_us" => "Largest latency",
+        other => other,
+    };
+    match phase {
+        Some(phase) => format!("{heading} of the phase {phase}"),
+        None => heading.to_owned(),
+    }
+}
+
+/// What a gain in the metric is, after "2.1 times": `as fast as`.
+pub(crate) fn gain_words(metric: &str) -> &'static str {
+    match metric.split_once('.').map_or(metric, |(base, _)| base) {
+        "rows_per_s" | "txns_per_s" | "seconds" | "generate_s" => "as fast as",
+        "cpu_user_s" | "cpu_system_s" => "as sparing of CPU time as",
+        "peak_memory_bytes" => "as sparing of memory as",
+        "db_bytes" | "wal_bytes" | "bytes_per_row" => "as compact as",
+        "p50_us" | "p90_us" | "p99_us" | "p999_us" | "max_us" => "as quick to answer as",
+        _ => "as good as",
+    }
+}
+
+/// `1 trial`, `2 trials`.
+pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", crate::figures::count(count), if count == 1 { one } else { many })
+}
+
+/// Whether throughput held still within the trials; none when all did, or none was looked at.
+pub(crate) fn unsteadiness(counts: Option<SteadinessCounts>) -> Option<String> {
+    let counts = counts?;
+    let all = counts.warming + counts.steady + counts.drifting;
+    match (counts.warming, counts.drifting) {
+        (0, 0) => None,
+        (warming, 0) => Some(format!("warming in {warming} of {all} trials")),
+        (0, drifting) => Some(format!("drifting in {drifting} of {all} trials")),
+        (warming, drifting) => {
+            Some(format!("warming in {warming}, drifting in {drifting} of {all} trials"))
+        }
+    }
+}
+
+/// The kind of storage in words.
+pub(crate) fn volume_kind(kind: VolumeKind) -> &'static str {
+    match kind {
+        VolumeKind::Disk => "disk",
+        VolumeKind::Memory => "memory",
+        VolumeKind::Overlay => "container layer",
+        VolumeKind::Network => "network or shared",
+        VolumeKind::Unknown => "unknown",
+    }
+}
+
+/// What the probe of fsync says in words.
+pub(crate) fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
+    match verdict {
+        FsyncVerdict::Memory => "in memory: nothing to sync to",
+        FsyncVerdict::NoOpOrPowerLossProtection => {
+            "quicker than any medium: a sync that does nothing, or power-loss protection"
+        }
+        FsyncVerdict::RotationalWithCache => "quicker than the disk turns: a cache answers",
+        FsyncVerdict::Plain => "plausible for a real medium",
+    }
+}
+
+/// The arms in the order in which they are shown: by rank, then what could not be ranked.
+pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
+    let mut placed = vec![false; experiment.arms.len()];
+    let mut order = Vec::with_capacity(experiment.arms.len());
+    for arm in experiment.ranking.iter().copied().chain(0..experiment.arms.len()) {
+        if !std::mem::replace(&mut placed[arm], true) {
+            order.push(arm);
+        }
+    }
+    order
+}

@@ -1,0 +1,71 @@
+//! What can go wrong around trials. What goes wrong in a trial is an outcome, not an error.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A file or directory could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried, such as `write`.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of a run's folder does not hold what it should.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, with the line where there are lines.
+        what: String,
+    },
+    /// The folder holds no run.
+    #[error("{} holds no run: there is no run.json in it", .0.display())]
+    NoRun(PathBuf),
+    /// The folder already holds something.
+    #[error("{} exists already and is not empty", .0.display())]
+    Exists(PathBuf),
+    /// The run was written by a newer version.
+    #[error("{} has format {found}; this version reads formats up to {known}", path.display())]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format known.
+        known: u32,
+    },
+    /// Another process is working on the run.
+    #[error("{} is in use by another pragmark", .0.display())]
+    InUse(PathBuf),
+    /// The program that runs trials could not be started.
+    #[error("cannot start the driver {}: {source}", program.display())]
+    Driver {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Names what was being done, and on which path, beside what the system says.
+pub(crate) trait Context<T> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
+        self.map_err(|source| RunError::Io { doing, path: path.to_owned(), source })
+    }
+}
+
+impl<T> Context<T> for rustix::io::Result<T> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
+        self.map_err(io::Error::from).context(doing, path)
+    }
+}

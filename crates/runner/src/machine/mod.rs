@@ -1,0 +1,100 @@
+//! The machine: what it is, what its disks do on an fsync, how noisy it is, which tools it has.
+//!
+//! Apart from the rest of the runner because nothing here knows of trials or runs: it reads the
+//! kernel's own accounts (`/proc`, `/sys`, statvfs) and times small probes. The types and what
+//! follows from them are in [`lab::environment`]. Parsers are pure functions over text, and readers
+//! take the root of the file tree, so both are tested without the machine. On a system without
+//! `/proc` and `/sys` the figures that would come from there are `None`.
+
+mod accounts;
+mod block_device;
+mod cgroup;
+mod error;
+mod fsync;
+mod host;
+mod mountinfo;
+mod noise;
+mod probe_file;
+mod sampler;
+mod search_path;
+mod tools;
+mod volume;
+
+use std::path::Path;
+
+use lab::environment::Environment;
+
+pub use error::MachineError;
+pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_probe};
+pub use mountinfo::{Mount, mount_of, parse_mountinfo};
+pub use noise::noise_probe;
+pub use sampler::Sampler;
+pub use tools::{Tool, VERSION_TIMEOUT, find_tools};
+pub use volume::describe_volume;
+
+/// Captures the machine and the given directories, each with an fsync probe (up to
+/// [`FSYNC_PROBE_LIMIT`] for each directory).
+///
+/// # Errors
+/// When a directory is missing or cannot be written and synced; the error names it. A figure that
+/// the system does not offer is no error but `None`.
+pub fn capture(dirs: &[&Path]) -> Result<Environment, MachineError> {
+    let mut environment = host::read(Path::new("/"));
+    for dir in dirs {
+        let mut volume = describe_volume(dir)?;
+        volume.fsync = Some(fsync::probe(dir, volume.kind, volume.rotational)?);
+        environment.volumes.push(volume);
+    }
+    Ok(environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_captured_with_consistent_figures() {
+        let dir = tempfile::tempdir().unwrap();
+        let environment = capture(&[dir.path()]).unwrap();
+
+        assert!(environment.system.kernel.is_some());
+        assert!(environment.cpu.usable_cpus.is_some_and(|cpus| cpus >= 1));
+        if let (Some(available), Some(total)) = (
+            environment.memory.available_bytes,
+            environment.memory.total_bytes,
+        ) {
+            assert!(available <= total);
+        }
+        let volume = environment.volume(dir.path()).unwrap();
+        assert!(volume.free_bytes.unwrap() <= volume.total_bytes.unwrap());
+        if let Some(mount_point) = &volume.mount_point {
+            let real = dir.path().canonicalize().unwrap();
+            assert!(real.starts_with(mount_point), "{real:?} {mount_point:?}");
+        }
+        let probe = volume.fsync.as_ref().unwrap();
+        assert!((1..=FSYNC_PROBE_WRITES).contains(&probe.count));
+        assert!(0 < probe.p50_ns && probe.p50_ns <= probe.p99_ns);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn linux_offers_what_the_record_needs_most() {
+        let environment = capture(&[]).unwrap();
+        assert!(environment.cpu.logical_cpus.is_some());
+        assert!(environment.memory.total_bytes.is_some());
+        assert!(environment.load.load_average.is_some());
+        assert!(environment.load.steal_fraction.is_some());
+    }
+
+    #[test]
+    fn a_missing_directory_is_an_error_that_names_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = dir.path().join("not there");
+        let error = capture(&[dir.path(), &missing]).unwrap_err();
+        assert!(
+            matches!(&error, MachineError::Missing { directory } if *directory == missing),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains("not there"));
+    }
+}

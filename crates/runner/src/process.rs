@@ -1,0 +1,283 @@
+//! One trial in a process of its own.
+//!
+//! The process gets one JSON specification on standard input and answers with JSON lines on
+//! standard output. It has its own process group, so that Ctrl-C on a terminal reaches only
+//! pragmark, and so that whatever the driver started is stopped with it.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lab::trial::{Message, Outcome, TrialSpec};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::error::RunError;
+
+/// How often a running trial looks whether it has been cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(50);
+
+/// Time in which a driver that has given its outcome must end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Characters of a driver's error output that are kept, its last ones.
+const STDERR_KEPT: usize = 2_000;
+
+/// A program that runs trials.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    /// The executable.
+    pub program: PathBuf,
+    /// What comes before the specification.
+    pub arguments: Vec<OsString>,
+}
+
+/// What the process of a trial says while it runs.
+enum Line {
+    Message(Message),
+    Junk(String),
+    End,
+}
+
+/// Runs one trial and returns its outcome; `None` when it was cancelled.
+///
+/// A driver that dies, hangs past `limit`, or prints what is not a message, is an outcome with the
+/// cause and the end of its error output.
+///
+/// # Errors
+/// Only when the driver cannot be started at all.
+pub fn run_trial(
+    driver: &Driver,
+    spec: &TrialSpec,
+    limit: Duration,
+    cancelled: &AtomicBool,
+    on_phase: &mut dyn FnMut(&str),
+) -> Result<Option<Outcome>, RunError> {
+    let mut child = start(driver)?;
+    let stderr = collect_stderr(&mut child);
+    let lines = read_lines(&mut child);
+    send(&mut child, spec);
+    let heard = listen(&lines, limit, cancelled, on_phase);
+    let status = end(&mut child, matches!(heard, Heard::Outcome(_)));
+    // The group is gone, so the pipes are closed and the reading threads end.
+    let stderr = stderr.join().unwrap_or_default();
+    Ok(match heard {
+        Heard::Cancelled => None,
+        Heard::Outcome(outcome) => Some(outcome),
+        Heard::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
+        Heard::Junk(line) => Some(failed(format!("the driver printed a line that is no message: {line}"), &stderr)),
+        Heard::Silence => Some(failed(format!("the driver ended without an outcome ({})", describe(status)), &stderr)),
+    })
+}
+
+enum Heard {
+    Outcome(Outcome),
+    Junk(String),
+    Silence,
+    TimedOut,
+    Cancelled,
+}
+
+fn start(driver: &Driver) -> Result<Child, RunError> {
+    Command::new(&driver.program)
+        .args(&driver.arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|source| RunError::Driver { program: driver.program.clone(), source })
+}
+
+fn send(child: &mut Child, spec: &TrialSpec) {
+    let Some(mut stdin) = child.stdin.take() else { return };
+    let text = serde_json::to_string(spec).unwrap_or_default();
+    // A driver that dies before it has read its specification is noticed by its silence.
+    let _ = stdin.write_all(text.as_bytes());
+}
+
+fn read_lines(child: &mut Child) -> Receiver<Line> {
+    let (sender, lines) = channel();
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || forward_lines(BufReader::new(stdout), &sender));
+    }
+    lines
+}
+
+fn forward_lines(stdout: impl BufRead, sender: &Sender<Line>) {
+    for line in stdout.split(b'\n').map_while(Result::ok) {
+        let text = String::from_utf8_lossy(&line);
+        let line = match serde_json::from_str(&text) {
+            Ok(message) => Line::Message(message),
+            Err(_) => Line::Junk(text.chars().take(200).collect()),
+        };
+        if sender.send(line).is_err() {
+            return;
+        }
+    }
+    let _ = sender.send(Line::End);
+}
+
+fn collect_stderr(child: &mut Child) -> JoinHandle<String> {
+    let stderr = child.stderr.take();
+    thread::spawn(move || {
+        let mut kept = VecDeque::new();
+        let Some(stderr) = stderr else { return String::new() };
+        for byte in BufReader::new(stderr).bytes().map_while(Result::ok) {
+            if kept.len() == STDERR_KEPT {
+                kept.pop_front();
+            }
+            kept.push_back(byte);
+        }
+        String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned()
+    })
+}
+
+fn listen(lines: &Receiver<Line>, limit: Duration, cancelled: &AtomicBool, on_phase: &mut dyn FnMut(&str)) -> Heard {
+    let deadline = Instant::now() + limit;
+    loop {
+        if cancelled.load(Ordering::Relaxed) {
+            return Heard::Cancelled;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Heard::TimedOut;
+        }
+        match lines.recv_timeout(left.min(CANCEL_POLL)) {
+            Ok(Line::Message(Message::Outcome(outcome))) => return Heard::Outcome(outcome),
+            Ok(Line::Message(Message::Phase(phase))) => on_phase(&phase),
+            Ok(Line::Junk(line)) => return Heard::Junk(line),
+            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Heard::Silence,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Waits for the process where it said it was done, then stops it and all it started.
+fn end(child: &mut Child, done: bool) -> Option<ExitStatus> {
+    let deadline = Instant::now() + GRACE;
+    let mut pause = Duration::from_micros(50);
+    while done && Instant::now() < deadline {
+        if let Ok(Some(_)) = child.try_wait() {
+            break;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+    let before = child.try_wait().ok().flatten();
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // There is no such group any more when all its processes have ended.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    before.or_else(|| child.wait().ok())
+}
+
+fn describe(status: Option<ExitStatus>) -> String {
+    match status {
+        Some(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("killed by signal {signal}"),
+            (None, None) => "no exit code".to_owned(),
+        },
+        None => "its end could not be observed".to_owned(),
+    }
+}
+
+fn failed(why: String, stderr: &str) -> Outcome {
+    let why = if stderr.is_empty() { why } else { format!("{why}; it said: {stderr}") };
+    Outcome::Failed { why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Driver {
+        Driver { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+    }
+
+    fn spec() -> TrialSpec {
+        TrialSpec {
+            protocol: lab::trial::PROTOCOL,
+            workload: "none".to_owned(),
+            settings: Default::default(),
+            engine: "default".to_owned(),
+            directory: "/tmp".into(),
+            seed: 1,
+        }
+    }
+
+    fn outcome_of(script: &str, limit: Duration) -> Outcome {
+        run_trial(&shell(script), &spec(), limit, &AtomicBool::new(false), &mut |_| {}).unwrap().unwrap()
+    }
+
+    fn why(outcome: &Outcome) -> String {
+        outcome.problem().unwrap()
+    }
+
+    #[test]
+    fn the_specification_goes_in_and_the_outcome_comes_out() {
+        let script = r#"read spec; case "$spec" in *'"workload":"none"'*) echo '{"phase":"load"}'; echo '{"outcome":{"skipped":{"why":"as told"}}}';; esac"#;
+        let mut phases = Vec::new();
+        let outcome = run_trial(&shell(script), &spec(), Duration::from_secs(10), &AtomicBool::new(false), &mut |phase| phases.push(phase.to_owned()));
+        assert_eq!(outcome.unwrap().unwrap(), Outcome::Skipped { why: "as told".to_owned() });
+        assert_eq!(phases, ["load"]);
+    }
+
+    #[test]
+    fn a_driver_that_dies_is_a_failure_with_its_exit_and_its_last_words() {
+        let outcome = outcome_of("echo 'no such table' >&2; exit 3", Duration::from_secs(10));
+        assert!(why(&outcome).contains("exit code 3") && why(&outcome).contains("no such table"), "{outcome:?}");
+        let outcome = outcome_of("kill -SEGV $$", Duration::from_secs(10));
+        assert!(why(&outcome).contains("signal 11"), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_driver_that_prints_junk_is_a_failure_that_quotes_it() {
+        let outcome = outcome_of("echo hello", Duration::from_secs(10));
+        assert!(why(&outcome).contains("hello"), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_driver_that_hangs_is_stopped_at_its_limit_with_all_it_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let pid_file = directory.path().join("pid");
+        let script = format!("sleep 100 & echo $! > {}; wait", pid_file.display());
+        let outcome = outcome_of(&script, Duration::from_millis(300));
+        assert_eq!(outcome, Outcome::TimedOut { limit_s: 0.3 });
+        let grandchild = std::fs::read_to_string(pid_file).unwrap();
+        assert!(is_gone(grandchild.trim()), "the sleeping grandchild {grandchild} lives");
+    }
+
+    /// A killed process may stay for a moment until its new parent has collected it.
+    fn is_gone(pid: &str) -> bool {
+        (0..100).any(|_| {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let gone = state.is_empty() || state.contains(") Z ");
+            if !gone {
+                thread::sleep(Duration::from_millis(10));
+            }
+            gone
+        })
+    }
+
+    #[test]
+    fn cancelling_ends_a_trial_without_an_outcome() {
+        let cancelled = AtomicBool::new(true);
+        let outcome = run_trial(&shell("sleep 100"), &spec(), Duration::from_secs(60), &cancelled, &mut |_| {});
+        assert!(outcome.unwrap().is_none());
+    }
+
+    #[test]
+    fn a_missing_driver_is_an_error_that_names_it() {
+        let driver = Driver { program: "/no/such/driver".into(), arguments: vec![] };
+        let error = run_trial(&driver, &spec(), Duration::from_secs(1), &AtomicBool::new(false), &mut |_| {});
+        assert!(error.unwrap_err().to_string().contains("/no/such/driver"));
+    }
+}

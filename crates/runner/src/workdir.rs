@@ -1,0 +1,152 @@
+//! Temporary directories of trials: made, removed, and swept up after a run that was killed.
+//!
+//! All databases of a run live below one directory on the file system to be measured. It holds a
+//! lock file that the running process keeps locked, so that a later run can tell a directory in
+//! use from one whose owner was killed, and remove the latter.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{Context, RunError};
+
+const PREFIX: &str = "pragmark-work-";
+const LOCK: &str = "owner.lock";
+
+/// The directory below which a run makes its databases; removed when dropped.
+#[derive(Debug)]
+pub struct WorkDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl WorkDir {
+    /// Makes the run's directory in `parent`, after removing those of killed runs there.
+    ///
+    /// # Errors
+    /// When `parent` is missing or cannot be written.
+    pub fn create(parent: &Path, run: &str) -> Result<WorkDir, RunError> {
+        sweep(parent)?;
+        let path = parent.join(format!("{PREFIX}{run}"));
+        fs::create_dir_all(&path).context("create", &path)?;
+        let lock_path = path.join(LOCK);
+        let lock = lock_file(&lock_path).context("create", &lock_path)?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).context("lock", &lock_path)?;
+        Ok(WorkDir { path, _lock: lock })
+    }
+
+    /// An empty directory for one trial, removed when dropped.
+    ///
+    /// # Errors
+    /// When it cannot be made, for example on a full disk.
+    pub fn trial(&self) -> Result<TrialDir, RunError> {
+        let path = self.path.join("trial");
+        remove(&path).context("remove", &path)?;
+        fs::create_dir(&path).context("create", &path)?;
+        Ok(TrialDir { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for WorkDir {
+    fn drop(&mut self) {
+        // An error here leaves a directory that the next run sweeps up.
+        let _ = remove(&self.path);
+    }
+}
+
+/// The directory of one trial.
+#[derive(Debug)]
+pub struct TrialDir {
+    path: PathBuf,
+}
+
+impl TrialDir {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TrialDir {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed with the run's directory, or swept up later.
+        let _ = remove(&self.path);
+    }
+}
+
+/// Removes the directories of killed runs in `parent` and says which they were.
+///
+/// # Errors
+/// When `parent` cannot be read.
+pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(parent).context("read", parent)? {
+        let path = entry.context("read", parent)?.path();
+        let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX));
+        if ours && path.is_dir() && owner_is_gone(&path) && remove(&path).is_ok() {
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+/// Whether nobody holds the directory's lock. A directory without a lock file is left alone: its
+/// owner may be about to make one.
+fn owner_is_gone(path: &Path) -> bool {
+    let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else { return false };
+    flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+fn lock_file(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_vanish_with_their_owner() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path(), "one").unwrap();
+        let trial = work.trial().unwrap();
+        fs::write(trial.path().join("test.db"), "data").unwrap();
+        drop(trial);
+        assert_eq!(work.trial().unwrap().path().read_dir().unwrap().count(), 0);
+        drop(work);
+        assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_killed_runs_directory_is_swept_up_and_a_living_ones_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let living = WorkDir::create(parent.path(), "living").unwrap();
+        let killed = parent.path().join(format!("{PREFIX}killed"));
+        fs::create_dir_all(killed.join("trial")).unwrap();
+        fs::write(killed.join(LOCK), "").unwrap();
+        let stranger = parent.path().join(format!("{PREFIX}without-lock"));
+        fs::create_dir(&stranger).unwrap();
+
+        assert_eq!(sweep(parent.path()).unwrap(), [killed]);
+        assert!(living.path().exists() && stranger.exists());
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let error = WorkDir::create(Path::new("/no/such/place"), "x").unwrap_err();
+        assert!(error.to_string().contains("/no/such/place"), "{error}");
+    }
+}
