@@ -1,1 +1,53 @@
-//! Room to be furnished.
+//! SQLite, loaded at run time: libraries, connections, statements, the PRAGMA catalogue and the
+//! counting VFS.
+//!
+//! This is the only room that speaks to SQLite, and it knows nothing of experiments. Design
+//! constraints:
+//! - no binary links SQLite: every library, the default engine included, is loaded through a table of
+//!   function pointers ([`Library`]), and costs no more than a static link;
+//! - the safe interface is sound whatever the caller does: lifetimes tie borrowed bindings to
+//!   statements, statements to connections and connections to libraries;
+//! - a setting that did not take effect is an error ([`pragma::apply`]);
+//! - counting happens in a shim that is not there when time is measured ([`vfs::CountingVfs`]).
+//!
+//! ```
+//! use pragmark_engine::{Connection, Library, OpenFlags, Source, Step};
+//! use std::{path::Path, sync::Arc};
+//!
+//! let library = Arc::new(Library::load(&Source::Embedded)?);
+//! let connection = Connection::open(&library, Path::new(":memory:"), OpenFlags::default(), None)?;
+//! connection.execute("CREATE TABLE t(x)")?;
+//! let mut insert = connection.prepare("INSERT INTO t VALUES (?)")?;
+//! for x in 1..=3 {
+//!     insert.bind_i64(1, x)?;
+//!     assert_eq!(insert.step()?, Step::Done);
+//!     insert.reset()?;
+//! }
+//! assert_eq!(connection.query_i64("SELECT sum(x) FROM t")?, 6);
+//! # Ok::<(), pragmark_engine::EngineError>(())
+//! ```
+
+#[cfg(not(unix))]
+compile_error!("pragmark loads SQLite through the POSIX dynamic loader; only Unix is supported");
+
+mod array;
+mod connection;
+mod error;
+pub mod ffi;
+mod handle;
+mod library;
+mod options;
+pub mod pragma;
+mod statement;
+mod value;
+pub mod vfs;
+
+pub use array::{Array, BlobArray, TextArray};
+pub use connection::{
+    Checkpoint, CheckpointMode, Connection, DbStatus, FileSwitch, OpenFlags, Status,
+};
+pub use error::{During, EngineError, ErrorKind, SqliteError};
+pub use library::{Identity, Library, Origin, Source};
+pub use options::{COMPILE_OPTIONS, CompileOption, OPTIMISATION};
+pub use statement::{Statement, StatementStatus, Step};
+pub use value::Value;

@@ -7,10 +7,7 @@
 use std::collections::HashMap;
 
 use crate::design::Role;
-use crate::stats::{Interval, PairedSample, student_interval};
-
-/// Differences from which on intervals come from Wilcoxon's test; with fewer, from Student's.
-pub const WILCOXON_FROM: usize = crate::stats::MIN_BLOCKS_FOR_WILCOXON;
+use crate::stats::{Interval, Method, PairedSample, student_interval};
 
 type BlockId = (u32, u32);
 
@@ -128,7 +125,7 @@ impl Comparison {
 
     /// Whether there are too few rounds for the exact method, so that the answer is preliminary.
     pub fn preliminary(&self) -> bool {
-        self.diffs.len() < WILCOXON_FROM
+        Method::for_blocks(self.diffs.len()) != Some(Method::Wilcoxon)
     }
 
     /// The log-ratios.

@@ -1,2 +1,24 @@
-//! The pragmark command.
-fn main() {}
+#![forbid(unsafe_code)]
+//! The `pragmark` command.
+//!
+//! This crate holds what the user types and reads: options, wording, hints and exit codes, one file
+//! for each command. What is done stands in the rooms that it calls.
+
+mod cli;
+mod commands;
+mod failure;
+mod interrupt;
+mod library;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    match commands::execute(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report().into(),
+    }
+}

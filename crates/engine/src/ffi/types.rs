@@ -130,7 +130,7 @@ pub struct sqlite3_vfs {
 
 /// One buffer of bytes, as `carray` takes arrays of blobs (POSIX `struct iovec`).
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct iovec {
     /// Where the bytes begin.
     pub iov_base: *const c_void,

@@ -66,7 +66,7 @@ pub(super) fn analyse(
 }
 
 fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> Option<u64> {
-    environment.machine.volumes.iter().find(|volume| volume.path == planned.directory)?.fsync_median_ns()
+    environment.machine.volume(&planned.directory)?.fsync_median_ns()
 }
 
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
@@ -131,7 +131,8 @@ fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<Ranked
         Some(Better::Lower) => stats::Better::Lower,
         _ => stats::Better::Higher,
     };
-    stats::rank_arms(&table, better, ALPHA).map(|ranking| ranking.arms).unwrap_or_default()
+    // The table is made here: rectangular, with finite logarithms only.
+    stats::rank_arms(&table, better, ALPHA).expect("a well-formed table of logarithms").arms
 }
 
 fn arms(

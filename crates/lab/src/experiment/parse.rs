@@ -57,9 +57,9 @@ pub(super) struct Findings<'a> {
 }
 
 impl Findings<'_> {
-    /// Whether nothing was found so far.
-    pub(super) fn is_clean(&self) -> bool {
-        self.problems.is_empty()
+    /// How many problems were found so far.
+    pub(super) fn count(&self) -> usize {
+        self.problems.len()
     }
 
     /// Notes a problem at `path`.

@@ -46,7 +46,7 @@ pub fn offset_of(document: &Spanned<DeTable<'_>>, path: &[Step]) -> usize {
             }),
             Step::Index(index) => value
                 .and_then(|value| value.get_ref().as_array())
-                .and_then(|array| array.iter().nth(*index))
+                .and_then(|array| array.get(*index))
                 .map(|value| (value.span().start, value)),
         };
         let Some((start, inner)) = found else { break };

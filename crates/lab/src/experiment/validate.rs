@@ -60,7 +60,7 @@ impl Checker<'_, '_, '_> {
         self.check_design();
         self.check_adjustments();
         // A claim that misses an arm because of a misspelt factor would only repeat that problem.
-        if self.findings.is_clean() {
+        if self.findings.count() == 0 {
             self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
         }
     }
@@ -260,14 +260,13 @@ impl Checker<'_, '_, '_> {
 
     fn check_arm(&mut self, path: &[Step], key: &str, wanted: &Settings, arms: &[Arm]) -> Option<usize> {
         let place = [path, &[key.into()]].concat();
+        let before = self.findings.count();
         self.check_held_levels(&place, wanted);
-        match select(arms, wanted) {
-            Ok(index) => Some(index),
-            Err(error) => {
-                self.findings.at(&place, error.to_string());
-                None
-            }
+        // Levels that no factor has would only be told a second time as an arm that is missing.
+        if self.findings.count() > before {
+            return None;
         }
+        select(arms, wanted).inspect_err(|error| self.findings.at(&place, error.to_string())).ok()
     }
 }
 

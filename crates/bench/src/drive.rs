@@ -1,0 +1,192 @@
+//! The native driver: one specification in, messages out.
+
+use std::io::{self, Read, Write};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use engine::{Library, Source};
+use lab::record::EngineRecord;
+use lab::seed::Seed;
+use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
+
+use crate::error::TrialError;
+use crate::workload::{self, Trial};
+
+/// Runs the trial that `input` specifies and writes its messages to `output`.
+///
+/// # Errors
+/// Only when messages cannot be written; whatever goes wrong in the trial is its outcome.
+pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
+    die_with_the_parent();
+    let mut text = String::new();
+    input.read_to_string(&mut text)?;
+    let outcome = match serde_json::from_str::<TrialSpec>(&text) {
+        Ok(spec) => run(&spec, &mut |phase| {
+            // A parent that is gone is noticed when the outcome is written.
+            let _ = send(&mut output, &Message::Phase(phase.to_owned()));
+        }),
+        Err(error) => Outcome::Failed { why: format!("the specification cannot be read: {error}") },
+    };
+    send(&mut output, &Message::Outcome(outcome))
+}
+
+/// What a library says of itself.
+///
+/// # Errors
+/// When it cannot be loaded.
+pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
+    let library = Library::load(&Source::from_str(name)?)?;
+    let identity = library.identity();
+    Ok(EngineRecord {
+        name: name.to_owned(),
+        path: identity.origin.path().map(Into::into),
+        version: identity.version.clone(),
+        source_id: identity.source_id.clone(),
+        compile_options: identity.compile_options.clone(),
+    })
+}
+
+fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {
+    match measure(spec, phase) {
+        Ok(measured) => Outcome::Measured(Box::new(measured)),
+        Err(error) => error.outcome(),
+    }
+}
+
+fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
+    if spec.protocol != PROTOCOL {
+        let why = format!("this driver speaks version {PROTOCOL} of the protocol, not {}", spec.protocol);
+        return Err(TrialError::CannotRun(why));
+    }
+    let workload = workload::find(&spec.workload)
+        .ok_or_else(|| TrialError::CannotRun(format!("this driver has no workload `{}`", spec.workload)))?;
+    let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
+    let identity = library.identity();
+    let engine = EngineMark { version: identity.version.clone(), source_id: identity.source_id.clone() };
+    let mut trial = Trial {
+        settings: &spec.settings,
+        library: Arc::clone(&library),
+        directory: &spec.directory,
+        seed: Seed(spec.seed),
+        phase,
+    };
+    let measured = workload.run(&mut trial)?;
+    Ok(Measured { engine, ..measured })
+}
+
+fn send(output: &mut impl Write, message: &Message) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, message)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
+
+/// Asks the kernel to end this process when its parent dies, so that a killed pragmark leaves no
+/// trial behind. Where the kernel cannot, the trial ends when it has done its work.
+fn die_with_the_parent() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::level::Settings;
+
+    fn outcome(spec: &TrialSpec) -> Outcome {
+        run(spec, &mut |_| {})
+    }
+
+    fn spec(directory: &std::path::Path, over: &[(&str, lab::level::Level)]) -> TrialSpec {
+        let catalogue = crate::catalogue();
+        let workload = catalogue.workload("bulk-insert").unwrap();
+        let mut settings: Settings = catalogue.defaults(workload);
+        settings.insert("rows".to_owned(), 1_003.into());
+        settings.extend(over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())));
+        TrialSpec {
+            protocol: PROTOCOL,
+            workload: "bulk-insert".to_owned(),
+            settings,
+            engine: "default".to_owned(),
+            directory: directory.to_owned(),
+            seed: 7,
+        }
+    }
+
+    fn measured(over: &[(&str, lab::level::Level)]) -> Measured {
+        let directory = tempfile::tempdir().unwrap();
+        match outcome(&spec(directory.path(), over)) {
+            Outcome::Measured(measured) => *measured,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn problem(over: &[(&str, lab::level::Level)]) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        outcome(&spec(directory.path(), over)).problem().expect("a problem")
+    }
+
+    #[test]
+    fn every_way_of_inserting_gives_verified_rows() {
+        for statement in ["reused", "prepared-each-time"] {
+            for rows_per_statement in [1, 5, 20] {
+                for rows_per_txn in [0, 1, 10] {
+                    for index in ["none", "before", "after", "before-sorted"] {
+                        let measured = measured(&[
+                            ("statement", statement.into()),
+                            ("rows_per_statement", rows_per_statement.into()),
+                            ("rows_per_txn", rows_per_txn.into()),
+                            ("index", index.into()),
+                            ("synchronous", "off".into()),
+                            ("values", "int64".into()),
+                        ]);
+                        assert!(measured.metrics["rows_per_s"] > 0.0);
+                        assert_eq!(measured.latency.is_some(), rows_per_txn > 0);
+                        assert_eq!(measured.metrics.contains_key("seconds.index"), index == "after");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_settings_of_an_arm_are_read_back_from_its_connection() {
+        let measured = measured(&[("journal_mode", "wal".into()), ("synchronous", "normal".into()), ("page_size", 8192.into())]);
+        let pragmas = &measured.connections[0].pragmas;
+        assert_eq!((pragmas["journal_mode"].as_str(), pragmas["synchronous"].as_str(), pragmas["page_size"].as_str()), ("wal", "1", "8192"));
+        assert!(measured.metrics["wal_bytes"] > 0.0);
+        assert!(!measured.engine.source_id.is_empty());
+    }
+
+    #[test]
+    fn a_pragma_that_does_not_take_effect_fails_the_trial_and_is_named() {
+        let problem = problem(&[("mmap_size", i64::MAX.into())]);
+        assert!(problem.contains("mmap_size"), "{problem}");
+    }
+
+    #[test]
+    fn a_time_limit_ends_the_work_and_what_was_done_is_verified() {
+        let measured = measured(&[("rows", 50_000_000.into()), ("rows_per_txn", 100.into()), ("stop_after_ms", 30.into()), ("synchronous", "off".into()), ("values", "ones".into())]);
+        assert!(measured.metrics["seconds"] >= 0.03);
+        assert!(measured.metrics["rows_per_s"] * measured.metrics["seconds"] < 50_000_000.0);
+    }
+
+    #[test]
+    fn an_unknown_workload_protocol_or_engine_is_an_outcome_with_the_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let good = spec(directory.path(), &[]);
+        let unknown = TrialSpec { workload: "juggling".to_owned(), ..good.clone() };
+        assert!(outcome(&unknown).problem().unwrap().contains("juggling"));
+        let newer = TrialSpec { protocol: PROTOCOL + 1, ..good.clone() };
+        assert!(outcome(&newer).problem().unwrap().contains("version"));
+        let missing = TrialSpec { engine: "/no/such/library.so".to_owned(), ..good };
+        assert!(outcome(&missing).problem().unwrap().contains("/no/such/library.so"));
+    }
+
+    #[test]
+    fn junk_instead_of_a_specification_is_answered_in_the_protocol() {
+        let mut output = Vec::new();
+        drive("junk".as_bytes(), &mut output).unwrap();
+        let message: Message = serde_json::from_slice(&output).unwrap();
+        assert!(matches!(message, Message::Outcome(Outcome::Failed { .. })));
+    }
+}

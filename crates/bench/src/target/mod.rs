@@ -1,0 +1,3 @@
+//! Targets: what a workload drives.
+
+pub(crate) mod sqlite;

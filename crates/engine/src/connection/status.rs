@@ -1,0 +1,149 @@
+//! Checkpoints and the counters of a connection.
+
+use super::Connection;
+use crate::error::EngineError;
+use crate::ffi;
+use std::ffi::c_int;
+
+/// How far a checkpoint of the write-ahead log goes
+/// (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum CheckpointMode {
+    /// As many frames as possible without waiting for anyone.
+    Passive = ffi::SQLITE_CHECKPOINT_PASSIVE,
+    /// Waits for writers, then all frames.
+    Full = ffi::SQLITE_CHECKPOINT_FULL,
+    /// As full, then waits until readers let the log start anew.
+    Restart = ffi::SQLITE_CHECKPOINT_RESTART,
+    /// As restart, then truncates the log to nothing.
+    Truncate = ffi::SQLITE_CHECKPOINT_TRUNCATE,
+}
+
+/// What a checkpoint came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Frames in the log (0 after a truncating checkpoint).
+    pub log_frames: u32,
+    /// Frames of the log that are in the database file.
+    pub checkpointed_frames: u32,
+}
+
+/// A counter of a connection (<https://sqlite.org/c3ref/c_dbstatus_options.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum DbStatus {
+    /// Lookaside slots in use.
+    LookasideUsed = 0,
+    /// Bytes of page cache.
+    CacheUsed = 1,
+    /// Bytes of parsed schema.
+    SchemaUsed = 2,
+    /// Bytes of prepared statements.
+    StatementUsed = 3,
+    /// Allocations that lookaside served (high-water mark only).
+    LookasideHit = 4,
+    /// Allocations too large for lookaside (high-water mark only).
+    LookasideMissSize = 5,
+    /// Allocations which found lookaside full (high-water mark only).
+    LookasideMissFull = 6,
+    /// Pages found in the cache.
+    CacheHit = 7,
+    /// Pages not found in the cache.
+    CacheMiss = 8,
+    /// Pages written to the database file or its log.
+    CacheWrite = 9,
+    /// 1 while deferred foreign keys are unresolved.
+    DeferredForeignKeys = 10,
+    /// Bytes of page cache, each connection's share of a shared one.
+    CacheUsedShared = 11,
+    /// Pages written in the middle of a transaction because the cache was full.
+    CacheSpill = 12,
+    /// Bytes of temporary data written to files; from SQLite 3.52 on.
+    TemporarySpill = 13,
+}
+
+/// The value of a counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Now.
+    pub current: i64,
+    /// The most there has been; 0 for counters without a high-water mark.
+    pub highwater: i64,
+}
+
+impl Connection {
+    /// Writes the log of the main database back into it; `None` where the database is not in WAL mode.
+    ///
+    /// # Errors
+    /// Busy, if a lock stood in the way of the mode; SQLite's others; an engine without WAL.
+    pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>, EngineError> {
+        let checkpoint = self.handle.api().wal_checkpoint_v2.ok_or(EngineError::Unsupported {
+            what: "write-ahead log",
+            function: "sqlite3_wal_checkpoint_v2",
+        })?;
+        let (mut log, mut done): (c_int, c_int) = (-1, -1);
+        // SAFETY: the handle is open, the name is a C string and both results are valid places.
+        let code = unsafe {
+            checkpoint(self.as_ptr(), c"main".as_ptr(), mode as c_int, &mut log, &mut done)
+        };
+        self.handle.check(code, "checkpointing the write-ahead log")?;
+        Ok(u32::try_from(log).ok().zip(u32::try_from(done).ok()).map(
+            |(log_frames, checkpointed_frames)| Checkpoint { log_frames, checkpointed_frames },
+        ))
+    }
+
+    /// Reads a counter of the connection; if `reset`, sets its high-water mark (or, for counters of
+    /// events, the count) back.
+    ///
+    /// # Errors
+    /// The engine is too old to know the counter.
+    pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status, EngineError> {
+        let api = self.handle.api();
+        let reset = c_int::from(reset);
+        let mut status = Status { current: 0, highwater: 0 };
+        let code = match api.db_status64 {
+            // SAFETY: the handle is open and both results are valid places.
+            Some(db_status64) => unsafe {
+                db_status64(
+                    self.as_ptr(),
+                    counter as c_int,
+                    &mut status.current,
+                    &mut status.highwater,
+                    reset,
+                )
+            },
+            None => {
+                let (mut current, mut highwater): (c_int, c_int) = (0, 0);
+                // SAFETY: as above.
+                let code = unsafe {
+                    (api.db_status)(
+                        self.as_ptr(),
+                        counter as c_int,
+                        &mut current,
+                        &mut highwater,
+                        reset,
+                    )
+                };
+                status = Status { current: current.into(), highwater: highwater.into() };
+                code
+            }
+        };
+        self.handle.check(code, "reading a counter of the connection")?;
+        Ok(status)
+    }
+
+    /// Bytes of memory that the whole library has allocated, now and at most since it was loaded
+    /// (<https://sqlite.org/c3ref/memory_highwater.html>); if `reset`, the mark is set back to now.
+    pub fn memory(&self, reset: bool) -> Status {
+        let api = self.handle.api();
+        // SAFETY: no preconditions. They are methods of the connection, not of the library, so that a
+        // library with THREADSAFE=0 is called by one thread at a time.
+        unsafe {
+            Status {
+                current: (api.memory_used)(),
+                highwater: (api.memory_highwater)(c_int::from(reset)),
+            }
+        }
+    }
+}

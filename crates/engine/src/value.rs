@@ -1,0 +1,48 @@
+//! Values as SQLite stores them.
+
+use std::fmt;
+
+/// A value of one of SQLite's five storage classes (<https://sqlite.org/datatype3.html>).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// NULL.
+    Null,
+    /// A 64-bit signed integer.
+    Integer(i64),
+    /// A 64-bit IEEE floating point number.
+    Real(f64),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+impl Value {
+    /// The name of the storage class as `typeof()` gives it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Integer(_) => "integer",
+            Value::Real(_) => "real",
+            Value::Text(_) => "text",
+            Value::Blob(_) => "blob",
+        }
+    }
+}
+
+/// The value as text: as SQLite's CAST would give it for numbers and text, `NULL`, and `x'…'` for blobs.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("NULL"),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Real(value) => write!(f, "{value:?}"),
+            Value::Text(value) => f.write_str(value),
+            Value::Blob(bytes) => {
+                f.write_str("x'")?;
+                bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                f.write_str("'")
+            }
+        }
+    }
+}

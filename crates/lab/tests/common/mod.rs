@@ -1,0 +1,53 @@
+//! A small catalogue and experiment for the tests of the lab.
+
+use lab::catalogue::{Accepts, Catalogue, Parameter, Scope, WorkloadInfo};
+use lab::experiment::{Experiment, Problems, parse};
+use lab::level::Level;
+
+use pragmark_lab as lab;
+
+fn parameter(name: &str, accepts: Accepts, default: Option<Level>, scope: Scope) -> Parameter {
+    Parameter { name: name.to_owned(), accepts, default, about: String::new(), scope }
+}
+
+/// One workload with three parameters, and two PRAGMAs.
+pub fn catalogue() -> Catalogue {
+    let journal = Accepts::choice(&["delete", "wal", "off"]);
+    let synchronous = Accepts::choice(&["off", "normal", "full"]);
+    Catalogue {
+        workloads: vec![WorkloadInfo {
+            name: "bulk-insert".to_owned(),
+            about: String::new(),
+            parameters: vec![
+                parameter("rows", Accepts::Int { min: 1, max: 1_000 }, Some(10.into()), Scope::Workload),
+                parameter("index", Accepts::choice(&["before", "after"]), Some("before".into()), Scope::Workload),
+                parameter("columns", Accepts::Int { min: 1, max: 16 }, Some(1.into()), Scope::Workload),
+            ],
+            phases: vec!["load".to_owned()],
+        }],
+        shared: vec![
+            parameter("journal_mode", journal, None, Scope::Pragma),
+            parameter("synchronous", synchronous, None, Scope::Pragma),
+        ],
+    }
+}
+
+/// Reads an experiment against the small catalogue.
+pub fn read(text: &str) -> Result<Experiment, Problems> {
+    parse("my.toml", text, &catalogue())
+}
+
+/// A valid experiment over four levels of `columns`, to which `more` is appended.
+pub fn columns(more: &str) -> String {
+    format!(
+        r#"id = "columns"
+question = "How many columns?"
+workload = "bulk-insert"
+[factors]
+columns = [1, 2, 4, 8]
+[design]
+kind = "one-at-a-time"
+reference = {{ columns = 1 }}
+{more}"#
+    )
+}

@@ -1,0 +1,226 @@
+//! The command line: every option with what it does and when it is worth using.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::failure::EXIT_CODES;
+
+/// A performance laboratory for SQLite.
+///
+/// pragmark measures on your machine how fast SQLite is, which settings make it faster, and
+/// whether published claims hold here. Without arguments, `pragmark run` takes a tour of the most
+/// telling experiments in less than five minutes and ends in a page to read.
+#[derive(Debug, Parser)]
+#[command(name = "pragmark", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run experiments; without names, a tour of the most telling ones.
+    Run(RunArgs),
+    /// List the experiments, or what experiment files may name.
+    List(ListArgs),
+    /// Show an experiment: its question, arms and claims, and what a run of it would do.
+    Show(ShowArgs),
+    /// Write or print the report of a run again.
+    Report(ReportArgs),
+    /// Write the data of a run as CSV or JSON for other tools.
+    Export(ExportArgs),
+    /// Look at this machine: disk, fsync, noise, engines, services found.
+    Doctor(DoctorArgs),
+    /// Print completions for a shell.
+    #[command(after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark")]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page, in roff.
+    #[command(after_help = "Example: pragmark man | man -l -")]
+    Man,
+    /// Run one trial: a specification on standard input, messages on standard output.
+    #[command(hide = true)]
+    Trial,
+    /// Describe an engine as JSON.
+    #[command(hide = true)]
+    DescribeEngine {
+        /// The engine.
+        engine: String,
+    },
+}
+
+/// How large the data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScaleArg {
+    /// A fraction of a second a trial: for a first look.
+    Quick,
+    /// Some seconds a trial: figures to rely on.
+    Default,
+    /// The published sizes: hours, and much disk space.
+    Paper,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark run                              the tour: less than five minutes
+  pragmark run index-timing                 one experiment at default scale
+  pragmark run --quick insert-unroll        a preliminary answer in seconds
+  pragmark run my.toml --dir /ssd --dir /hdd
+  pragmark run --resume pragmark-runs/20261120-101500-4711")]
+pub struct RunArgs {
+    /// Experiments: names from `pragmark list`, or paths of your own files.
+    pub experiments: Vec<String>,
+    /// Give a preliminary answer: quick scale, three to five rounds, judged by paired t. Worth it
+    /// to try an experiment out, not to decide by it.
+    #[arg(long)]
+    pub quick: bool,
+    /// How large the data is. The tour and --quick use quick, named experiments default.
+    #[arg(long, value_enum)]
+    pub scale: Option<ScaleArg>,
+    /// Directory whose disk is measured; give it twice to compare two disks. Use it when your
+    /// data lives on another disk than the current directory.
+    #[arg(long = "dir", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    /// Use it to measure the SQLite that your application loads.
+    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    pub engine: String,
+    /// Folder for the record and the report [default: pragmark-runs/TIME in the current
+    /// directory].
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Seed of all random choices. Use it to repeat a run with the same order and data.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Go on with a run that was stopped; the plan is the folder's own.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
+    pub resume: Option<PathBuf>,
+    /// Seconds for the whole run: no round is begun that would probably pass them.
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub time_limit: Option<f64>,
+    /// Seconds after which a single trial is stopped and recorded as timed out.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = positive)]
+    pub trial_limit: f64,
+    /// Print one line for each trial instead of a progress bar; the default where standard error
+    /// is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err("must be a number above zero".to_owned()),
+    }
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// List the workloads with their parameters.
+    #[arg(long)]
+    pub workloads: bool,
+    /// List the PRAGMAs and connection settings with what they accept.
+    #[arg(long)]
+    pub pragmas: bool,
+    /// List the metrics with their units.
+    #[arg(long)]
+    pub metrics: bool,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// A name from `pragmark list`, or the path of a file.
+    #[arg(required_unless_present = "schema")]
+    pub experiment: Option<String>,
+    /// Print the JSON schema of experiment files, for editors.
+    #[arg(long)]
+    pub schema: bool,
+    /// The scale for which arms are shown.
+    #[arg(long, value_enum, default_value = "default")]
+    pub scale: ScaleArg,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// A summary for the terminal.
+    Terminal,
+    /// One self-contained page.
+    Html,
+    /// For a wiki or an issue.
+    Markdown,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// Its form.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ReportFormat,
+    /// Write it to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Forms of exported data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One row for each trial.
+    Csv,
+    /// One row for each arm, with effects and intervals.
+    ArmsCsv,
+    /// One row for each claim.
+    ClaimsCsv,
+    /// The whole analysis.
+    Json,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// Its form.
+    #[arg(long, value_enum, default_value = "csv")]
+    pub format: ExportFormat,
+    /// Write it to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Directory whose disk is looked at; may be given several times [default: the current
+    /// directory].
+    #[arg(long = "dir", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+    /// Seconds for the noise probe.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = positive)]
+    pub noise_seconds: f64,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl From<ScaleArg> for lab::experiment::Scale {
+    fn from(scale: ScaleArg) -> Self {
+        match scale {
+            ScaleArg::Quick => lab::experiment::Scale::Quick,
+            ScaleArg::Default => lab::experiment::Scale::Default,
+            ScaleArg::Paper => lab::experiment::Scale::Paper,
+        }
+    }
+}

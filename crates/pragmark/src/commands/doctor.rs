@@ -1,0 +1,137 @@
+//! `pragmark doctor`: what can be measured on this machine, and how well.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lab::environment::{Environment, NoiseProbe, Volume};
+use lab::record::EngineRecord;
+use lab::stats::blocks_needed;
+use runner::machine::{self, Tool};
+use serde_json::json;
+
+use super::output;
+use crate::cli::DoctorArgs;
+use crate::failure::{Exit, Failure};
+use crate::progress::humanly;
+
+/// Looks and tells.
+pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let dirs = if args.dirs.is_empty() { vec![PathBuf::from(".")] } else { args.dirs.clone() };
+    let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
+    eprintln!("looking at the machine: {}", humanly(args.noise_seconds + 3.0 * dirs.len() as f64));
+    let environment = machine::capture(&paths)?;
+    let noise = machine::noise_probe(paths[0], Duration::from_secs_f64(args.noise_seconds))?;
+    let engines: Vec<_> = ["default", "system"].map(|name| (name, bench::describe_engine(name))).into();
+    let tools = machine::find_tools();
+    let text = if args.json {
+        as_json(&environment, &noise, &engines, &tools)
+    } else {
+        as_text(&environment, &noise, &engines, &tools)
+    };
+    output::write_text(None, &text)
+}
+
+type Engines = [(&'static str, Result<EngineRecord, bench::TrialError>)];
+
+fn as_json(environment: &Environment, noise: &NoiseProbe, engines: &Engines, tools: &[Tool]) -> String {
+    let engines: Vec<_> = engines
+        .iter()
+        .map(|(name, engine)| match engine {
+            Ok(engine) => json!(engine),
+            Err(error) => json!({ "name": name, "problem": error.to_string() }),
+        })
+        .collect();
+    let tools: Vec<_> = tools
+        .iter()
+        .map(|tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint }))
+        .collect();
+    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools });
+    format!("{all:#}\n")
+}
+
+fn as_text(environment: &Environment, noise: &NoiseProbe, engines: &Engines, tools: &[Tool]) -> String {
+    let mut text = String::new();
+    text += &machine_lines(environment);
+    for volume in &environment.volumes {
+        text += &volume_lines(volume);
+    }
+    text += &noise_lines(noise);
+    text += "\nEngines\n";
+    for (name, engine) in engines {
+        text += &match engine {
+            Ok(engine) => format!("  {name}: SQLite {} ({})\n", engine.version, engine.source_id),
+            Err(error) => format!("  {name}: not usable: {error}\n"),
+        };
+    }
+    text += "\nTools\n";
+    for tool in tools {
+        text += &tool_line(tool);
+    }
+    let warnings = environment.warnings();
+    text += if warnings.is_empty() { "\nNo warnings.\n" } else { "\nWarnings\n" };
+    for warning in warnings {
+        let _ = writeln!(text, "  {warning}");
+    }
+    text
+}
+
+fn machine_lines(environment: &Environment) -> String {
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let gib = |bytes: Option<u64>| bytes.map_or("not known".to_owned(), |bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)));
+    let mut text = String::from("Machine\n");
+    let _ = writeln!(text, "  system: {} {}", known(&environment.system.operating_system), known(&environment.system.kernel));
+    let cpus = environment.cpu.logical_cpus.map_or("?".to_owned(), |count| count.to_string());
+    let _ = writeln!(text, "  cpu: {cpus} × {}, governor {}", known(&environment.cpu.model), known(&environment.cpu.governor));
+    let _ = writeln!(text, "  memory: {}, {} available", gib(environment.memory.total_bytes), gib(environment.memory.available_bytes));
+    text
+}
+
+fn volume_lines(volume: &Volume) -> String {
+    let mut text = format!("\nDisk of {}\n", volume.path.display());
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let _ = writeln!(text, "  file system: {} on {}", known(&volume.file_system), known(&volume.device));
+    if let Some(free) = volume.free_bytes {
+        let _ = writeln!(text, "  free: {:.1} GiB", free as f64 / f64::from(1 << 30));
+    }
+    if let Some(fsync) = &volume.fsync {
+        let _ = writeln!(
+            text,
+            "  fsync: p50 {:.3} ms, p99 {:.3} ms over {} writes of 4 KiB",
+            fsync.p50_ns as f64 / 1e6,
+            fsync.p99_ns as f64 / 1e6,
+            fsync.count
+        );
+    }
+    text
+}
+
+/// What the noise means for a run: the blocks that an effect of some size needs.
+fn noise_lines(noise: &NoiseProbe) -> String {
+    let mut text = format!("\nNoise (of paired ratios, {} pairs)\n", noise.pairs);
+    for (what, sd) in [("computing", noise.cpu_sd), ("syncing to the disk", noise.fsync_sd)] {
+        let line = match sd {
+            None => format!("  {what}: not measured\n"),
+            Some(sd) => {
+                let blocks = |effect: f64| blocks_needed(sd, effect.ln_1p()).map_or("too many".to_owned(), |n| n.to_string());
+                format!(
+                    "  {what}: ±{:.1} %; to see 2 % takes {} blocks, 5 % {}, 20 % {}\n",
+                    sd * 100.0,
+                    blocks(0.02),
+                    blocks(0.05),
+                    blocks(0.2)
+                )
+            }
+        };
+        text += &line;
+    }
+    text
+}
+
+fn tool_line(tool: &Tool) -> String {
+    match (&tool.found, &tool.version) {
+        (Some(path), Some(version)) => format!("  {}: {version} ({})\n", tool.name, path.display()),
+        (Some(path), None) => format!("  {}: {}\n", tool.name, path.display()),
+        (None, _) => format!("  {}: not found; {}\n", tool.name, tool.hint),
+    }
+}

@@ -1,0 +1,74 @@
+//! `pragmark list`: experiments, and what experiment files may name.
+
+use std::fmt::Write;
+
+use lab::catalogue::{Catalogue, Parameter};
+use lab::metric::METRICS;
+
+use super::output;
+use crate::cli::ListArgs;
+use crate::failure::{Exit, Failure};
+use crate::library::{self, TOUR};
+
+/// Prints the lists asked for; the experiments where none is.
+pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
+    let catalogue = bench::catalogue();
+    let mut text = String::new();
+    if args.workloads {
+        text += &workloads(&catalogue);
+    }
+    if args.pragmas {
+        text += &parameters(catalogue.shared.iter());
+    }
+    if args.metrics {
+        text += &metrics();
+    }
+    if text.is_empty() {
+        text = experiments(&catalogue)?;
+    }
+    output::write_text(None, &text)
+}
+
+fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {
+    let mut text = String::new();
+    for experiment in library::all(catalogue)? {
+        let tour = if TOUR.contains(&experiment.id.as_str()) { "  (in the tour)" } else { "" };
+        let claims = match experiment.claims.len() {
+            0 => String::new(),
+            1 => "  1 claim".to_owned(),
+            many => format!("  {many} claims"),
+        };
+        let _ = writeln!(text, "{}{claims}{tour}\n    {}", experiment.id, experiment.question);
+    }
+    Ok(text)
+}
+
+fn workloads(catalogue: &Catalogue) -> String {
+    let mut text = String::new();
+    for workload in &catalogue.workloads {
+        let _ = writeln!(text, "{}\n    {}", workload.name, workload.about);
+        for line in parameters(workload.parameters.iter()).lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}
+
+fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
+    let mut text = String::new();
+    for parameter in all {
+        let default = match &parameter.default {
+            Some(level) => format!("; default {level}"),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "{}: {}{default}\n    {}", parameter.name, parameter.accepts, parameter.about);
+    }
+    text
+}
+
+fn metrics() -> String {
+    METRICS.iter().fold(String::new(), |mut text, metric| {
+        let _ = writeln!(text, "{}\n    {}", metric.name, metric.about);
+        text
+    })
+}

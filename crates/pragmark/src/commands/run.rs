@@ -1,0 +1,195 @@
+//! `pragmark run`: plan or resume, carry out, report.
+
+use std::io::{IsTerminal, stderr};
+use std::path::{Path, PathBuf};
+
+use lab::analysis::Analysis;
+use lab::experiment::Scale;
+use lab::plan::{Request, plan};
+use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
+use lab::seed::Seed;
+use runner::{Driver, End, RunFolder};
+
+use super::{output, report};
+use crate::cli::RunArgs;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::library::{self, TOUR};
+use crate::progress::{Progress, humanly};
+
+/// Seconds for the trials of the tour, so that with planning and report it stays below five
+/// minutes.
+const TOUR_S: f64 = 270.0;
+
+/// Folder below which runs are kept unless stated.
+const RUNS: &str = "pragmark-runs";
+
+/// Runs, or resumes a run.
+pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
+    let interrupted = interrupt::flag()?;
+    let driver = native_driver()?;
+    let folder = match &args.resume {
+        Some(path) => RunFolder::open(path)?,
+        None => begin(&args, &driver)?,
+    };
+    let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
+    let end = runner::run(&folder, &driver, &interrupted, &mut progress);
+    progress.finish();
+    let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
+    conclude(folder.path(), end)
+}
+
+/// Plans a new run, looks at the machine, and makes the folder.
+fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
+    let catalogue = bench::catalogue();
+    let is_tour = args.experiments.is_empty();
+    let names: Vec<String> =
+        if is_tour { TOUR.iter().map(|name| (*name).to_owned()).collect() } else { args.experiments.clone() };
+    let experiments = library::named(&names, &catalogue)?;
+    let directories = directories(&args.dirs)?;
+    let request = Request {
+        id: runner::run_id(),
+        created: runner::now(),
+        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: Seed(args.seed.unwrap_or_else(random_seed)),
+        scale: scale(args, is_tour),
+        engine: absolute_engine(&args.engine)?,
+        quick: args.quick,
+        trial_limit_s: args.trial_limit,
+        budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
+        experiments,
+        directories,
+    };
+    let plan = plan(request, &catalogue);
+    let environment = environment(&plan, driver)?;
+    let path = args.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&plan.id));
+    let folder = RunFolder::create(&path, &plan, &environment)?;
+    announce(&plan, &environment, &path);
+    Ok(folder)
+}
+
+/// The quick scale, unless another is asked for, for the tour and for preliminary answers.
+fn scale(args: &RunArgs, is_tour: bool) -> Scale {
+    match args.scale {
+        Some(scale) => scale.into(),
+        None if args.quick || is_tour => Scale::Quick,
+        None => Scale::Default,
+    }
+}
+
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(runner::run_id())
+}
+
+fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let given = if given.is_empty() { vec![PathBuf::from(".")] } else { given.to_vec() };
+    let mut directories = Vec::new();
+    for path in given {
+        let directory = path.canonicalize().map_err(|error| {
+            Failure::unusable(format!("cannot use the directory {}: {error}", path.display()))
+                .hint("--dir names an existing directory on the disk to be measured")
+        })?;
+        if directories.contains(&directory) {
+            return Err(Failure::usage(format!("the directory {} is named twice", directory.display())));
+        }
+        directories.push(directory);
+    }
+    Ok(directories)
+}
+
+/// Trials run in directories of their own, so a library's path must not depend on the current one.
+fn absolute_engine(engine: &str) -> Result<String, Failure> {
+    if matches!(engine, "default" | "system") {
+        return Ok(engine.to_owned());
+    }
+    let path = Path::new(engine).canonicalize().map_err(|error| {
+        Failure::unusable(format!("cannot use the engine {engine}: {error}"))
+            .hint("--engine takes `default`, `system` or the path of a libsqlite3 shared library")
+    })?;
+    Ok(path.display().to_string())
+}
+
+fn native_driver() -> Result<Driver, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::unusable(format!("cannot find pragmark's own program: {error}")))?;
+    Ok(Driver { program, arguments: vec!["trial".into()] })
+}
+
+fn environment(plan: &RunPlan, driver: &Driver) -> Result<EnvironmentFile, Failure> {
+    let mut directories: Vec<&Path> =
+        plan.experiments.iter().map(|planned| planned.directory.as_path()).collect();
+    directories.dedup();
+    directories.sort();
+    directories.dedup();
+    let machine = runner::machine::capture(&directories)?;
+    let engines = engines(plan).iter().map(|engine| describe(engine, driver)).collect::<Result<_, _>>()?;
+    Ok(EnvironmentFile { format: FORMAT, machine, engines })
+}
+
+/// Every engine that the plan names, once.
+fn engines(plan: &RunPlan) -> Vec<String> {
+    let mut engines = vec![plan.engine.clone()];
+    for arm in plan.experiments.iter().flat_map(|planned| &planned.arms) {
+        if let Some(engine) = arm.settings.get("engine").and_then(|level| level.as_text())
+            && !engines.iter().any(|known| known == engine)
+        {
+            engines.push(engine.to_owned());
+        }
+    }
+    engines
+}
+
+/// Asks a process of its own, because loading a library runs its code.
+fn describe(engine: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
+    let answer = std::process::Command::new(&driver.program)
+        .args(["describe-engine", engine])
+        .output()
+        .map_err(|error| Failure::unusable(format!("cannot start {}: {error}", driver.program.display())))?;
+    if !answer.status.success() {
+        let words = String::from_utf8_lossy(&answer.stderr);
+        let words = words.trim().trim_start_matches("error: ");
+        let words = if words.is_empty() { "its loading ended the process" } else { words };
+        return Err(Failure::unusable(format!("cannot use the engine {engine}: {words}"))
+            .hint("--engine takes `default`, `system` or the path of a libsqlite3 shared library"));
+    }
+    serde_json::from_slice(&answer.stdout)
+        .map_err(|error| Failure::unusable(format!("the engine {engine} was described wrongly: {error}")))
+}
+
+fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
+    let version = environment.engines.first().map_or("", |engine| engine.version.as_str());
+    eprintln!(
+        "pragmark {}: SQLite {version}, scale {}, seed {}, {}",
+        plan.pragmark,
+        plan.scale,
+        plan.seed.0,
+        humanly(runner::forecast_s(plan))
+    );
+    eprintln!("record: {}", path.display());
+    for warning in environment.machine.warnings() {
+        eprintln!("warning: {warning}");
+    }
+}
+
+/// Writes the page, prints the summary and says how it ended.
+fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
+    let analysis = report::analyse(folder)?;
+    let page = folder.join(report::PAGE);
+    output::write_text(Some(&page), &report::page(&analysis)?)?;
+    print!("{}", ::report::terminal(&analysis, report::terminal_style()));
+    println!("\nreport: {}", page.display());
+    if end == End::Cancelled {
+        eprintln!("stopped; what was measured is kept\nhint: {}", resume_hint(folder));
+        return Ok(Exit::Interrupted);
+    }
+    Ok(if some_failed(&analysis) { Exit::TrialsFailed } else { Exit::Success })
+}
+
+fn some_failed(analysis: &Analysis) -> bool {
+    analysis.trials.failed + analysis.trials.timed_out > 0
+}
+
+fn resume_hint(folder: &Path) -> String {
+    format!("go on with `pragmark run --resume {}`", folder.display())
+}

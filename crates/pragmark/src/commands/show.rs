@@ -1,0 +1,61 @@
+//! `pragmark show`: an experiment before it is run.
+
+use std::fmt::Write;
+
+use lab::catalogue::Catalogue;
+use lab::claims::Claim;
+use lab::design::{arms, trials_per_round};
+use lab::experiment::{Experiment, Scale, schema};
+use lab::level::label;
+
+use super::output;
+use crate::cli::ShowArgs;
+use crate::failure::{Exit, Failure};
+use crate::library;
+
+/// Prints the experiment, or the schema of experiment files.
+pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
+    if args.schema {
+        let text = serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
+        return output::write_text(None, &format!("{text}\n"));
+    }
+    let catalogue = bench::catalogue();
+    let names: Vec<String> = args.experiment.iter().cloned().collect();
+    let experiments = library::named(&names, &catalogue)?;
+    let text: String = experiments.iter().map(|experiment| describe(experiment, args.scale.into(), &catalogue)).collect();
+    output::write_text(None, &text)
+}
+
+fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> String {
+    let mut text = format!("{}\n{}\n", experiment.id, experiment.question);
+    if let Some(note) = &experiment.note {
+        let _ = writeln!(text, "\n{note}");
+    }
+    let arms = arms(experiment, scale, catalogue);
+    let stopping = experiment.design.stopping;
+    let _ = writeln!(
+        text,
+        "\nworkload {}, compared by {}, scale {scale}\n{} arms, {} trials in a round, {} to {} rounds",
+        experiment.workload,
+        experiment.metric,
+        arms.len(),
+        trials_per_round(arms.len()),
+        stopping.rounds,
+        stopping.max_rounds
+    );
+    for (index, arm) in arms.iter().enumerate() {
+        let mark = if index == 0 { "  (reference)" } else { "" };
+        let _ = writeln!(text, "  {}{mark}\n      {}", arm.label, label(&arm.settings));
+    }
+    for claim in &experiment.claims {
+        let _ = writeln!(text, "{}", describe_claim(claim));
+    }
+    text
+}
+
+fn describe_claim(claim: &Claim) -> String {
+    let bounds = claim.forms().first().map(|form| format!("{} {}", form.key(), claim.bounds(*form))).unwrap_or_default();
+    let published = claim.published.map(|figure| format!(", published {figure}")).unwrap_or_default();
+    let requires = claim.requires.iter().map(|needs| format!(", needs {needs}")).collect::<String>();
+    format!("\nclaim {}: {}\n      {bounds}{published}{requires}", claim.id, claim.says)
+}

@@ -1,0 +1,134 @@
+//! Progress of a run: a bar with time to go on a terminal, plain lines elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lab::record::TrialRecord;
+use lab::trial::Outcome;
+use runner::{Event, Observer};
+
+/// Shows what happens during a run on standard error.
+pub struct Progress {
+    display: Display,
+    experiment: String,
+    question: String,
+    trials: u64,
+}
+
+enum Display {
+    Bar(ProgressBar),
+    Lines,
+}
+
+impl Progress {
+    /// A bar where `bar` is true, plain lines otherwise.
+    pub fn new(bar: bool) -> Progress {
+        let display = if bar { Display::Bar(spinner()) } else { Display::Lines };
+        Progress { display, experiment: String::new(), question: String::new(), trials: 0 }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Display::Bar(bar) = &self.display {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.display {
+            Display::Bar(bar) => bar.println(text),
+            Display::Lines => eprintln!("{text}"),
+        }
+    }
+
+    fn trial_begins(&mut self, round: u32, arm: &str, left_s: f64) {
+        if let Display::Bar(bar) = &self.display {
+            let to_go = humanly(left_s);
+            bar.set_prefix(format!("{} to go", to_go));
+            bar.set_message(format!("{}, round {}: {arm}", self.experiment, round + 1));
+        }
+    }
+
+    fn trial_ended(&mut self, record: &TrialRecord) {
+        self.trials += 1;
+        let problem = record.outcome.problem();
+        match (&self.display, problem) {
+            (_, Some(problem)) => {
+                self.line(&format!("  {} round {} {}: {problem}", record.experiment, record.round + 1, record.arm));
+            }
+            (Display::Lines, None) => self.line(&format!(
+                "  {} round {} {}{}: {:.2} s",
+                record.experiment,
+                record.round + 1,
+                record.arm,
+                role(record),
+                record.wall_s
+            )),
+            (Display::Bar(_), None) => {}
+        }
+    }
+}
+
+fn role(record: &TrialRecord) -> &'static str {
+    match (record.role, &record.outcome) {
+        (lab::design::Role::Canary, Outcome::Measured(_)) => " (canary)",
+        (lab::design::Role::Reference, Outcome::Measured(_)) => " (reference)",
+        _ => "",
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    // The template is fixed, so that it parses is checked by the tests.
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+/// A time to go as a person would say it.
+pub fn humanly(seconds: f64) -> String {
+    match seconds {
+        below if below < 1.0 => "less than a second".to_owned(),
+        below if below < 90.0 => format!("about {below:.0} s"),
+        below if below < 5_400.0 => format!("about {:.0} min", below / 60.0),
+        more => format!("about {:.1} h", more / 3_600.0),
+    }
+}
+
+impl Observer for Progress {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::ExperimentBegins { planned, number, of } => {
+                self.experiment = planned.key.clone();
+                self.question = planned.experiment.question.clone();
+                self.line(&format!("[{number}/{of}] {}: {}", self.experiment, self.question));
+            }
+            Event::TrialBegins { round, arm, left_s, .. } => self.trial_begins(round, arm, left_s),
+            Event::Phase(_) => {}
+            Event::TrialEnded(record) => self.trial_ended(record),
+            Event::ExperimentEnds { planned, reason } => {
+                self.line(&format!("  {} ended: {reason}", planned.key));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_go_are_rounded_to_what_a_person_would_say() {
+        assert_eq!(humanly(0.2), "less than a second");
+        assert_eq!(humanly(42.4), "about 42 s");
+        assert_eq!(humanly(600.0), "about 10 min");
+        assert_eq!(humanly(9_000.0), "about 2.5 h");
+    }
+
+    #[test]
+    fn the_template_of_the_bar_parses() {
+        assert!(ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}").is_ok());
+    }
+}

@@ -1,0 +1,91 @@
+//! One experiment on the page.
+
+use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::level::Settings;
+use lab::record::PlannedExperiment;
+
+use super::claims::{ClaimView, claims};
+use super::pragmas::{Pragmas, RunWide};
+use super::tables::{ArmTable, MetricTable};
+use crate::answer::{self, Sentence};
+use crate::charts::forest::{Forest, forest};
+use crate::charts::heat::{Heat, heat};
+use crate::facts;
+
+/// What the template of an experiment fills in.
+pub(super) struct ExperimentView {
+    pub(super) anchor: String,
+    pub(super) number: usize,
+    pub(super) key: String,
+    pub(super) question: String,
+    pub(super) source: Option<String>,
+    pub(super) workload: String,
+    pub(super) directory: String,
+    pub(super) note: Option<String>,
+    pub(super) answer: Sentence,
+    pub(super) doubts: Vec<(&'static str, String)>,
+    pub(super) heat: Option<Heat>,
+    pub(super) forest: Forest,
+    pub(super) arms: ArmTable,
+    pub(super) metrics: Option<MetricTable>,
+    pub(super) claims: Vec<ClaimView>,
+    pub(super) footnotes: Vec<String>,
+    pub(super) held: Vec<(String, String)>,
+    pub(super) pragmas: Option<Pragmas>,
+}
+
+/// Every experiment of the run, in the order of the plan.
+pub(super) fn views(analysis: &Analysis, anchors: &[String]) -> Vec<ExperimentView> {
+    let run_wide = RunWide::of(analysis);
+    analysis
+        .experiments
+        .iter()
+        .zip(&analysis.plan.experiments)
+        .zip(anchors)
+        .enumerate()
+        .map(|(index, ((experiment, planned), anchor))| {
+            let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+            ExperimentView {
+                anchor: anchor.clone(),
+                number: index + 1,
+                answer: answer::answer(experiment, found),
+                ..view(experiment, planned, &run_wide)
+            }
+        })
+        .collect()
+}
+
+fn view(
+    experiment: &ExperimentAnalysis,
+    planned: &PlannedExperiment,
+    run_wide: &RunWide<'_>,
+) -> ExperimentView {
+    ExperimentView {
+        anchor: String::new(),
+        number: 0,
+        key: experiment.key.clone(),
+        question: experiment.question.clone(),
+        source: experiment.source.clone(),
+        workload: experiment.workload.clone(),
+        directory: experiment.directory.display().to_string(),
+        note: experiment.note.clone(),
+        answer: Sentence::new(),
+        doubts: facts::doubts(experiment),
+        heat: heat(experiment, &planned.experiment),
+        forest: forest(experiment),
+        arms: ArmTable::of(experiment),
+        metrics: MetricTable::of(experiment),
+        claims: claims(experiment),
+        footnotes: facts::footnotes(experiment),
+        held: held(experiment),
+        pragmas: Pragmas::of(experiment, run_wide),
+    }
+}
+
+/// Settings of the reference that no factor varies.
+fn held(experiment: &ExperimentAnalysis) -> Vec<(String, String)> {
+    let Some(reference) = experiment.arms.first() else { return Vec::new() };
+    let varied: &Settings = &reference.levels;
+    let settings = reference.settings.iter().filter(|(name, _)| !varied.contains_key(*name));
+    settings.map(|(name, level)| (name.clone(), level.to_string())).collect()
+}

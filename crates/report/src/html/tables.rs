@@ -1,0 +1,115 @@
+//! The tables of an experiment: its arms in its own metric, and every other metric.
+
+use std::collections::BTreeSet;
+
+use lab::analysis::ExperimentAnalysis;
+
+use crate::facts::arm_notes;
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, by_rank, metric_heading};
+
+/// Arms up to this number have their table open from the start.
+const OPEN_UP_TO: usize = 8;
+
+/// A cell with the number by which its column is sorted.
+pub(super) struct Figure {
+    /// The number; none sorts last.
+    pub(super) value: Option<f64>,
+    /// What is shown.
+    pub(super) text: String,
+}
+
+impl Figure {
+    fn new(value: Option<f64>, show: impl Fn(f64) -> String) -> Figure {
+        Figure { value, text: value.map_or_else(|| "–".to_owned(), show) }
+    }
+}
+
+/// The arms in the experiment's own metric.
+pub(super) struct ArmTable {
+    pub(super) heading: String,
+    pub(super) open: bool,
+    pub(super) rows: Vec<ArmRow>,
+}
+
+/// One arm.
+pub(super) struct ArmRow {
+    pub(super) name: String,
+    pub(super) standing: Standing,
+    pub(super) median: Figure,
+    pub(super) range: Figure,
+    pub(super) trials: Figure,
+    pub(super) ratio: Figure,
+    pub(super) interval: Figure,
+    pub(super) mde: Figure,
+    pub(super) groups: String,
+    pub(super) notes: String,
+}
+
+impl ArmTable {
+    /// The arms from best to worst.
+    pub(super) fn of(experiment: &ExperimentAnalysis) -> ArmTable {
+        let names = Names::of(experiment);
+        ArmTable {
+            heading: metric_heading(&experiment.metric),
+            open: experiment.arms.len() <= OPEN_UP_TO,
+            rows: by_rank(experiment).into_iter().map(|arm| row(experiment, arm, names.get(arm))).collect(),
+        }
+    }
+}
+
+fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
+    let arm = &experiment.arms[arm];
+    let metric = &experiment.metric;
+    let summary = arm.summaries.get(metric);
+    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let interval = estimate.map(|estimate| figures::interval_of_ratio(estimate.centre, estimate.interval));
+    let ratio = estimate.map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval));
+    let range = summary.map(|summary| figures::range(summary.range, metric));
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    ArmRow {
+        name: name.to_owned(),
+        standing: Standing::of(arm, metric),
+        median: Figure::new(summary.map(|summary| summary.median), |value| figures::figure(value, metric)),
+        range: Figure { value: summary.map(|summary| summary.range.low), text: or_dash(range) },
+        trials: Figure { value: Some(arm.trials.measured as f64), text: figures::count(arm.trials.measured) },
+        ratio: Figure { value: estimate.map(|estimate| estimate.centre), text: or_dash(ratio) },
+        interval: Figure { value: estimate.map(|estimate| estimate.interval.low), text: or_dash(interval) },
+        mde: Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
+        groups: arm.groups.clone(),
+        notes: arm_notes(experiment, arm).join("; "),
+    }
+}
+
+/// The medians of every metric but the experiment's own.
+pub(super) struct MetricTable {
+    /// Name in records and heading of each metric.
+    pub(super) metrics: Vec<(String, String)>,
+    pub(super) rows: Vec<(String, Vec<Figure>)>,
+}
+
+impl MetricTable {
+    /// The table; none where there is no other metric.
+    pub(super) fn of(experiment: &ExperimentAnalysis) -> Option<MetricTable> {
+        let all = experiment.arms.iter().flat_map(|arm| arm.summaries.keys());
+        let others: BTreeSet<&String> = all.filter(|name| **name != experiment.metric).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let names = Names::of(experiment);
+        let measured = by_rank(experiment).into_iter().filter(|arm| !experiment.arms[*arm].unmeasured());
+        let rows = measured.map(|arm| {
+            let summaries = &experiment.arms[arm].summaries;
+            let figure = |metric: &&String| {
+                let median = summaries.get(*metric).map(|summary| summary.median);
+                Figure::new(median, |value| figures::figure(value, metric))
+            };
+            (names.get(arm).to_owned(), others.iter().map(figure).collect())
+        });
+        Some(MetricTable {
+            metrics: others.iter().map(|name| ((*name).clone(), metric_heading(name))).collect(),
+            rows: rows.collect(),
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
+
+use std::fmt::Write;
+
+use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
+use lab::claims::Judged;
+
+use crate::answer::{self, Piece};
+use crate::facts;
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, by_rank, metric_heading, verdict_sign};
+
+/// The report of a run as Markdown.
+pub fn markdown(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    head(&mut text, analysis);
+    findings(&mut text, analysis);
+    for experiment in &analysis.experiments {
+        let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+        section(&mut text, experiment, found);
+    }
+    repeat(&mut text, analysis);
+    text
+}
+
+/// A paragraph. Writing to a string cannot fail.
+macro_rules! say {
+    ($text:expr) => { $text.push('\n') };
+    ($text:expr, $($arg:tt)*) => { writeln!($text, $($arg)*).expect("strings take everything") };
+}
+
+fn head(text: &mut String, analysis: &Analysis) {
+    let plan = &analysis.plan;
+    say!(text, "# {} on {}\n", escaped(&facts::sqlite(analysis)), escaped(&facts::machine(&analysis.environment.machine)));
+    let when = escaped(&facts::minute(&plan.created));
+    say!(text, "Run {}, {} scale, seed {}, {when}.", code(&plan.id), plan.scale, plan.seed.0);
+    say!(text, "{}, {}.", facts::trials(analysis), facts::time_taken(analysis));
+    if let Some(counts) = facts::verdict_counts(analysis) {
+        say!(text, "\nClaims: {counts}");
+    }
+    for (index, warning) in facts::warnings(analysis).iter().enumerate() {
+        say!(text, "{}- **Warning:** {}", if index == 0 { "\n" } else { "" }, escaped(warning));
+    }
+}
+
+fn findings(text: &mut String, analysis: &Analysis) {
+    say!(text, "\n## What matters on this machine\n");
+    if analysis.findings.is_empty() {
+        say!(text, "No arm was found to be better than the reference of its experiment.");
+    }
+    for finding in &analysis.findings {
+        let of = analysis.experiments.iter().find(|experiment| experiment.key == finding.experiment);
+        let Some(experiment) = of else { continue };
+        let mut line = dressed(&answer::finding(finding, &experiment.metric));
+        line.push_str(&format!(" {}", escaped(&figures::ratio(finding.gain, finding.interval))));
+        if let Some(tied) = answer::tied(finding, experiment) {
+            line.push_str(&format!(" {}", dressed(&tied)));
+        }
+        say!(text, "1. {line}{}", if finding.preliminary { " *(preliminary)*" } else { "" });
+    }
+}
+
+fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Finding>) {
+    say!(text, "\n## {}\n", escaped(&experiment.question));
+    let directory = code(&experiment.directory.display().to_string());
+    say!(text, "{}, workload {} in {directory}\n", code(&experiment.key), code(&experiment.workload));
+    say!(text, "{}\n", dressed(&answer::answer(experiment, found)));
+    for (name, why) in facts::doubts(experiment) {
+        say!(text, "- **{name}:** {}", escaped(&why));
+    }
+    if let Some(note) = &experiment.note {
+        say!(text, "\n> {}\n", escaped(note));
+    }
+    arms(text, experiment);
+    if !experiment.claims.is_empty() {
+        claims(text, &experiment.claims);
+    }
+    let notes: Vec<String> = facts::footnotes(experiment).iter().map(|note| escaped(note)).collect();
+    say!(text, "\n<sub>{}.</sub>", notes.join("; "));
+}
+
+fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
+    let names = Names::of(experiment);
+    say!(text, "\n| arm | {} | range | to the reference | groups | notes |", metric_heading(&experiment.metric).to_lowercase());
+    say!(text, "|---|--:|--:|---|---|---|");
+    for arm in by_rank(experiment) {
+        let analysed = &experiment.arms[arm];
+        let summary = analysed.summaries.get(&experiment.metric);
+        let median = summary.map(|summary| figures::figure(summary.median, &experiment.metric));
+        let range = summary.map(|summary| figures::range(summary.range, &experiment.metric));
+        let standing = Standing::of(analysed, &experiment.metric);
+        let compared = match &analysed.effect {
+            Some(effect) if standing == Standing::Same => format!(
+                "{} {} no detectable difference (MDE {})",
+                standing.sign(),
+                escaped(&figures::ratio(effect.estimate.centre, effect.estimate.interval)),
+                figures::percent(effect.estimate.mde)
+            ),
+            Some(effect) => {
+                let ratio = figures::ratio(effect.estimate.centre, effect.estimate.interval);
+                format!("{} {}", standing.sign(), escaped(&ratio))
+            }
+            None => format!("{} {}", standing.sign(), standing.words()),
+        };
+        say!(
+            text,
+            "| {} | {} | {} | {compared} | {} | {} |",
+            code(names.get(arm)),
+            median.as_deref().unwrap_or("–"),
+            range.as_deref().unwrap_or("–"),
+            analysed.groups,
+            escaped(&facts::arm_notes(experiment, analysed).join("; "))
+        );
+    }
+}
+
+fn claims(text: &mut String, claims: &[Judged]) {
+    say!(text, "\n| verdict | claim | measured | confirmed by | published | why |");
+    say!(text, "|---|---|---|---|---|---|");
+    for judged in claims {
+        let interval = figures::claim_interval(judged).map(|interval| format!(" {interval}"));
+        let measured = figures::claim_figure(judged)
+            .map(|figure| format!("{figure}{}", interval.unwrap_or_default()));
+        let preliminary = if judged.preliminary { " *(preliminary)*" } else { "" };
+        say!(
+            text,
+            "| {} {}{preliminary} | {} ({}) | {} | {} | {} | {} |",
+            verdict_sign(judged.verdict),
+            judged.verdict,
+            escaped(&judged.claim.says),
+            escaped(&judged.claim.id),
+            escaped(measured.as_deref().unwrap_or("–")),
+            figures::claim_bounds(judged),
+            figures::claim_published(judged).as_deref().unwrap_or("–"),
+            escaped(judged.why.as_deref().unwrap_or_default())
+        );
+    }
+}
+
+fn repeat(text: &mut String, analysis: &Analysis) {
+    say!(text, "\n## To repeat this run\n");
+    say!(text, "Planned by pragmark {}.\n", escaped(&analysis.plan.pragmark));
+    say!(text, "```sh\n{}\n```", facts::command(&analysis.plan));
+}
+
+fn dressed(sentence: &[Piece]) -> String {
+    let dress = |piece: &Piece| match piece {
+        Piece::Words(words) => escaped(words),
+        Piece::Code(name) => code(name),
+        Piece::Figure(figure) => format!("**{figure}**"),
+    };
+    sentence.iter().map(dress).collect()
+}
+
+/// Text in which nothing is taken for markup, and which stays in its cell.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '&' => safe.push_str("&amp;"),
+            '\n' | '\r' => safe.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// A code span that holds any text; bars are escaped because cells end at them even in code.
+fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ").replace('|', "\\|");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_files_cannot_become_markup() {
+        assert_eq!(escaped("a|b <i>*x*</i>"), "a\\|b &lt;i>\\*x\\*&lt;/i>");
+        assert_eq!(code("a`b"), "`` a`b ``");
+        assert_eq!(code("a|b"), "`a\\|b`");
+    }
+}

@@ -1,0 +1,117 @@
+//! The summary at the end of a run, as plain text.
+//!
+//! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
+//! the same in a pipe: colour only repeats what words and signs say.
+
+mod paint;
+mod table;
+mod text;
+
+use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
+use lab::claims::Judged;
+
+use crate::words::verdict_sign;
+use crate::{answer, facts, figures};
+use paint::Paint;
+use text::Text;
+
+/// How the terminal view is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the window; fewer than 40 count as 40.
+    pub width: usize,
+    /// Whether ANSI colours may be used.
+    pub colour: bool,
+}
+
+/// The summary of a run: what matters most, then each experiment with its arms, claims and small
+/// print.
+pub fn terminal(analysis: &Analysis, style: Style) -> String {
+    let mut text = Text::new(style);
+    head(&mut text, analysis);
+    findings(&mut text, analysis);
+    for experiment in &analysis.experiments {
+        let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+        section(&mut text, experiment, found);
+    }
+    text.finish()
+}
+
+fn head(text: &mut Text, analysis: &Analysis) {
+    let plan = &analysis.plan;
+    text.heading(&format!("{} on {}", facts::sqlite(analysis), facts::machine(&analysis.environment.machine)));
+    text.line(
+        Paint::Dim,
+        &format!("{} · {} scale · seed {} · {}", plan.id, plan.scale, plan.seed.0, facts::minute(&plan.created)),
+    );
+    text.line(Paint::Dim, &format!("{} · {}", facts::trials(analysis), facts::time_taken(analysis)));
+    if let Some(counts) = facts::verdict_counts(analysis) {
+        text.line(Paint::Plain, &format!("Claims: {counts}"));
+    }
+    for warning in facts::warnings(analysis) {
+        text.item(Paint::Warning, "!", &warning);
+    }
+}
+
+fn findings(text: &mut Text, analysis: &Analysis) {
+    text.gap();
+    text.heading("What matters on this machine");
+    if analysis.findings.is_empty() {
+        text.line(Paint::Plain, "No arm was found to be better than the reference of its experiment.");
+    }
+    for (index, finding) in analysis.findings.iter().enumerate() {
+        let of = analysis.experiments.iter().find(|experiment| experiment.key == finding.experiment);
+        let Some(experiment) = of else { continue };
+        text.item(Paint::Strong, &format!("{}.", index + 1), &one_finding(finding, experiment));
+    }
+}
+
+fn one_finding(finding: &Finding, experiment: &ExperimentAnalysis) -> String {
+    let mut line = answer::plain(&answer::finding(finding, &experiment.metric));
+    line.push_str(&format!(" {}", figures::ratio(finding.gain, finding.interval)));
+    if let Some(tied) = answer::tied(finding, experiment) {
+        line.push_str(&format!(" {}", answer::plain(&tied)));
+    }
+    if finding.preliminary {
+        line.push_str(" (preliminary)");
+    }
+    line
+}
+
+fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Finding>) {
+    text.gap();
+    text.rule();
+    text.heading(&experiment.question);
+    text.line(Paint::Dim, &format!("{} · {} in {}", experiment.key, experiment.workload, experiment.directory.display()));
+    text.line(Paint::Plain, &answer::plain(&answer::answer(experiment, found)));
+    for (name, why) in facts::doubts(experiment) {
+        text.item(Paint::Warning, "!", &format!("{name}: {why}"));
+    }
+    text.block(&table::arms(experiment, text.width()));
+    for (name, note) in table::notes(experiment) {
+        text.item(Paint::Plain, "·", &format!("{name}: {note}"));
+    }
+    if !experiment.claims.is_empty() {
+        text.gap();
+    }
+    for judged in &experiment.claims {
+        claim(text, judged);
+    }
+    text.gap();
+    text.line(Paint::Dim, &format!("{}.", facts::footnotes(experiment).join("; ")));
+}
+
+fn claim(text: &mut Text, judged: &Judged) {
+    let head = format!("{} ({}): {}", judged.verdict, judged.claim.id, judged.claim.says);
+    text.item(Paint::Verdict(judged.verdict), verdict_sign(judged.verdict), &head);
+    let measured = figures::claim_figure(judged).map(|figure| {
+        let interval = figures::claim_interval(judged).map(|it| format!(" {it}")).unwrap_or_default();
+        format!("measured {figure}{interval}")
+    });
+    let published = figures::claim_published(judged).map(|figure| format!("published {figure}"));
+    let bounds = Some(format!("confirmed by {}", figures::claim_bounds(judged)));
+    let preliminary = judged.preliminary.then(|| "preliminary".to_owned());
+    let parts: Vec<String> =
+        [measured, bounds, published, preliminary, judged.why.clone()].into_iter().flatten().collect();
+    text.under(Paint::Dim, &parts.join("; "));
+}
