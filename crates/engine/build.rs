@@ -15,12 +15,18 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/options.rs");
     let amalgamation = required_path("DEP_SQLITE3_INCLUDE");
-    println!("cargo:rerun-if-changed={}", amalgamation.join("sqlite3.c").display());
+    println!(
+        "cargo:rerun-if-changed={}",
+        amalgamation.join("sqlite3.c").display()
+    );
     println!("cargo:amalgamation={}", amalgamation.display());
 
     let library = required_path("OUT_DIR").join(LIBRARY_FILE);
     run(compile_command(&amalgamation.join("sqlite3.c"), &library));
-    println!("cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}", library.display());
+    println!(
+        "cargo:rustc-env=PRAGMARK_DEFAULT_ENGINE={}",
+        library.display()
+    );
 }
 
 fn required_path(variable: &str) -> PathBuf {
@@ -38,11 +44,22 @@ fn compile_command(source: &Path, library: &Path) -> Command {
         .warnings(false)
         .pic(true)
         .get_compiler();
-    assert!(!compiler.is_like_msvc(), "the default engine needs a gcc or clang compatible compiler");
+    assert!(
+        !compiler.is_like_msvc(),
+        "the default engine needs a gcc or clang compatible compiler"
+    );
     let mut command = compiler.to_command();
     command.args([options::OPTIMISATION, "-fPIC"]);
-    command.args(options::COMPILE_OPTIONS.iter().map(options::CompileOption::define));
-    command.arg(source).arg("-o").arg(library).args(link_arguments());
+    command.args(
+        options::COMPILE_OPTIONS
+            .iter()
+            .map(options::CompileOption::define),
+    );
+    command
+        .arg(source)
+        .arg("-o")
+        .arg(library)
+        .args(link_arguments());
     command
 }
 
@@ -51,15 +68,22 @@ fn compile_command(source: &Path, library: &Path) -> Command {
 fn link_arguments() -> &'static [&'static str] {
     match std::env::var("CARGO_CFG_TARGET_OS").as_deref() {
         Ok("macos") => &["-dynamiclib", "-Wl,-x"],
-        Ok("linux") => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread", "-ldl"],
+        Ok("linux") => &[
+            "-shared",
+            "-Wl,-Bsymbolic",
+            "-s",
+            "-lm",
+            "-lpthread",
+            "-ldl",
+        ],
         _ => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread"],
     }
 }
 
 fn run(mut command: Command) {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}\ncommand: {command:?}"));
+    let output = command.output().unwrap_or_else(|error| {
+        panic!("cannot start the C compiler: {error}\ncommand: {command:?}")
+    });
     assert!(
         output.status.success(),
         "compiling the default engine failed ({})\ncommand: {command:?}\n{}",

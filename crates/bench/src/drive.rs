@@ -1,10 +1,11 @@
 //! The native driver: one specification in, messages out.
 
 use std::io::{self, Read, Write};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use engine::{Library, Source};
+use engine::{Library, Origin, Source};
 use lab::record::EngineRecord;
 use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
@@ -39,11 +40,18 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
     let identity = library.identity();
     Ok(EngineRecord {
         name: name.to_owned(),
-        path: identity.origin.path().map(Into::into),
+        path: path_of(&identity.origin),
         version: identity.version.clone(),
         source_id: identity.source_id.clone(),
         compile_options: identity.compile_options.clone(),
     })
+}
+
+fn path_of(origin: &Origin) -> Option<PathBuf> {
+    match origin {
+        Origin::Embedded => None,
+        Origin::System(path) | Origin::File(path) => Some(path.clone()),
+    }
 }
 
 fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {
@@ -152,7 +160,7 @@ mod tests {
     fn the_settings_of_an_arm_are_read_back_from_its_connection() {
         let measured = measured(&[("journal_mode", "wal".into()), ("synchronous", "normal".into()), ("page_size", 8192.into())]);
         let pragmas = &measured.connections[0].pragmas;
-        assert_eq!((pragmas["journal_mode"].as_str(), pragmas["synchronous"].as_str(), pragmas["page_size"].as_str()), ("wal", "1", "8192"));
+        assert_eq!((pragmas["journal_mode"].as_str(), pragmas["synchronous"].as_str(), pragmas["page_size"].as_str()), ("wal", "normal", "8192"));
         assert!(measured.metrics["wal_bytes"] > 0.0);
         assert!(!measured.engine.source_id.is_empty());
     }

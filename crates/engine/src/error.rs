@@ -73,7 +73,9 @@ pub enum EngineError {
     #[error("an engine is `default`, `system` or the path of a SQLite library; the name is empty")]
     EmptySource,
     /// A second connection to a library compiled with `THREADSAFE=0`.
-    #[error("this engine was compiled with THREADSAFE=0: only one connection may be open at a time")]
+    #[error(
+        "this engine was compiled with THREADSAFE=0: only one connection may be open at a time"
+    )]
     SingleThreaded,
     /// The loaded engine lacks an optional function.
     #[error("this engine has no {what} ({function} is missing)")]
@@ -151,7 +153,8 @@ impl EngineError {
 
     /// Whether another connection's lock stood in the way (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
-        self.as_sqlite().is_some_and(|error| error.kind() == ErrorKind::Busy)
+        self.as_sqlite()
+            .is_some_and(|error| error.kind() == ErrorKind::Busy)
     }
 }
 
@@ -179,7 +182,11 @@ pub enum During {
 
 impl SqliteError {
     pub(crate) fn new(code: i32, message: String, during: During) -> SqliteError {
-        SqliteError(Box::new(Details { code, message, during }))
+        SqliteError(Box::new(Details {
+            code,
+            message,
+            during,
+        }))
     }
 
     /// The primary result code (<https://sqlite.org/rescode.html>).
@@ -212,7 +219,11 @@ impl std::error::Error for SqliteError {}
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { code, message, during } = &*self.0;
+        let Details {
+            code,
+            message,
+            during,
+        } = &*self.0;
         match during {
             During::Opening(path) => write!(f, "cannot open {}: ", path.display())?,
             During::Call(purpose) => write!(f, "{purpose}: ")?,

@@ -47,7 +47,10 @@ impl DatabaseHandle {
             return Err(SqliteError::new(code, message, During::Opening(path.to_owned())).into());
         };
         // Even a failed open gives a handle, which holds the message and must be closed (by `Drop`).
-        let database = DatabaseHandle { raw, library: Arc::clone(library) };
+        let database = DatabaseHandle {
+            raw,
+            library: Arc::clone(library),
+        };
         match code {
             ffi::SQLITE_OK => Ok(database),
             _ => Err(database.error(|| During::Opening(path.to_owned()))),
@@ -74,7 +77,12 @@ impl DatabaseHandle {
         // SAFETY: the handle is open, and the message is copied before any other call.
         let (code, message) = unsafe {
             let code = (self.api().extended_errcode)(self.as_ptr());
-            (code, CStr::from_ptr((self.api().errmsg)(self.as_ptr())).to_string_lossy().into_owned())
+            (
+                code,
+                CStr::from_ptr((self.api().errmsg)(self.as_ptr()))
+                    .to_string_lossy()
+                    .into_owned(),
+            )
         };
         SqliteError::new(code, message, during()).into()
     }
@@ -94,7 +102,8 @@ impl DatabaseHandle {
     pub(crate) fn exec(&self, sql: &CStr) -> Result<(), EngineError> {
         let none = std::ptr::null_mut();
         // SAFETY: the handle is open, `sql` is a C string, and no callback is given.
-        let code = unsafe { (self.api().exec)(self.as_ptr(), sql.as_ptr(), None, none, none.cast()) };
+        let code =
+            unsafe { (self.api().exec)(self.as_ptr(), sql.as_ptr(), None, none, none.cast()) };
         if code != ffi::SQLITE_OK {
             return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
         }
@@ -168,10 +177,6 @@ impl<'c> StatementHandle<'c> {
         self.api
     }
 
-    pub(crate) fn database(&self) -> &'c DatabaseHandle {
-        self.database
-    }
-
     #[inline]
     pub(crate) fn as_ptr(&self) -> *mut ffi::sqlite3_stmt {
         self.raw.as_ptr()
@@ -180,12 +185,18 @@ impl<'c> StatementHandle<'c> {
     /// The SQL the statement was prepared from.
     pub(crate) fn sql(&self) -> String {
         // SAFETY: the statement is alive, and its text ends in NUL.
-        unsafe { CStr::from_ptr((self.api.sql)(self.as_ptr())) }.to_string_lossy().into_owned()
+        unsafe { CStr::from_ptr((self.api.sql)(self.as_ptr())) }
+            .to_string_lossy()
+            .into_owned()
     }
 
     #[inline]
     fn check(&self, code: c_int) -> Result<(), EngineError> {
-        if code == ffi::SQLITE_OK { Ok(()) } else { Err(self.error()) }
+        if code == ffi::SQLITE_OK {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
     }
 
     #[cold]
@@ -215,13 +226,21 @@ impl<'c> StatementHandle<'c> {
         // SAFETY: the statement is alive.
         let code = unsafe { (self.api.reset)(self.as_ptr()) };
         let failed = std::mem::take(&mut self.failed);
-        if code == ffi::SQLITE_OK { Ok(()) } else { self.reset_failed(failed) }
+        if code == ffi::SQLITE_OK {
+            Ok(())
+        } else {
+            self.reset_failed(failed)
+        }
     }
 
     /// An error of the step before was reported by the step; another one is new.
     #[cold]
     fn reset_failed(&self, step_failed: bool) -> Result<(), EngineError> {
-        if step_failed { Ok(()) } else { Err(self.error()) }
+        if step_failed {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
     }
 
     /// Resets and sets every parameter to NULL. Resetting comes first, because SQLite frees a bound
@@ -304,12 +323,20 @@ impl<'c> StatementHandle<'c> {
             what: "carray",
             function: "sqlite3_carray_bind",
         })?;
-        let length = c_int::try_from(array.length)
-            .map_err(|_| EngineError::ArrayTooLong { length: array.length })?;
+        let length = c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong {
+            length: array.length,
+        })?;
         let start = array.start.cast_mut();
         // SAFETY: as in `bind_i64`; carray only reads the array, and type and length are its own.
         self.check(unsafe {
-            bind(self.as_ptr(), index, start, length, array.element, ffi::SQLITE_STATIC)
+            bind(
+                self.as_ptr(),
+                index,
+                start,
+                length,
+                array.element,
+                ffi::SQLITE_STATIC,
+            )
         })
     }
 

@@ -67,7 +67,10 @@ impl Drop for Statement<'_, '_> {
 
 impl<'c, 'd> Statement<'c, 'd> {
     pub(crate) fn new(handle: StatementHandle<'c>) -> Statement<'c, 'd> {
-        Statement { handle, borrowed: PhantomData }
+        Statement {
+            handle,
+            borrowed: PhantomData,
+        }
     }
 
     /// Runs to the next row or to the end.
@@ -77,7 +80,11 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// statement can be reset and stepped again.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
-        Ok(if self.handle.step()? { Step::Row } else { Step::Done })
+        Ok(if self.handle.step()? {
+            Step::Row
+        } else {
+            Step::Done
+        })
     }
 
     /// Returns to the start; bindings stay.
@@ -258,9 +265,15 @@ impl<'c, 'd> Statement<'c, 'd> {
     pub fn column_name(&self, column: i32) -> Option<String> {
         // SAFETY: the statement is alive, and the name is copied at once.
         let name = unsafe { (self.handle.api().column_name)(self.handle.as_ptr(), column) };
+        if name.is_null() {
+            return None;
+        }
         // SAFETY: not null, hence a C string.
-        (!name.is_null())
-            .then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+        Some(
+            unsafe { CStr::from_ptr(name) }
+                .to_string_lossy()
+                .into_owned(),
+        )
     }
 
     /// The column as an integer, by SQLite's conversions (<https://sqlite.org/c3ref/column_blob.html>);
@@ -298,7 +311,9 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// [`EngineError::WrongType`] unless the column holds a text.
     #[inline]
     pub fn column_text_bytes(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle.column_text(column).ok_or_else(|| self.wrong_type(column, "text"))
+        self.handle
+            .column_text(column)
+            .ok_or_else(|| self.wrong_type(column, "text"))
     }
 
     /// The bytes of the column's blob, where they lie in SQLite's memory.
@@ -307,7 +322,9 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// [`EngineError::WrongType`] unless the column holds a blob.
     #[inline]
     pub fn column_blob(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle.column_blob(column).ok_or_else(|| self.wrong_type(column, "blob"))
+        self.handle
+            .column_blob(column)
+            .ok_or_else(|| self.wrong_type(column, "blob"))
     }
 
     /// A copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
@@ -356,7 +373,11 @@ impl<'c, 'd> Statement<'c, 'd> {
     #[cold]
     fn wrong_type(&self, column: i32, wanted: &'static str) -> EngineError {
         let found = self.column_value(column).type_name();
-        EngineError::WrongType { column, wanted, found }
+        EngineError::WrongType {
+            column,
+            wanted,
+            found,
+        }
     }
 }
 

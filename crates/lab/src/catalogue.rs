@@ -19,6 +19,13 @@ pub enum Accepts {
         /// Largest value.
         max: i64,
     },
+    /// A power of two within these bounds, both included.
+    PowerOfTwo {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
     /// One of these names.
     Choice(Vec<String>),
     /// Any text.
@@ -36,6 +43,9 @@ impl Accepts {
         match (self, level) {
             (Accepts::Bool, Level::Bool(_)) | (Accepts::Text, Level::Text(_)) => true,
             (Accepts::Int { min, max }, Level::Int(value)) => (min..=max).contains(&value),
+            (Accepts::PowerOfTwo { min, max }, Level::Int(value)) => {
+                (min..=max).contains(&value) && value.count_ones() == 1
+            }
             (Accepts::Choice(names), Level::Text(text)) => names.contains(text),
             _ => false,
         }
@@ -48,6 +58,7 @@ impl fmt::Display for Accepts {
             Accepts::Bool => f.write_str("true or false"),
             Accepts::Int { min, max: i64::MAX } => write!(f, "a whole number from {min}"),
             Accepts::Int { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Accepts::PowerOfTwo { min, max } => write!(f, "a power of two from {min} to {max}"),
             Accepts::Choice(names) => write!(f, "one of {}", names.join(", ")),
             Accepts::Text => f.write_str("text"),
         }

@@ -6,6 +6,8 @@
 
 #[path = "instrument/machine.rs"]
 mod machine;
+#[path = "instrument/protocol.rs"]
+mod protocol;
 
 use machine::{Machine, Profile, Table, diffs};
 use pragmark_lab::stats::{

@@ -100,6 +100,9 @@ fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> 
     };
     let name = Piece::Code(Names::of(experiment).get(0).to_owned());
     match (count(Standing::Same), count(Standing::Worse)) {
+        (0, 0) if count(Standing::Uncompared) > 0 => {
+            vec![words("No answer yet: too few rounds to compare anything with "), name, words(".")]
+        }
         (0, 0) => only_figure(experiment, reference, name),
         (_, 0) => vec![
             words("No detectable difference from "),

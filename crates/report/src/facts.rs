@@ -8,11 +8,6 @@ use lab::record::{EngineRecord, RunPlan};
 use crate::figures::{self, duration, percent};
 use crate::words::{plural, unsteadiness};
 
-/// The day of an RFC 3339 time.
-pub(crate) fn day(created: &str) -> &str {
-    created.split_once('T').map_or(created, |(day, _)| day)
-}
-
 /// An RFC 3339 time to the minute: `2026-03-01 09:30 UTC`. A time in another form is left as it
 /// is.
 pub(crate) fn minute(created: &str) -> String {
@@ -112,9 +107,7 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
         let well = if experiment.canary_alarm() { "where ×1 was due" } else { "as it should be" };
         notes.push(format!("canary, the reference against itself: {ratio}, {well}"));
     }
-    if let Some(mde) = experiment.mde {
-        notes.push(format!("no difference above {} would have gone unseen (80 % power)", percent(mde)));
-    }
+    notes.extend(experiment.mde.map(detectable));
     if let Some(stop) = experiment.stop {
         notes.push(format!("measuring ended because {stop}"));
     }
@@ -150,6 +143,15 @@ fn adjusted(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String
         })
         .collect();
     (!told.is_empty()).then(|| format!("run with {}", told.join(", ")))
+}
+
+/// What would have been seen. Figures that hardly vary, such as sizes, show every difference.
+fn detectable(mde: f64) -> String {
+    const ANY: f64 = 5e-4;
+    if mde < ANY {
+        return "any difference would have been seen, so little did the trials vary".to_owned();
+    }
+    format!("no difference above {} would have gone unseen (80 % power)", percent(mde))
 }
 
 fn rounds(experiment: &ExperimentAnalysis) -> String {
@@ -206,7 +208,6 @@ mod tests {
 
     #[test]
     fn times_are_shortened_only_when_they_are_in_the_expected_form() {
-        assert_eq!(day("2026-03-01T09:30:12Z"), "2026-03-01");
         assert_eq!(minute("2026-03-01T09:30:12Z"), "2026-03-01 09:30 UTC");
         assert_eq!(minute("yesterday"), "yesterday");
     }

@@ -82,7 +82,12 @@ pub fn plain_ratio(value: f64) -> String {
 
 /// A fraction in per cent: `3 %`, `0.4 %`.
 pub fn percent(fraction: f64) -> String {
+    /// Below this a percentage with one decimal would read as none at all.
+    const LEAST: f64 = 0.05;
     let value = fraction * 100.0;
+    if value > 0.0 && value < LEAST {
+        return "< 0.1 %".to_owned();
+    }
     let decimals = if value.abs() >= 9.95 { 0 } else { 1 };
     let text = format!("{value:.decimals$}");
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
@@ -333,6 +338,8 @@ mod tests {
         assert_eq!(percent(0.031), "3.1 %");
         assert_eq!(percent(0.03), "3 %");
         assert_eq!(percent(0.124), "12 %");
+        assert_eq!(percent(0.0001), "< 0.1 %");
+        assert_eq!(percent(0.0), "0 %");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(plain_ratio(3.29), "×3.29");
         assert_eq!(plain_ratio(2.0), "×2");

@@ -37,7 +37,9 @@ pub(crate) enum Standing {
     Worse,
     /// Not told apart from the reference.
     Same,
-    /// There is nothing to compare.
+    /// Measured, but not in enough rounds to be compared.
+    Uncompared,
+    /// There is no measurement of it.
     Unmeasured,
 }
 
@@ -51,7 +53,7 @@ impl Standing {
             return Standing::Reference;
         }
         match &arm.effect {
-            None => Standing::Unmeasured,
+            None => Standing::Uncompared,
             Some(effect) if effect.q_value > SEEN => Standing::Same,
             Some(effect) => match (effect.estimate.centre > 1.0) == higher_is_better(metric) {
                 true => Standing::Better,
@@ -67,6 +69,7 @@ impl Standing {
             Standing::Better => "▲",
             Standing::Worse => "▼",
             Standing::Same => "≈",
+            Standing::Uncompared => "·",
             Standing::Unmeasured => "–",
         }
     }
@@ -78,6 +81,7 @@ impl Standing {
             Standing::Better => "better",
             Standing::Worse => "worse",
             Standing::Same => "no detectable difference",
+            Standing::Uncompared => "not compared",
             Standing::Unmeasured => "not measured",
         }
     }
@@ -88,7 +92,7 @@ impl Standing {
             Standing::Reference => "is-ref",
             Standing::Better => "is-better",
             Standing::Worse => "is-worse",
-            Standing::Same => "is-same",
+            Standing::Same | Standing::Uncompared => "is-same",
             Standing::Unmeasured => "is-unmeasured",
         }
     }

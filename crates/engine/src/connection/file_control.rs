@@ -24,20 +24,20 @@ impl Connection {
         let mut value: c_int = on.map_or(-1, c_int::from);
         // SAFETY: these controls read and write one `int`.
         let code = unsafe { self.file_control(switch as c_int, (&raw mut value).cast()) };
-        self.handle.check(code, "setting a switch of the database file")?;
+        self.handle
+            .check(code, "setting a switch of the database file")?;
         Ok(value != 0)
     }
 
-    /// The VFS that the main database's file is in; a shim gives its own name before a slash. `None`
-    /// where the VFS does not tell (a database in memory).
+    /// The VFS that the main database's file is in, as it calls itself: the observing shims pass the
+    /// question on to the VFS below them. `None` where there is no file (a database in memory).
     ///
     /// # Errors
     /// SQLite's.
     pub fn vfs_name(&self) -> Result<Option<String>, EngineError> {
         let mut name: *mut c_char = std::ptr::null_mut();
         // SAFETY: this control writes one pointer to a string of SQLite's allocator.
-        let code =
-            unsafe { self.file_control(ffi::SQLITE_FCNTL_VFSNAME, (&raw mut name).cast()) };
+        let code = unsafe { self.file_control(ffi::SQLITE_FCNTL_VFSNAME, (&raw mut name).cast()) };
         if code != ffi::SQLITE_NOTFOUND {
             self.handle.check(code, "asking for the name of the VFS")?;
         }

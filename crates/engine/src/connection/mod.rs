@@ -43,12 +43,15 @@ impl Connection {
         flags: OpenFlags,
         vfs: Option<&str>,
     ) -> Result<Connection, EngineError> {
-        let name = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| EngineError::NulByte { what: "path of the database" })?;
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| EngineError::NulByte {
+            what: "path of the database",
+        })?;
         let vfs = vfs
             .map(CString::new)
             .transpose()
-            .map_err(|_| EngineError::NulByte { what: "name of the VFS" })?;
+            .map_err(|_| EngineError::NulByte {
+                what: "name of the VFS",
+            })?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
         Ok(Connection { handle })
     }
@@ -80,11 +83,19 @@ impl Connection {
     /// # Errors
     /// SQLite's, or [`EngineError::NotOneStatement`].
     pub fn prepare<'d>(&self, sql: &str) -> Result<Statement<'_, 'd>, EngineError> {
-        let not_one = |found| EngineError::NotOneStatement { found, sql: shortened(sql) };
+        let not_one = |found| EngineError::NotOneStatement {
+            found,
+            sql: shortened(sql),
+        };
         let text = c_sql(sql)?;
         let (statement, tail) = self.handle.prepare(&text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
-        if !is_blank(tail) && self.handle.prepare(tail).map_or(true, |(more, _)| more.is_some()) {
+        if !is_blank(tail)
+            && self
+                .handle
+                .prepare(tail)
+                .map_or(true, |(more, _)| more.is_some())
+        {
             return Err(not_one("several"));
         }
         Ok(Statement::new(statement))
@@ -127,7 +138,11 @@ impl Connection {
     pub fn query_all(&self, sql: &str) -> Result<Vec<Vec<Value>>, EngineError> {
         let mut rows = Vec::new();
         self.for_each_row(sql, |row| {
-            rows.push((0..row.column_count()).map(|column| row.column_value(column)).collect());
+            rows.push(
+                (0..row.column_count())
+                    .map(|column| row.column_value(column))
+                    .collect(),
+            );
             Ok(())
         })?;
         Ok(rows)
@@ -159,7 +174,9 @@ impl Connection {
         let mut statement = self.prepare(sql)?;
         match statement.step()? {
             Step::Row => read(&statement),
-            Step::Done => Err(EngineError::NoRow { sql: shortened(sql) }),
+            Step::Done => Err(EngineError::NoRow {
+                sql: shortened(sql),
+            }),
         }
     }
 
@@ -241,9 +258,15 @@ fn c_sql(sql: &str) -> Result<CString, EngineError> {
 }
 
 fn is_blank(text: &CStr) -> bool {
-    text.to_bytes().iter().all(|byte| byte.is_ascii_whitespace() || *byte == b';')
+    text.to_bytes()
+        .iter()
+        .all(|byte| byte.is_ascii_whitespace() || *byte == b';')
 }
 
 fn wrong_type(wanted: &'static str, found: &Value) -> EngineError {
-    EngineError::WrongType { column: 0, wanted, found: found.type_name() }
+    EngineError::WrongType {
+        column: 0,
+        wanted,
+        found: found.type_name(),
+    }
 }

@@ -78,18 +78,32 @@ impl Connection {
     /// # Errors
     /// Busy, if a lock stood in the way of the mode; SQLite's others; an engine without WAL.
     pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>, EngineError> {
-        let checkpoint = self.handle.api().wal_checkpoint_v2.ok_or(EngineError::Unsupported {
-            what: "write-ahead log",
-            function: "sqlite3_wal_checkpoint_v2",
-        })?;
+        let checkpoint = self
+            .handle
+            .api()
+            .wal_checkpoint_v2
+            .ok_or(EngineError::Unsupported {
+                what: "write-ahead log",
+                function: "sqlite3_wal_checkpoint_v2",
+            })?;
         let (mut log, mut done): (c_int, c_int) = (-1, -1);
         // SAFETY: the handle is open, the name is a C string and both results are valid places.
         let code = unsafe {
-            checkpoint(self.as_ptr(), c"main".as_ptr(), mode as c_int, &mut log, &mut done)
+            checkpoint(
+                self.as_ptr(),
+                c"main".as_ptr(),
+                mode as c_int,
+                &mut log,
+                &mut done,
+            )
         };
-        self.handle.check(code, "checkpointing the write-ahead log")?;
+        self.handle
+            .check(code, "checkpointing the write-ahead log")?;
         Ok(u32::try_from(log).ok().zip(u32::try_from(done).ok()).map(
-            |(log_frames, checkpointed_frames)| Checkpoint { log_frames, checkpointed_frames },
+            |(log_frames, checkpointed_frames)| Checkpoint {
+                log_frames,
+                checkpointed_frames,
+            },
         ))
     }
 
@@ -101,7 +115,10 @@ impl Connection {
     pub fn db_status(&self, counter: DbStatus, reset: bool) -> Result<Status, EngineError> {
         let api = self.handle.api();
         let reset = c_int::from(reset);
-        let mut status = Status { current: 0, highwater: 0 };
+        let mut status = Status {
+            current: 0,
+            highwater: 0,
+        };
         let code = match api.db_status64 {
             // SAFETY: the handle is open and both results are valid places.
             Some(db_status64) => unsafe {
@@ -125,11 +142,15 @@ impl Connection {
                         reset,
                     )
                 };
-                status = Status { current: current.into(), highwater: highwater.into() };
+                status = Status {
+                    current: current.into(),
+                    highwater: highwater.into(),
+                };
                 code
             }
         };
-        self.handle.check(code, "reading a counter of the connection")?;
+        self.handle
+            .check(code, "reading a counter of the connection")?;
         Ok(status)
     }
 

@@ -119,9 +119,8 @@ pub struct sqlite3_vfs {
     pub xCurrentTime: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut c_double) -> c_int>,
     pub xGetLastError: Option<unsafe extern "C" fn(*mut sqlite3_vfs, c_int, *mut c_char) -> c_int>,
     pub xCurrentTimeInt64: Option<unsafe extern "C" fn(*mut sqlite3_vfs, *mut i64) -> c_int>,
-    pub xSetSystemCall: Option<
-        unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, Option<AnyFunction>) -> c_int,
-    >,
+    pub xSetSystemCall:
+        Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char, Option<AnyFunction>) -> c_int>,
     pub xGetSystemCall:
         Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> Option<AnyFunction>>,
     pub xNextSystemCall:

@@ -56,10 +56,12 @@ impl Identity {
 
     /// The value of a compile option: the text after `=`, or an empty one where it has none.
     pub fn option(&self, name: &str) -> Option<&str> {
-        self.compile_options.iter().find_map(|option| match option.split_once('=') {
-            Some((found, value)) => (found == name).then_some(value),
-            None => (option == name).then_some(""),
-        })
+        self.compile_options
+            .iter()
+            .find_map(|option| match option.split_once('=') {
+                Some((found, value)) => (found == name).then_some(value),
+                None => (option == name).then_some(""),
+            })
     }
 }
 
@@ -80,5 +82,7 @@ fn compile_options(api: &Api) -> Vec<String> {
 /// `text` must be a valid C string.
 unsafe fn owned(text: *const c_char) -> String {
     // SAFETY: what the caller vouches for.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }

@@ -23,27 +23,33 @@ pub(super) struct Image {
 impl Image {
     pub(super) fn load(source: &Source) -> Result<Image, EngineError> {
         match source {
-            Source::Embedded => {
-                Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded)
-            }
+            Source::Embedded => Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded),
             Source::Path(path) => Image::from_file(path, Origin::File(path.clone())),
             Source::System => system::load(),
         }
     }
 
     fn from_file(path: &Path, origin: Origin) -> Result<Image, EngineError> {
-        let bytes = std::fs::read(path)
-            .map_err(|source| EngineError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
         Image::from_bytes(Cow::Owned(bytes), origin)
     }
 
     fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
         let path = path_of(&origin).to_owned();
-        let copy = copy::Copy::of(&bytes)
-            .map_err(|source| EngineError::Copy { path: path.clone(), source })?;
-        let mapped = open(&copy.path())
-            .map_err(|reason| EngineError::NotALibrary { path, reason })?;
-        Ok(Image { mapped, origin, _copy: Some(copy) })
+        let copy = copy::Copy::of(&bytes).map_err(|source| EngineError::Copy {
+            path: path.clone(),
+            source,
+        })?;
+        let mapped =
+            open(&copy.path()).map_err(|reason| EngineError::NotALibrary { path, reason })?;
+        Ok(Image {
+            mapped,
+            origin,
+            _copy: Some(copy),
+        })
     }
 
     pub(super) fn handle(&self) -> &Mapped {
@@ -114,7 +120,9 @@ mod copy {
 
     impl Copy {
         pub(super) fn of(bytes: &[u8]) -> std::io::Result<Copy> {
-            let mut file = tempfile::Builder::new().prefix("pragmark-engine-").tempfile()?;
+            let mut file = tempfile::Builder::new()
+                .prefix("pragmark-engine-")
+                .tempfile()?;
             file.write_all(bytes)?;
             file.flush()?;
             Ok(Copy(file))
@@ -144,7 +152,10 @@ mod system {
                 Err(said) => reason = said,
             }
         }
-        Err(EngineError::NoSystemLibrary { names: NAMES.to_vec(), reason })
+        Err(EngineError::NoSystemLibrary {
+            names: NAMES.to_vec(),
+            reason,
+        })
     }
 
     /// Loads a fresh copy of the file that the loader chose.
@@ -162,7 +173,11 @@ mod system {
     /// without a file to copy.
     #[cfg(not(target_os = "linux"))]
     fn image(mapped: Mapped, name: &'static str) -> Result<Image, EngineError> {
-        Ok(Image { mapped, origin: Origin::System(PathBuf::from(name)), _copy: None })
+        Ok(Image {
+            mapped,
+            origin: Origin::System(PathBuf::from(name)),
+            _copy: None,
+        })
     }
 
     /// The file behind the mapping that holds `sqlite3_libversion`, from `/proc/self/maps`

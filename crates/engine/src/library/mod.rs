@@ -100,13 +100,18 @@ impl Library {
 
     /// Keeps `value` alive until the library is unloaded.
     pub(crate) fn retain(&self, value: Box<dyn Any + Send>) {
-        self.retained.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(value);
+        self.retained
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .push(value);
     }
 }
 
 impl std::fmt::Debug for Library {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Library").field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("Library")
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
     }
 }
 
@@ -114,10 +119,12 @@ impl std::fmt::Debug for Library {
 fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
     type Version = unsafe extern "C" fn() -> *const std::ffi::c_char;
     type Number = unsafe extern "C" fn() -> std::ffi::c_int;
-    let not_sqlite = |_| EngineError::NotSqlite { path: path.to_owned() };
+    let not_sqlite = |_| EngineError::NotSqlite {
+        path: path.to_owned(),
+    };
     // SAFETY: any library that exports this name is SQLite or imitates it; both have this signature.
-    let version = unsafe { image.handle().get::<Version>("sqlite3_libversion\0") }
-        .map_err(not_sqlite)?;
+    let version =
+        unsafe { image.handle().get::<Version>("sqlite3_libversion\0") }.map_err(not_sqlite)?;
     // SAFETY: as above.
     let number = unsafe { image.handle().get::<Number>("sqlite3_libversion_number\0") }
         .map_err(not_sqlite)?;
@@ -126,7 +133,9 @@ fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
         return Err(EngineError::TooOld {
             path: path.to_owned(),
             // SAFETY: the function returns a static string that ends in NUL.
-            found: unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned(),
+            found: unsafe { CStr::from_ptr(version()) }
+                .to_string_lossy()
+                .into_owned(),
             oldest: OLDEST.1,
         });
     }

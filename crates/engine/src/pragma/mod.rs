@@ -1,9 +1,17 @@
-//! The PRAGMA catalogue.
-/// x
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct PragmaError;
-impl PragmaError {
-    /// x
-    pub fn as_sqlite(&self) -> Option<&crate::SqliteError> { None }
-}
+//! The PRAGMA catalogue: what settings SQLite has, applying them, and proving that they took effect.
+//!
+//! SQLite ignores unknown, late and impossible settings without a word
+//! (<https://sqlite.org/pragma.html>). Here each of these is an error: [`apply`] reads every setting
+//! back, and [`read_back`] gives all of them for the record of a trial.
+
+mod apply;
+mod catalogue;
+mod error;
+mod model;
+mod normalise;
+mod reason;
+
+pub use apply::{apply, read, read_back};
+pub use catalogue::{CATALOGUE, find};
+pub use error::PragmaError;
+pub use model::{Access, Pragma, Scope, Timing, Values};

@@ -25,7 +25,7 @@ fn trials(args: &ExportArgs) -> Result<Exit, Failure> {
     let folder = RunFolder::open(&args.run)?;
     let mut read = Ok(());
     let exit = output::write(args.out.as_deref(), |writer| {
-        let mut table = ::report::export::TrialsCsv::new(writer).map_err(io::Error::other)?;
+        let mut table = ::report::export::TrialsCsv::new(writer);
         let mut written = Ok(());
         read = folder.each_trial(|record| {
             if written.is_ok() {
@@ -33,7 +33,8 @@ fn trials(args: &ExportArgs) -> Result<Exit, Failure> {
             }
         });
         written.map_err(io::Error::other)?;
-        table.finish().map_err(io::Error::other)
+        table.finish().map_err(io::Error::other)?;
+        Ok(())
     })?;
     read?;
     Ok(exit)

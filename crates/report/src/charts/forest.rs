@@ -44,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) median: Option<String>,
     /// The ratio to the reference with its interval.
     pub(crate) ratio: Option<String>,
+    /// What can be said where no difference was seen.
+    pub(crate) unseen: Option<String>,
     /// The marks; none without a measurement.
     pub(crate) marks: Option<Marks>,
     /// Why there is no measurement, or what weakens it.
@@ -124,13 +126,15 @@ fn row(
         interval: laid(arm, reference).map(|interval| axis.span(interval)),
     });
     let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let standing = Standing::of(arm, &experiment.metric);
     let mut row = Row {
         name: name.to_owned(),
         label: arm.label.clone(),
-        standing: Standing::of(arm, &experiment.metric),
+        standing,
         groups: arm.groups.clone(),
         median: summary.map(|summary| figures::figure(summary.median, &experiment.metric)),
         ratio: estimate.map(|estimate| figures::ratio(estimate.centre, estimate.interval)),
+        unseen: estimate.and_then(|estimate| unseen(standing, estimate.mde)),
         marks,
         notes: arm_notes(experiment, arm),
         words: String::new(),
@@ -138,6 +142,11 @@ fn row(
     let range = summary.map(|summary| figures::range(summary.range, &experiment.metric));
     row.words = in_words(&row, range);
     row
+}
+
+fn unseen(standing: Standing, mde: f64) -> Option<String> {
+    let seen = standing != Standing::Same;
+    (!seen).then(|| format!("{} (MDE {})", standing.words(), figures::percent(mde)))
 }
 
 fn in_words(row: &Row, range: Option<String>) -> String {

@@ -107,7 +107,7 @@ fn of_arm(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, reasons: &mut Vec<
     };
     let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
     let (class, text) = match (standing, estimate) {
-        (Standing::Reference, _) => ("heat-ref", "reference".to_owned()),
+        (Standing::Reference, _) => ("heat-ref", format!("{} ×1", standing.sign())),
         (_, Some(estimate)) => {
             let gain = match higher_is_better(&experiment.metric) {
                 true => estimate.centre,

@@ -94,7 +94,7 @@ fn yes_no(value: Option<bool>, yes: &str, no: &str) -> String {
 }
 
 fn memory(environment: &Environment) -> String {
-    let memory = environment.memory;
+    let memory = &environment.memory;
     match (memory.total_bytes, memory.available_bytes) {
         (Some(_), Some(_)) => {
             format!("{}, {} available", size(memory.total_bytes), size(memory.available_bytes))

@@ -14,14 +14,14 @@ use askama::Template;
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Verdict;
 
-use crate::answer::{self, Sentence};
+use crate::answer::{self, Piece, Sentence};
 use crate::words::{VERDICTS, verdict_sign};
 use crate::{Result, facts, figures};
 use environment::EnvironmentView;
 use experiment::ExperimentView;
 
 #[derive(Template)]
-#[template(path = "page.html")]
+#[template(path = "page.html", whitespace = "minimize")]
 struct Page<'a> {
     title: String,
     machine: String,

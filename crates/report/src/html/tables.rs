@@ -28,7 +28,6 @@ impl Figure {
 
 /// The arms in the experiment's own metric.
 pub(super) struct ArmTable {
-    pub(super) heading: String,
     pub(super) open: bool,
     pub(super) rows: Vec<ArmRow>,
 }
@@ -37,12 +36,8 @@ pub(super) struct ArmTable {
 pub(super) struct ArmRow {
     pub(super) name: String,
     pub(super) standing: Standing,
-    pub(super) median: Figure,
-    pub(super) range: Figure,
-    pub(super) trials: Figure,
-    pub(super) ratio: Figure,
-    pub(super) interval: Figure,
-    pub(super) mde: Figure,
+    /// Median, range, trials, ratio, interval and minimum detectable effect.
+    pub(super) figures: [Figure; 6],
     pub(super) groups: String,
     pub(super) notes: String,
 }
@@ -52,7 +47,6 @@ impl ArmTable {
     pub(super) fn of(experiment: &ExperimentAnalysis) -> ArmTable {
         let names = Names::of(experiment);
         ArmTable {
-            heading: metric_heading(&experiment.metric),
             open: experiment.arms.len() <= OPEN_UP_TO,
             rows: by_rank(experiment).into_iter().map(|arm| row(experiment, arm, names.get(arm))).collect(),
         }
@@ -71,12 +65,14 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
     ArmRow {
         name: name.to_owned(),
         standing: Standing::of(arm, metric),
-        median: Figure::new(summary.map(|summary| summary.median), |value| figures::figure(value, metric)),
-        range: Figure { value: summary.map(|summary| summary.range.low), text: or_dash(range) },
-        trials: Figure { value: Some(arm.trials.measured as f64), text: figures::count(arm.trials.measured) },
-        ratio: Figure { value: estimate.map(|estimate| estimate.centre), text: or_dash(ratio) },
-        interval: Figure { value: estimate.map(|estimate| estimate.interval.low), text: or_dash(interval) },
-        mde: Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
+        figures: [
+            Figure::new(summary.map(|summary| summary.median), |value| figures::figure(value, metric)),
+            Figure { value: summary.map(|summary| summary.range.low), text: or_dash(range) },
+            Figure::new(Some(arm.trials.measured as f64), |_| figures::count(arm.trials.measured)),
+            Figure { value: estimate.map(|estimate| estimate.centre), text: or_dash(ratio) },
+            Figure { value: estimate.map(|estimate| estimate.interval.low), text: or_dash(interval) },
+            Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
+        ],
         groups: arm.groups.clone(),
         notes: arm_notes(experiment, arm).join("; "),
     }

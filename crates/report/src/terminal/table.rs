@@ -66,7 +66,7 @@ fn compared(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
     let standing = Standing::of(arm, &experiment.metric);
     match (standing, &arm.effect) {
         (Standing::Reference, _) => "◆ reference".to_owned(),
-        (Standing::Unmeasured, _) | (_, None) => "– not measured".to_owned(),
+        (Standing::Unmeasured, _) | (_, None) => format!("{} {}", standing.sign(), standing.words()),
         (Standing::Same, Some(effect)) => format!(
             "{} {} (MDE {})",
             standing.sign(),

@@ -25,14 +25,14 @@ pub(super) struct Inserter<'c> {
 
 /// BEGIN and COMMIT, for transactions of more than one statement.
 struct Transaction<'c> {
-    begin: Statement<'c>,
-    commit: Statement<'c>,
+    begin: Statement<'c, 'static>,
+    commit: Statement<'c, 'static>,
 }
 
 /// The ways of inserting some rows.
 enum Rows<'c> {
-    OneByOne(Statement<'c>),
-    Many { rows: usize, many: Statement<'c>, one: Statement<'c> },
+    OneByOne(Statement<'c, 'static>),
+    Many { rows: usize, many: Statement<'c, 'static>, one: Statement<'c, 'static> },
     PreparedEachTime { connection: &'c Connection, rows: usize, many: String, one: String },
 }
 
@@ -149,7 +149,7 @@ impl<'c> Rows<'c> {
 }
 
 #[inline]
-fn insert_one_by_one(statement: &mut Statement<'_>, data: &[i64]) -> Result<(), TrialError> {
+fn insert_one_by_one(statement: &mut Statement<'_, 'static>, data: &[i64]) -> Result<(), TrialError> {
     for value in data {
         statement.bind_i64(1, *value)?;
         statement.run()?;
@@ -158,7 +158,7 @@ fn insert_one_by_one(statement: &mut Statement<'_>, data: &[i64]) -> Result<(), 
 }
 
 #[inline]
-fn insert_many(statement: &mut Statement<'_>, values: &[i64]) -> Result<(), TrialError> {
+fn insert_many(statement: &mut Statement<'_, 'static>, values: &[i64]) -> Result<(), TrialError> {
     for (index, value) in values.iter().enumerate() {
         statement.bind_i64(index as i32 + 1, *value)?;
     }

@@ -1,0 +1,158 @@
+//! Applying settings and reading them back.
+
+use super::catalogue::{CATALOGUE, find};
+use super::error::PragmaError;
+use super::model::{Access, Pragma, Values};
+use super::reason;
+use crate::connection::Connection;
+use crate::error::EngineError;
+use crate::statement::Step;
+use std::collections::BTreeMap;
+
+/// Applies a setting to the main database of the connection and proves it by reading it back; the
+/// result is the value in its normal spelling.
+///
+/// For `page_size` the proof holds for the file as it is: the header is read first, because SQLite
+/// would otherwise repeat the wish of a connection that has not looked at its file.
+///
+/// # Errors
+/// [`PragmaError`] in all its forms; [`EngineError::is_busy`] holds where a lock stood in the way.
+pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String, EngineError> {
+    let pragma = known(name)?;
+    settable(pragma)?;
+    let wanted = pragma.normalise(value)?;
+    let refused = |error| refusal(pragma, &wanted, error);
+
+    read_header(connection).map_err(refused)?;
+    // In quotes, so that names, numbers and negative numbers are all one token; normal spellings hold
+    // no quote.
+    connection
+        .execute(&format!("PRAGMA {} = '{wanted}'", pragma.name))
+        .map_err(refused)?;
+    let got = effective(connection, pragma).map_err(refused)?;
+    if !in_force(pragma, &wanted, &got) {
+        let why = reason::why(connection, pragma, &wanted, &got)?;
+        return Err(PragmaError::DidNotTakeEffect {
+            pragma: pragma.name,
+            wanted,
+            got,
+            why,
+        }
+        .into());
+    }
+    Ok(wanted)
+}
+
+/// The value of one PRAGMA of the main database, in its normal spelling.
+///
+/// # Errors
+/// [`PragmaError::Unknown`]; [`PragmaError::NotReadable`]; [`PragmaError::NotInEngine`], also for a
+/// setting which the kind of database lacks (`mmap_size` in memory); SQLite's.
+pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> {
+    let pragma = known(name)?;
+    if matches!(pragma.access, Access::WriteOnly | Access::Work) {
+        return Err(PragmaError::NotReadable {
+            pragma: pragma.name,
+        }
+        .into());
+    }
+    read_header(connection)?;
+    current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
+}
+
+/// Every configuration PRAGMA that can be read, by name, in its normal spelling. Those which the engine
+/// or the kind of database does not have are left out.
+///
+/// # Errors
+/// SQLite's, such as busy.
+pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>, EngineError> {
+    read_header(connection)?;
+    let readable = |pragma: &&Pragma| matches!(pragma.access, Access::ReadWrite | Access::ReadOnly);
+    let mut values = BTreeMap::new();
+    for pragma in CATALOGUE.iter().filter(readable) {
+        if let Some(value) = current(connection, pragma)? {
+            values.insert(pragma.name.to_owned(), value);
+        }
+    }
+    Ok(values)
+}
+
+fn known(name: &str) -> Result<&'static Pragma, PragmaError> {
+    find(name).ok_or_else(|| PragmaError::Unknown {
+        name: name.to_owned(),
+    })
+}
+
+fn settable(pragma: &Pragma) -> Result<(), PragmaError> {
+    let does = match pragma.access {
+        Access::ReadWrite | Access::WriteOnly => return Ok(()),
+        Access::ReadOnly => "reports",
+        Access::Work => "checks",
+    };
+    Err(PragmaError::NotSettable {
+        pragma: pragma.name,
+        does,
+    })
+}
+
+/// Makes the connection read the header of its file, without parsing the schema.
+fn read_header(connection: &Connection) -> Result<(), EngineError> {
+    connection.execute("PRAGMA schema_version")
+}
+
+/// What is in force after setting: read, or for the write-only setting observed.
+fn effective(connection: &Connection, pragma: &'static Pragma) -> Result<String, EngineError> {
+    if pragma.name == "case_sensitive_like" {
+        let ignores_case = connection.query_i64("SELECT 'a' LIKE 'A'")? == 1;
+        return Ok(if ignores_case { "off" } else { "on" }.to_owned());
+    }
+    current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
+}
+
+/// The value SQLite reports, in its normal spelling; `None` where it reports none.
+fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, EngineError> {
+    // Without the schema, locking_mode would report the mode meant for databases attached later.
+    let mut statement = connection.prepare(&format!("PRAGMA main.{}", pragma.name))?;
+    if statement.step()? == Step::Done {
+        return Ok(None);
+    }
+    let raw = statement.column_value(0).to_string();
+    if pragma.values == Values::None {
+        return Ok(Some(raw));
+    }
+    // A value that the catalogue does not know is reported as it is: it is the truth.
+    Ok(Some(pragma.normalise(&raw).unwrap_or(raw)))
+}
+
+fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
+    match pragma.values {
+        // SQLite reports the pages from which it spills, which is cache_size where that is more.
+        Values::BooleanOrInteger { .. } => match (wanted, got.parse::<i64>()) {
+            ("on", reported) => got == "on" || reported.is_ok(),
+            (number, Ok(reported)) => number.parse().is_ok_and(|least: i64| reported >= least),
+            (wanted, Err(_)) => wanted == got,
+        },
+        _ => wanted == got,
+    }
+}
+
+fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
+    let version = connection.library().identity().version.clone();
+    PragmaError::NotInEngine {
+        pragma: pragma.name,
+        version,
+    }
+    .into()
+}
+
+fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {
+    match error {
+        EngineError::Sqlite(source) => PragmaError::Refused {
+            pragma: pragma.name,
+            value: value.to_owned(),
+            source,
+        }
+        .into(),
+        other => other,
+    }
+}

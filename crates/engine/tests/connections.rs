@@ -1,0 +1,356 @@
+//! Connections and statements on the default engine.
+
+mod support;
+
+use pragmark_engine::{
+    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, FileSwitch, OpenFlags,
+    StatementStatus, Step, Value,
+};
+use std::time::{Duration, Instant};
+use support::{Scratch, engine, memory, open};
+
+fn assert_send<T: Send>() {}
+
+#[test]
+fn connections_and_libraries_may_move_between_threads() {
+    assert_send::<Connection>();
+    assert_send::<pragmark_engine::Library>();
+    let (library, connection) = (engine(), memory(&engine()));
+    let thread = std::thread::spawn(move || connection.query_i64("SELECT 6*7").expect("a number"));
+    assert_eq!(thread.join().expect("no panic"), 42);
+    assert_eq!(memory(&library).query_i64("SELECT 1").expect("a number"), 1);
+}
+
+#[test]
+fn every_type_of_value_comes_back_as_it_went_in() {
+    let connection = memory(&engine());
+    connection
+        .execute("CREATE TABLE t(i, r, x, b, e, n)")
+        .expect("creates");
+    let values = [
+        Value::Integer(i64::MIN),
+        Value::Real(-0.5),
+        Value::Text("größer\0als".to_owned()),
+        Value::Blob(vec![0, 1, 255]),
+        Value::Blob(Vec::new()),
+        Value::Null,
+    ];
+    let mut insert = connection
+        .prepare("INSERT INTO t VALUES (?,?,?,?,?,?)")
+        .expect("prepares");
+    assert_eq!(insert.parameter_count(), 6);
+    for (index, value) in (1..).zip(&values) {
+        insert.bind_value(index, value).expect("binds");
+    }
+    insert.run().expect("inserts");
+    assert_eq!(
+        (connection.changes(), connection.last_insert_rowid()),
+        (1, 1)
+    );
+    assert_eq!(
+        connection.query_all("SELECT * FROM t").expect("rows"),
+        [values]
+    );
+}
+
+#[test]
+fn columns_are_read_by_type_and_refused_by_type() {
+    let connection = memory(&engine());
+    let mut row = connection
+        .prepare("SELECT 7 AS n, 'text' AS t, x'C328' AS b, CAST(x'C328' AS TEXT)")
+        .expect("prepares");
+    assert_eq!(row.step().expect("a row"), Step::Row);
+    assert_eq!(
+        (row.column_count(), row.column_name(1).as_deref()),
+        (4, Some("t"))
+    );
+    assert_eq!(row.column_name(4), None);
+    assert_eq!(row.column_i64(0), 7);
+    assert_eq!(row.column_text(1).expect("a text"), "text");
+    assert_eq!(row.column_blob(2).expect("a blob"), [0xc3, 0x28]);
+    assert!(matches!(
+        row.column_text(0),
+        Err(EngineError::WrongType {
+            found: "integer",
+            ..
+        })
+    ));
+    assert!(matches!(
+        row.column_blob(1),
+        Err(EngineError::WrongType { found: "text", .. })
+    ));
+    assert!(matches!(
+        row.column_text(3),
+        Err(EngineError::NotUtf8 { column: 3 })
+    ));
+    assert_eq!(row.column_text_bytes(3).expect("bytes"), [0xc3, 0x28]);
+    assert!(row.column_is_null(9));
+    assert_eq!(row.step().expect("the end"), Step::Done);
+}
+
+#[test]
+fn borrowed_texts_and_blobs_are_bound_without_a_copy() {
+    let connection = memory(&engine());
+    let text = "borrowed, and long enough to see".to_owned();
+    let blob = vec![7_u8; 1000];
+    let mut select = connection.prepare("SELECT ?1, ?2").expect("prepares");
+    select.bind_text_borrowed(1, &text).expect("binds");
+    select.bind_blob_borrowed(2, &blob).expect("binds");
+    assert_eq!(select.step().expect("a row"), Step::Row);
+    // A blob needs no terminator, so what is read is the very memory that was bound.
+    assert_eq!(
+        select.column_blob(1).expect("a blob").as_ptr(),
+        blob.as_ptr()
+    );
+    assert_eq!(select.column_text(0).expect("a text"), text);
+}
+
+#[test]
+fn bindings_of_a_shorter_life_are_gone_afterwards() {
+    let connection = memory(&engine());
+    let mut select = connection.prepare("SELECT ?1, ?2").expect("prepares");
+    select.bind_i64(2, 5).expect("binds");
+    let length = {
+        let short = "x".repeat(100);
+        select
+            .with_borrowed(|statement| {
+                statement.bind_text_borrowed(1, &short)?;
+                statement.step()?;
+                Ok(statement.column_text(0)?.len())
+            })
+            .expect("reads")
+    };
+    assert_eq!(length, 100);
+    assert_eq!(select.step().expect("a row"), Step::Row);
+    assert!(select.column_is_null(0) && select.column_is_null(1));
+}
+
+#[test]
+fn a_panic_while_memory_is_lent_clears_the_bindings() {
+    let connection = memory(&engine());
+    let mut select = connection.prepare("SELECT ?1").expect("prepares");
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let short = "gone".repeat(100);
+        select.with_borrowed(|statement| -> Result<(), EngineError> {
+            statement.bind_text_borrowed(1, &short)?;
+            panic!("on purpose");
+        })
+    }));
+    assert!(result.is_err());
+    assert_eq!(select.step().expect("a row"), Step::Row);
+    assert!(select.column_is_null(0));
+}
+
+#[test]
+fn a_statement_swapped_away_while_memory_is_lent_stays_bound_to_living_memory() {
+    let connection = memory(&engine());
+    let short = "lives longer than the other statement".to_owned();
+    let mut other = connection.prepare("SELECT ?1 || '!'").expect("prepares");
+    let mut lent = connection.prepare("SELECT ?1").expect("prepares");
+    lent.with_borrowed(|statement| {
+        statement.bind_text_borrowed(1, &short)?;
+        std::mem::swap(statement, &mut other);
+        Ok(())
+    })
+    .expect("swaps");
+    assert_eq!(other.step().expect("a row"), Step::Row);
+    assert_eq!(other.column_text(0).expect("a text"), short);
+    assert_eq!(lent.step().expect("a row"), Step::Row);
+    assert!(lent.column_is_null(0));
+}
+
+#[test]
+fn errors_name_the_statement_and_the_codes() {
+    let connection = memory(&engine());
+    let error = connection
+        .execute("CREATE TABLE t(x UNIQUE); SELECT nothing")
+        .expect_err("wrong");
+    assert!(
+        error.to_string().contains("no such column: nothing"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("SELECT nothing"), "{error}");
+
+    let mut insert = connection
+        .prepare("INSERT INTO t VALUES (1)")
+        .expect("prepares");
+    insert.run().expect("inserts");
+    let error = insert.run().expect_err("a duplicate");
+    let sqlite = error.as_sqlite().expect("SQLite's");
+    assert_eq!(sqlite.kind(), ErrorKind::Constraint);
+    assert_eq!((sqlite.primary(), sqlite.extended()), (19, 2067));
+    assert_eq!(
+        sqlite.during(),
+        &During::Sql("INSERT INTO t VALUES (1)".to_owned())
+    );
+    assert!(insert.bind_i64(1, 1).is_err(), "there is no parameter");
+}
+
+#[test]
+fn exactly_one_statement_is_prepared() {
+    let connection = memory(&engine());
+    for (sql, wanted) in [
+        ("SELECT 1", None),
+        ("SELECT 1; -- done", None),
+        ("SELECT 1;;  /* done */", None),
+        ("SELECT 1; SELECT 2", Some("several")),
+        ("SELECT 1; not SQL", Some("several")),
+        ("-- nothing", Some("none")),
+    ] {
+        let found = match connection.prepare(sql) {
+            Ok(_) => None,
+            Err(EngineError::NotOneStatement { found, .. }) => Some(found),
+            Err(other) => panic!("{sql}: {other}"),
+        };
+        assert_eq!(found, wanted, "{sql}");
+    }
+    assert!(matches!(
+        connection.execute("SELECT 1\0"),
+        Err(EngineError::NulByte { .. })
+    ));
+    assert!(matches!(
+        connection.query_i64("SELECT 1 WHERE false"),
+        Err(EngineError::NoRow { .. })
+    ));
+}
+
+#[test]
+fn a_lock_is_busy_and_the_statement_can_be_stepped_again() {
+    let (library, scratch) = (engine(), Scratch::new());
+    let path = scratch.file("db");
+    let (holder, waiter) = (open(&library, &path), open(&library, &path));
+    holder
+        .execute("CREATE TABLE t(x); BEGIN IMMEDIATE")
+        .expect("locks");
+    let mut insert = waiter
+        .prepare("INSERT INTO t VALUES (1)")
+        .expect("prepares");
+    let error = insert.step().expect_err("locked");
+    assert!(error.is_busy());
+    assert_eq!(error.as_sqlite().expect("SQLite's").primary(), 5);
+    insert.reset().expect("the step has reported the error");
+
+    waiter
+        .busy_timeout(Duration::from_millis(50))
+        .expect("sets");
+    let started = Instant::now();
+    assert!(insert.step().expect_err("locked").is_busy());
+    assert!(started.elapsed() >= Duration::from_millis(40), "it waited");
+    insert.reset().expect("reported");
+
+    assert!(holder.in_transaction());
+    holder.execute("COMMIT").expect("releases");
+    assert_eq!(insert.step().expect("free now"), Step::Done);
+}
+
+#[test]
+fn opening_what_cannot_be_opened_names_the_path() {
+    let (library, scratch) = (engine(), Scratch::new());
+    let path = scratch.file("absent");
+    let error = Connection::open(&library, &path, OpenFlags::READ_ONLY, None).expect_err("absent");
+    assert_eq!(
+        error.as_sqlite().expect("SQLite's").kind(),
+        ErrorKind::CannotOpen
+    );
+    assert!(error.to_string().contains("absent"), "{error}");
+    let error = Connection::open(&library, &path, OpenFlags::default(), Some("no-such-vfs"))
+        .expect_err("no VFS");
+    assert!(
+        error.to_string().contains("no such vfs: no-such-vfs"),
+        "{error}"
+    );
+    assert!(!path.exists(), "nothing was created");
+}
+
+#[test]
+fn checkpoints_and_counters_report() {
+    let (library, scratch) = (engine(), Scratch::new());
+    let connection = open(&library, &scratch.file("db"));
+    assert_eq!(
+        connection
+            .checkpoint(CheckpointMode::Passive)
+            .expect("no WAL"),
+        None
+    );
+    connection
+        .execute("PRAGMA journal_mode = wal; CREATE TABLE t(x)")
+        .expect("runs");
+    let checkpoint = connection
+        .checkpoint(CheckpointMode::Full)
+        .expect("runs")
+        .expect("WAL");
+    assert_eq!(checkpoint.log_frames, checkpoint.checkpointed_frames);
+    assert!(checkpoint.log_frames >= 2);
+    connection
+        .checkpoint(CheckpointMode::Truncate)
+        .expect("runs");
+    assert_eq!(
+        std::fs::metadata(scratch.file("db-wal"))
+            .expect("the log")
+            .len(),
+        0
+    );
+
+    assert!(
+        connection
+            .db_status(DbStatus::CacheWrite, false)
+            .expect("known")
+            .current
+            >= 2
+    );
+    assert!(
+        connection
+            .db_status(DbStatus::CacheUsed, false)
+            .expect("known")
+            .current
+            > 4096
+    );
+    assert!(connection.memory(false).highwater >= connection.memory(false).current);
+    let mut scan = connection
+        .prepare("SELECT * FROM sqlite_schema, sqlite_schema")
+        .expect("valid");
+    scan.run().expect("runs");
+    assert!(scan.status(StatementStatus::VmStep, true) > 0);
+    assert_eq!(scan.status(StatementStatus::VmStep, false), 0);
+    assert!(scan.is_read_only());
+    drop(scan);
+    connection.close().expect("closes");
+}
+
+#[test]
+fn file_switches_reach_the_file() {
+    let (library, scratch) = (engine(), Scratch::new());
+    let connection = open(&library, &scratch.file("db"));
+    assert!(
+        !connection
+            .file_switch(FileSwitch::PersistWal, None)
+            .expect("known")
+    );
+    assert!(
+        connection
+            .file_switch(FileSwitch::PersistWal, Some(true))
+            .expect("known")
+    );
+    assert!(
+        connection
+            .file_switch(FileSwitch::PersistWal, None)
+            .expect("known")
+    );
+    assert_eq!(
+        connection.vfs_name().expect("known").as_deref(),
+        Some("unix")
+    );
+    let powersafe = |on| {
+        connection
+            .file_switch(FileSwitch::PowersafeOverwrite, Some(on))
+            .expect("known");
+        connection
+            .device_characteristics()
+            .expect("known")
+            .expect("a file")
+            & 0x1000
+            != 0
+    };
+    assert_eq!((powersafe(true), powersafe(false)), (true, false));
+    assert_eq!(memory(&library).vfs_name().expect("none"), None);
+}

@@ -1,0 +1,201 @@
+//! Loading libraries: the default one, the system's, and what is none.
+
+mod support;
+
+use pragmark_engine::{COMPILE_OPTIONS, EngineError, Library, Origin, Source};
+use std::path::Path;
+use std::sync::Arc;
+use support::{Scratch, engine, memory};
+
+fn load(path: &Path) -> Result<Library, EngineError> {
+    Library::load(&Source::Path(path.to_owned()))
+}
+
+#[test]
+fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
+    let library = engine();
+    let identity = library.identity();
+    assert_eq!(identity.version, "3.54.1");
+    assert_eq!(
+        identity.source_id,
+        "2026-10-16 14:45:20 555e07ef33f69a0957d24d8e555b702464a131d6f1607f4c3c1e4551e8e6ca76"
+    );
+    assert_eq!(identity.threadsafe, 1);
+    assert_eq!(identity.origin, Origin::Embedded);
+    assert_eq!(identity.option("THREADSAFE"), Some("1"));
+    for option in COMPILE_OPTIONS {
+        let name = option.name.strip_prefix("SQLITE_").expect("the prefix");
+        // SQLite does not report every option; those below are proved by what they bring.
+        let reported = identity.has_option(name);
+        assert!(
+            reported || name == "ENABLE_CARRAY",
+            "{name}: {:?}",
+            identity.compile_options
+        );
+    }
+    let connection = memory(&library);
+    let modules = connection.query_all("PRAGMA module_list").expect("a list");
+    for module in [
+        "carray",
+        "fts5",
+        "rtree",
+        "sqlite_dbpage",
+        "dbstat",
+        "sqlite_stmt",
+        "bytecode",
+    ] {
+        assert!(
+            modules.iter().any(|row| row[0].to_string() == module),
+            "{module}"
+        );
+    }
+    assert!(library.api().carray_bind.is_some(), "exported");
+}
+
+#[test]
+fn the_source_id_that_sql_sees_is_that_of_the_library() {
+    let library = engine();
+    let seen = memory(&library)
+        .query_text("SELECT sqlite_source_id()")
+        .expect("a text");
+    assert_eq!(seen, library.identity().source_id);
+}
+
+#[test]
+fn every_load_is_a_copy_of_its_own() {
+    let (first, second) = (engine(), engine());
+    assert_ne!(first.api().step as usize, second.api().step as usize);
+}
+
+#[test]
+fn the_system_library_runs() {
+    let library = match Library::load(&Source::System) {
+        Ok(library) => Arc::new(library),
+        Err(EngineError::NoSystemLibrary { reason, .. }) => {
+            eprintln!("skipped: no system library here ({reason})");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let Origin::System(path) = &library.identity().origin else {
+        panic!("{:?}", library.identity().origin);
+    };
+    assert!(!path.to_string_lossy().is_empty());
+    let connection = memory(&library);
+    assert_eq!(
+        connection
+            .query_text("SELECT sqlite_version()")
+            .expect("a text"),
+        library.identity().version
+    );
+
+    // The same file by its path is the same engine.
+    if path.is_absolute() {
+        let by_path = load(path).expect("the same file");
+        assert_eq!(by_path.identity().source_id, library.identity().source_id);
+        assert_eq!(by_path.identity().origin, Origin::File(path.clone()));
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = load(Path::new("/nowhere/libsqlite3.so")).expect_err("missing");
+    assert!(matches!(error, EngineError::Unreadable { .. }));
+    assert!(
+        error.to_string().contains("/nowhere/libsqlite3.so"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_text_file_is_not_a_library() {
+    let scratch = Scratch::new();
+    let path = scratch.file("notes.txt");
+    std::fs::write(
+        &path,
+        "no library at all, but long enough to hold a header\n".repeat(10),
+    )
+    .expect("writes");
+    let error = load(&path).expect_err("a text");
+    assert!(
+        matches!(error, EngineError::NotALibrary { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("notes.txt"), "{error}");
+}
+
+#[test]
+fn another_library_is_not_sqlite() {
+    let scratch = Scratch::new();
+    let path = shared_library(&scratch, "int answer(void) { return 42; }");
+    let error = load(&path).expect_err("not SQLite");
+    assert!(matches!(error, EngineError::NotSqlite { .. }), "{error:?}");
+}
+
+#[test]
+fn an_old_version_and_a_missing_function_are_told_apart() {
+    let scratch = Scratch::new();
+    let imitation = |version: &str, number: u32| {
+        shared_library(
+            &scratch,
+            &format!(
+                "const char *sqlite3_libversion(void) {{ return \"{version}\"; }}
+                 int sqlite3_libversion_number(void) {{ return {number}; }}"
+            ),
+        )
+    };
+    let error = load(&imitation("3.7.17", 3_007_017)).expect_err("too old");
+    assert!(
+        matches!(&error, EngineError::TooOld { found, .. } if found == "3.7.17"),
+        "{error:?}"
+    );
+    let error = load(&imitation("3.40.1", 3_040_001)).expect_err("incomplete");
+    let EngineError::MissingSymbol { symbol, .. } = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(symbol, "sqlite3_sourceid");
+}
+
+/// Compiles a shared library with the C compiler that building this crate needs anyway.
+fn shared_library(scratch: &Scratch, source: &str) -> std::path::PathBuf {
+    let (c_file, library) = (scratch.file("imitation.c"), scratch.file("imitation.so"));
+    std::fs::write(&c_file, source).expect("writes");
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let status = std::process::Command::new(compiler)
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&library, &c_file])
+        .status()
+        .expect("a C compiler");
+    assert!(status.success());
+    library
+}
+
+#[test]
+fn sources_are_read_as_they_are_written() {
+    for (text, source) in [
+        ("default", Source::Embedded),
+        ("system", Source::System),
+        ("./default", Source::Path("./default".into())),
+        (
+            "/usr/lib/libsqlite3.so.0",
+            Source::Path("/usr/lib/libsqlite3.so.0".into()),
+        ),
+    ] {
+        assert_eq!(text.parse::<Source>().expect("a source"), source);
+        assert_eq!(source.to_string(), text);
+        let json = serde_json::to_string(&source).expect("JSON");
+        assert_eq!(
+            serde_json::from_str::<Source>(&json).expect("a source"),
+            source
+        );
+    }
+    assert!("".parse::<Source>().is_err());
+}
+
+#[test]
+fn an_identity_survives_json() {
+    let library = engine();
+    let json = serde_json::to_string(library.identity()).expect("JSON");
+    let again: pragmark_engine::Identity = serde_json::from_str(&json).expect("an identity");
+    assert_eq!(&again, library.identity());
+}

@@ -1,0 +1,126 @@
+//! A place to run pragmark in, and the questions that stories ask about it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory with a small experiment, in which pragmark is run.
+pub struct Laboratory {
+    directory: TempDir,
+}
+
+/// A small experiment: four arms, a few milliseconds each, two rounds.
+pub const SMALL: &str = r#"
+id = "small"
+question = "How many rows should one INSERT carry?"
+workload = "bulk-insert"
+base = { rows = 2_000, synchronous = "off" }
+factors = { rows_per_statement = [1, 5, 10] }
+[design]
+kind = "one-at-a-time"
+reference = { rows_per_statement = 1 }
+stopping = { rounds = 3, max_rounds = 3 }
+[[claims]]
+id = "small-1"
+says = "five rows are at least a tenth as fast as one"
+ratio = { of = { rows_per_statement = 5 }, to = { rows_per_statement = 1 } }
+at_least = 0.1
+published = 1.95
+"#;
+
+/// Trials of [`SMALL`]: two arms, reference and canary, three rounds.
+pub const SMALL_TRIALS: usize = 12;
+
+impl Laboratory {
+    /// With the small experiment as `small.toml`.
+    pub fn new() -> Laboratory {
+        let laboratory = Laboratory { directory: tempfile::tempdir().unwrap() };
+        laboratory.write("small.toml", SMALL);
+        laboratory
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path().join(name), text).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    /// Runs pragmark to its end.
+    pub fn pragmark(&self, arguments: &[&str]) -> Answer {
+        Answer(self.command(arguments).output().unwrap())
+    }
+
+    /// Starts pragmark and leaves it running.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// The whole trials recorded in a run's folder, as JSON.
+    pub fn trials(&self, run: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.path().join(run).join("outcomes.jsonl")).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        whole.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Temporary directories of trials that are still there.
+    pub fn left_over(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.to_string_lossy().contains("pragmark-work")).collect()
+    }
+}
+
+/// What pragmark answered.
+pub struct Answer(pub Output);
+
+impl Answer {
+    pub fn code(&self) -> i32 {
+        self.0.status.code().unwrap_or(-1)
+    }
+
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.0.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.0.stderr).into_owned()
+    }
+
+    /// Checks the exit code and shows everything where it differs.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Answer {
+        assert_eq!(self.code(), code, "\n{}\n{}", self.stdout(), self.stderr());
+        self
+    }
+
+    /// Checks that all of these stand in the error output.
+    #[track_caller]
+    pub fn complains(self, parts: &[&str]) -> Answer {
+        for part in parts {
+            assert!(self.stderr().contains(part), "`{part}` is not in:\n{}", self.stderr());
+        }
+        self
+    }
+
+    /// Checks that all of these stand in the output.
+    #[track_caller]
+    pub fn says(self, parts: &[&str]) -> Answer {
+        for part in parts {
+            assert!(self.stdout().contains(part), "`{part}` is not in:\n{}", self.stdout());
+        }
+        self
+    }
+}

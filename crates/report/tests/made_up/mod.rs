@@ -1,0 +1,152 @@
+//! A run that never took place, always the same: every kind of outcome, verdict and design that a
+//! view must show. The trials follow the real designs and pass through the real collector, so the
+//! views see what a run would give them; only the figures are invented.
+
+mod experiments;
+mod machine;
+
+use lab::analysis::{Analysis, Collector, seen};
+use lab::catalogue::Catalogue;
+use lab::design::{History, Next, Role, arms, next};
+use lab::environment::Covariates;
+use lab::experiment::{Experiment, Scale};
+use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
+use lab::seed::Seed;
+use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
+
+pub use experiments::HOSTILE;
+
+const SEED: Seed = Seed(20_260_301);
+
+/// The plan, the machine and the trials in the order in which they would have run.
+pub fn run() -> (RunPlan, EnvironmentFile, Vec<TrialRecord>) {
+    let plan = plan();
+    let trials = plan.experiments.iter().flat_map(|planned| trials_of(&plan, planned)).collect();
+    (plan, machine::environment(), trials)
+}
+
+/// The analysis of the run.
+pub fn analysis() -> Analysis {
+    let (plan, environment, trials) = run();
+    let mut collector = Collector::new(plan, environment);
+    trials.into_iter().for_each(|trial| collector.add(trial));
+    collector.finish()
+}
+
+/// The analysis of a run of which nothing was measured yet.
+#[allow(dead_code)]
+pub fn nothing_yet() -> Analysis {
+    let (plan, environment, _) = run();
+    Collector::new(plan, environment).finish()
+}
+
+fn plan() -> RunPlan {
+    let planned = |text: &str| {
+        let experiment: Experiment = toml::from_str(text).expect("the made-up experiment is valid");
+        let memory = experiment.id == "checkpoint-size";
+        PlannedExperiment {
+            key: experiment.id.clone(),
+            directory: if memory { "/dev/shm/pragmark" } else { "/srv/pragmark" }.into(),
+            arms: arms(&experiment, Scale::Default, &Catalogue::default()),
+            stopping: experiment.design.stopping,
+            budget_s: None,
+            experiment,
+        }
+    };
+    RunPlan {
+        format: FORMAT,
+        id: "2026-03-01-093012-tern".to_owned(),
+        created: "2026-03-01T09:30:12Z".to_owned(),
+        pragmark: "0.1.0".to_owned(),
+        seed: SEED,
+        scale: Scale::Default,
+        engine: "default".to_owned(),
+        quick: false,
+        trial_limit_s: 60.0,
+        experiments: experiments::ALL.into_iter().map(planned).collect(),
+    }
+}
+
+fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
+    let mut history = History::default();
+    let mut trials = Vec::new();
+    let seed = plan.seed.child(&planned.key);
+    while let Next::Trial { place, arm, role } =
+        next(seed, planned.arms.len(), planned.stopping, planned.budget_s, &history)
+    {
+        if experiments::is_interrupted(&planned.key, trials.len()) {
+            break;
+        }
+        let trial = trial(planned, place, arm, role);
+        history.add(seen(planned, &trial).expect("the arm is one of the plan's"));
+        trials.push(trial);
+    }
+    trials
+}
+
+fn trial(planned: &PlannedExperiment, place: (u32, u32, u32), arm: usize, role: Role) -> TrialRecord {
+    let (round, block, position) = place;
+    let arm = &planned.arms[arm];
+    let disturbed = planned.key == "insert-index-timing" && (round, block) == (2, 0);
+    let outcome = experiments::trouble(&planned.key, &arm.levels, round)
+        .unwrap_or_else(|| measured(planned, arm, place, role));
+    TrialRecord {
+        experiment: planned.key.clone(),
+        round,
+        block,
+        position,
+        arm: arm.label.clone(),
+        role,
+        started: format!("2026-03-01T09:{:02}:{:02}Z", 31 + round % 20, (block * 8 + position) % 60),
+        wall_s: 1.25 + f64::from(position) / 8.0,
+        covariates: Covariates {
+            duration_ns: 1_250_000_000,
+            steal_fraction: Some(if disturbed { 0.03 } else { 0.001 }),
+            ..Covariates::default()
+        },
+        outcome,
+    }
+}
+
+fn measured(
+    planned: &PlannedExperiment,
+    arm: &lab::design::Arm,
+    place: (u32, u32, u32),
+    role: Role,
+) -> Outcome {
+    let (round, block, position) = place;
+    let drift = 1.0 + f64::from((round * 3 + block) % 5) / 100.0;
+    let noise = 1.0 + 0.03 * bell(SEED.child(&planned.key).nth(round.into()).nth(position.into()).nth(block.into()));
+    let bias = if role == Role::Canary { experiments::canary_bias(&planned.key) } else { 1.0 };
+    let rate = experiments::rate(&planned.key, &arm.levels) * drift * noise * bias;
+    Outcome::Measured(Box::new(Measured {
+        metrics: experiments::metrics(&planned.key, &arm.levels, rate),
+        windows: windows(&arm.label, rate),
+        engine: EngineMark { version: "3.50.4".to_owned(), source_id: machine::SOURCE_ID.to_owned() },
+        connections: connections(arm),
+        ..Measured::default()
+    }))
+}
+
+/// Arms that write to a log without bound slow down as it grows.
+fn windows(label: &str, rate: f64) -> Vec<f64> {
+    let slowing = if label.contains("wal_autocheckpoint=0") { 0.5 } else { 0.0 };
+    (0..100).map(|window| rate * (1.0 - slowing * f64::from(window) / 100.0)).collect()
+}
+
+fn connections(arm: &lab::design::Arm) -> Vec<ReadBack> {
+    let read_back = |connection: &str| {
+        let mut pragmas = machine::pragmas();
+        for (name, level) in arm.settings.iter().filter(|(name, _)| machine::is_pragma(name)) {
+            pragmas.insert(name.clone(), level.to_string());
+        }
+        ReadBack { connection: connection.to_owned(), pragmas }
+    };
+    vec![read_back("writer"), read_back("reader")]
+}
+
+/// Roughly a standard normal value: the sum of twelve uniform ones, less six.
+fn bell(seed: Seed) -> f64 {
+    let mut generator = seed.generator();
+    (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+}
