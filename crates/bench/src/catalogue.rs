@@ -15,8 +15,15 @@ pub fn catalogue() -> Catalogue {
         default: None,
         about: "the SQLite library: default, system, or the path of a shared library".to_owned(),
         scope: Scope::Connection,
+        crash_relevant: false,
     });
-    Catalogue { workloads: workload::ALL.iter().map(|workload| workload.info()).collect(), shared }
+    Catalogue {
+        workloads: workload::ALL
+            .iter()
+            .map(|workload| workload.info())
+            .collect(),
+        shared,
+    }
 }
 
 #[cfg(test)]
@@ -27,8 +34,10 @@ mod tests {
     fn no_name_means_two_things() {
         let catalogue = catalogue();
         for workload in &catalogue.workloads {
-            let mut names: Vec<&str> =
-                catalogue.settings_of(workload).map(|parameter| parameter.name.as_str()).collect();
+            let mut names: Vec<&str> = catalogue
+                .settings_of(workload)
+                .map(|parameter| parameter.name.as_str())
+                .collect();
             names.sort_unstable();
             let all = names.len();
             names.dedup();

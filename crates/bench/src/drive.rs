@@ -26,7 +26,9 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
             // A parent that is gone is noticed when the outcome is written.
             let _ = send(&mut output, &Message::Phase(phase.to_owned()));
         }),
-        Err(error) => Outcome::Failed { why: format!("the specification cannot be read: {error}") },
+        Err(error) => Outcome::Failed {
+            why: format!("the specification cannot be read: {error}"),
+        },
     };
     send(&mut output, &Message::Outcome(outcome))
 }
@@ -63,14 +65,21 @@ fn run(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Outcome {
 
 fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
     if spec.protocol != PROTOCOL {
-        let why = format!("this driver speaks version {PROTOCOL} of the protocol, not {}", spec.protocol);
+        let why = format!(
+            "this driver speaks version {PROTOCOL} of the protocol, not {}",
+            spec.protocol
+        );
         return Err(TrialError::CannotRun(why));
     }
-    let workload = workload::find(&spec.workload)
-        .ok_or_else(|| TrialError::CannotRun(format!("this driver has no workload `{}`", spec.workload)))?;
+    let workload = workload::find(&spec.workload).ok_or_else(|| {
+        TrialError::CannotRun(format!("this driver has no workload `{}`", spec.workload))
+    })?;
     let library = Arc::new(Library::load(&Source::from_str(&spec.engine)?)?);
     let identity = library.identity();
-    let engine = EngineMark { version: identity.version.clone(), source_id: identity.source_id.clone() };
+    let engine = EngineMark {
+        version: identity.version.clone(),
+        source_id: identity.source_id.clone(),
+    };
     let mut trial = Trial {
         settings: &spec.settings,
         library: Arc::clone(&library),
@@ -109,7 +118,10 @@ mod tests {
         let workload = catalogue.workload("bulk-insert").unwrap();
         let mut settings: Settings = catalogue.defaults(workload);
         settings.insert("rows".to_owned(), 1_003.into());
-        settings.extend(over.iter().map(|(name, level)| ((*name).to_owned(), level.clone())));
+        settings.extend(
+            over.iter()
+                .map(|(name, level)| ((*name).to_owned(), level.clone())),
+        );
         TrialSpec {
             protocol: PROTOCOL,
             workload: "bulk-insert".to_owned(),
@@ -130,7 +142,9 @@ mod tests {
 
     fn problem(over: &[(&str, lab::level::Level)]) -> String {
         let directory = tempfile::tempdir().unwrap();
-        outcome(&spec(directory.path(), over)).problem().expect("a problem")
+        outcome(&spec(directory.path(), over))
+            .problem()
+            .expect("a problem")
     }
 
     #[test]
@@ -149,7 +163,10 @@ mod tests {
                         ]);
                         assert!(measured.metrics["rows_per_s"] > 0.0);
                         assert_eq!(measured.latency.is_some(), rows_per_txn > 0);
-                        assert_eq!(measured.metrics.contains_key("seconds.index"), index == "after");
+                        assert_eq!(
+                            measured.metrics.contains_key("seconds.index"),
+                            index == "after"
+                        );
                     }
                 }
             }
@@ -158,9 +175,20 @@ mod tests {
 
     #[test]
     fn the_settings_of_an_arm_are_read_back_from_its_connection() {
-        let measured = measured(&[("journal_mode", "wal".into()), ("synchronous", "normal".into()), ("page_size", 8192.into())]);
+        let measured = measured(&[
+            ("journal_mode", "wal".into()),
+            ("synchronous", "normal".into()),
+            ("page_size", 8192.into()),
+        ]);
         let pragmas = &measured.connections[0].pragmas;
-        assert_eq!((pragmas["journal_mode"].as_str(), pragmas["synchronous"].as_str(), pragmas["page_size"].as_str()), ("wal", "normal", "8192"));
+        assert_eq!(
+            (
+                pragmas["journal_mode"].as_str(),
+                pragmas["synchronous"].as_str(),
+                pragmas["page_size"].as_str()
+            ),
+            ("wal", "normal", "8192")
+        );
         assert!(measured.metrics["wal_bytes"] > 0.0);
         assert!(!measured.engine.source_id.is_empty());
     }
@@ -173,7 +201,13 @@ mod tests {
 
     #[test]
     fn a_time_limit_ends_the_work_and_what_was_done_is_verified() {
-        let measured = measured(&[("rows", 50_000_000.into()), ("rows_per_txn", 100.into()), ("stop_after_ms", 30.into()), ("synchronous", "off".into()), ("values", "ones".into())]);
+        let measured = measured(&[
+            ("rows", 50_000_000.into()),
+            ("rows_per_txn", 100.into()),
+            ("stop_after_ms", 30.into()),
+            ("synchronous", "off".into()),
+            ("values", "ones".into()),
+        ]);
         assert!(measured.metrics["seconds"] >= 0.03);
         assert!(measured.metrics["rows_per_s"] * measured.metrics["seconds"] < 50_000_000.0);
     }
@@ -182,12 +216,26 @@ mod tests {
     fn an_unknown_workload_protocol_or_engine_is_an_outcome_with_the_reason() {
         let directory = tempfile::tempdir().unwrap();
         let good = spec(directory.path(), &[]);
-        let unknown = TrialSpec { workload: "juggling".to_owned(), ..good.clone() };
+        let unknown = TrialSpec {
+            workload: "juggling".to_owned(),
+            ..good.clone()
+        };
         assert!(outcome(&unknown).problem().unwrap().contains("juggling"));
-        let newer = TrialSpec { protocol: PROTOCOL + 1, ..good.clone() };
+        let newer = TrialSpec {
+            protocol: PROTOCOL + 1,
+            ..good.clone()
+        };
         assert!(outcome(&newer).problem().unwrap().contains("version"));
-        let missing = TrialSpec { engine: "/no/such/library.so".to_owned(), ..good };
-        assert!(outcome(&missing).problem().unwrap().contains("/no/such/library.so"));
+        let missing = TrialSpec {
+            engine: "/no/such/library.so".to_owned(),
+            ..good
+        };
+        assert!(
+            outcome(&missing)
+                .problem()
+                .unwrap()
+                .contains("/no/such/library.so")
+        );
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl TrialError {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
-            other => Outcome::Failed { why: other.to_string() },
+            other => Outcome::Failed {
+                why: other.to_string(),
+            },
         }
     }
 }

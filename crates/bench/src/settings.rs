@@ -14,15 +14,27 @@ impl Reader<'_> {
             .get(name)
             .and_then(Level::as_int)
             .and_then(|value| usize::try_from(value).ok())
-            .ok_or_else(|| TrialError::setting(name, self.0.get(name), "a whole number, not negative"))
+            .ok_or_else(|| {
+                TrialError::setting(name, self.0.get(name), "a whole number, not negative")
+            })
     }
 
     /// A name that must be given and known to `parse`.
-    pub(crate) fn name<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, TrialError> {
+    pub(crate) fn name<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, TrialError> {
         self.0
             .get(name)
             .and_then(Level::as_text)
             .and_then(parse)
-            .ok_or_else(|| TrialError::setting(name, self.0.get(name), "one of the names in `pragmark list --workloads`"))
+            .ok_or_else(|| {
+                TrialError::setting(
+                    name,
+                    self.0.get(name),
+                    "one of the names in `pragmark list --workloads`",
+                )
+            })
     }
 }

@@ -43,9 +43,7 @@ mod value;
 pub mod vfs;
 
 pub use array::{Array, BlobArray, TextArray};
-pub use connection::{
-    Checkpoint, CheckpointMode, Connection, DbStatus, FileSwitch, OpenFlags, Status,
-};
+pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
 pub use options::{COMPILE_OPTIONS, CompileOption, OPTIMISATION};

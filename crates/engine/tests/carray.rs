@@ -31,7 +31,7 @@ fn arrays_of_every_type_are_summed() {
         over(&connection, "sum(value)", Array::I32(&ints)),
         Value::Integer(499_445)
     );
-    let longs = [i64::MAX, -1, 2 - i64::MAX];
+    let longs = [i64::MAX, -1, 1 - i64::MAX];
     assert_eq!(
         over(&connection, "sum(value)", Array::I64(&longs)),
         Value::Integer(0)
@@ -85,7 +85,7 @@ fn an_array_that_outlives_the_statement_needs_no_scope() {
 fn two_arrays_are_bound_at_once_and_gone_afterwards() {
     let connection = memory(&engine());
     let mut query = connection
-        .prepare("SELECT sum(a.value * b.value) FROM carray(?1) a JOIN carray(?2) b USING (rowid)")
+        .prepare("SELECT sum(a.value * b.value) FROM carray(?1) a JOIN carray(?2) b ON a.rowid = b.rowid")
         .expect("prepares");
     let (left, right) = (vec![1_i64, 2, 3], vec![10_i64, 20, 30]);
     let sum = query.with_borrowed(|query| {
@@ -122,7 +122,7 @@ fn an_engine_without_carray_says_so() {
         eprintln!("skipped: no system library here");
         return;
     };
-    if library.api().carray_bind.is_some() {
+    if library.has_carray() {
         eprintln!("skipped: the system's library has carray");
         return;
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use pragmark_engine::{
-    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, FileSwitch, OpenFlags,
+    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags,
     StatementStatus, Step, Value,
 };
 use std::time::{Duration, Instant};
@@ -163,13 +163,13 @@ fn a_statement_swapped_away_while_memory_is_lent_stays_bound_to_living_memory() 
 fn errors_name_the_statement_and_the_codes() {
     let connection = memory(&engine());
     let error = connection
-        .execute("CREATE TABLE t(x UNIQUE); SELECT nothing")
+        .execute("CREATE TABLE t(x UNIQUE); SELECT missing")
         .expect_err("wrong");
     assert!(
-        error.to_string().contains("no such column: nothing"),
+        error.to_string().contains("no such column: missing"),
         "{error}"
     );
-    assert!(error.to_string().contains("SELECT nothing"), "{error}");
+    assert!(error.to_string().contains("SELECT missing"), "{error}");
 
     let mut insert = connection
         .prepare("INSERT INTO t VALUES (1)")
@@ -307,7 +307,7 @@ fn checkpoints_and_counters_report() {
     );
     assert!(connection.memory(false).highwater >= connection.memory(false).current);
     let mut scan = connection
-        .prepare("SELECT * FROM sqlite_schema, sqlite_schema")
+        .prepare("SELECT * FROM sqlite_schema a, sqlite_schema b")
         .expect("valid");
     scan.run().expect("runs");
     assert!(scan.status(StatementStatus::VmStep, true) > 0);
@@ -318,39 +318,37 @@ fn checkpoints_and_counters_report() {
 }
 
 #[test]
-fn file_switches_reach_the_file() {
+fn file_controls_reach_the_file() {
     let (library, scratch) = (engine(), Scratch::new());
     let connection = open(&library, &scratch.file("db"));
-    assert!(
-        !connection
-            .file_switch(FileSwitch::PersistWal, None)
-            .expect("known")
-    );
-    assert!(
-        connection
-            .file_switch(FileSwitch::PersistWal, Some(true))
-            .expect("known")
-    );
-    assert!(
-        connection
-            .file_switch(FileSwitch::PersistWal, None)
-            .expect("known")
-    );
+    assert!(!connection.persist_wal(None).expect("known"));
+    assert!(connection.persist_wal(Some(true)).expect("known"));
+    assert!(connection.persist_wal(None).expect("known"));
     assert_eq!(
         connection.vfs_name().expect("known").as_deref(),
         Some("unix")
     );
-    let powersafe = |on| {
-        connection
-            .file_switch(FileSwitch::PowersafeOverwrite, Some(on))
-            .expect("known");
-        connection
+    assert_eq!(memory(&library).vfs_name().expect("none"), None);
+    connection
+        .execute("PRAGMA journal_mode = wal; CREATE TABLE t(x)")
+        .expect("runs");
+    connection.close().expect("closes");
+    assert!(scratch.file("db-wal").exists(), "the log stays");
+}
+
+#[test]
+fn device_characteristics_follow_the_name_of_the_file() {
+    const POWERSAFE_OVERWRITE: i32 = 0x1000;
+    let (library, scratch) = (engine(), Scratch::new());
+    let powersafe = |parameter: &str| {
+        let uri = format!("file:{}?psow={parameter}", scratch.file("db").display());
+        let flags = OpenFlags::default() | OpenFlags::URI;
+        let connection = Connection::open(&library, uri.as_ref(), flags, None).expect("opens");
+        let promised = connection
             .device_characteristics()
             .expect("known")
-            .expect("a file")
-            & 0x1000
-            != 0
+            .expect("a file");
+        promised & POWERSAFE_OVERWRITE != 0
     };
-    assert_eq!((powersafe(true), powersafe(false)), (true, false));
-    assert_eq!(memory(&library).vfs_name().expect("none"), None);
+    assert_eq!((powersafe("1"), powersafe("0")), (true, false));
 }

@@ -70,8 +70,10 @@ fn a_commit_with_a_rollback_journal_syncs_as_documented() {
 #[test]
 fn truncated_and_persistent_journals_are_not_deleted() {
     let truncate = ten_commits("truncate", "full");
-    assert_eq!((truncate.journal.deletes, truncate.journal.opens), (0, 0));
-    assert_eq!(truncate.journal.truncates, 10);
+    assert_eq!(
+        (truncate.journal.deletes, truncate.journal.truncates),
+        (0, 10)
+    );
     let persist = ten_commits("persist", "full");
     assert_eq!((persist.journal.deletes, persist.journal.truncates), (0, 0));
     let off = ten_commits("off", "full");
@@ -142,14 +144,18 @@ fn reads_through_the_memory_map_are_told_from_others() {
     let (library, scratch) = (engine(), Scratch::new());
     let path = scratch.file("db");
     support::open(&library, &path)
-        .execute("CREATE TABLE t(x); INSERT INTO t VALUES (zeroblob(1000000))")
+        .execute(
+            "CREATE TABLE t(x); INSERT INTO t
+             SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS
+                 (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300) SELECT i FROM n)",
+        )
         .expect("fills");
     let read_all = |mmap_size| {
         let vfs = CountingVfs::register(&library).expect("registers");
         let connection = open_with(&library, &vfs, &path);
         pragma::apply(&connection, "mmap_size", mmap_size).expect("applies");
         connection
-            .query_i64("SELECT length(hex(x)) FROM t")
+            .query_i64("SELECT sum(length(hex(x))) FROM t")
             .expect("reads");
         vfs.counts().database
     };

@@ -2,8 +2,11 @@
 
 mod support;
 
-use pragmark_engine::{COMPILE_OPTIONS, EngineError, Library, Origin, Source};
-use std::path::Path;
+use pragmark_engine::vfs::CountingVfs;
+use pragmark_engine::{
+    COMPILE_OPTIONS, Connection, EngineError, Library, OpenFlags, Origin, Source,
+};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::{Scratch, engine, memory};
 
@@ -25,7 +28,7 @@ fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
     assert_eq!(identity.option("THREADSAFE"), Some("1"));
     for option in COMPILE_OPTIONS {
         let name = option.name.strip_prefix("SQLITE_").expect("the prefix");
-        // SQLite does not report every option; those below are proved by what they bring.
+        // SQLite does not report this one; that the function is there proves it.
         let reported = identity.has_option(name);
         assert!(
             reported || name == "ENABLE_CARRAY",
@@ -36,7 +39,6 @@ fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
     let connection = memory(&library);
     let modules = connection.query_all("PRAGMA module_list").expect("a list");
     for module in [
-        "carray",
         "fts5",
         "rtree",
         "sqlite_dbpage",
@@ -49,7 +51,7 @@ fn the_default_engine_is_the_amalgamation_with_the_declared_options() {
             "{module}"
         );
     }
-    assert!(library.api().carray_bind.is_some(), "exported");
+    assert!(library.has_carray());
 }
 
 #[test]
@@ -156,18 +158,56 @@ fn an_old_version_and_a_missing_function_are_told_apart() {
     assert_eq!(symbol, "sqlite3_sourceid");
 }
 
-/// Compiles a shared library with the C compiler that building this crate needs anyway.
-fn shared_library(scratch: &Scratch, source: &str) -> std::path::PathBuf {
+#[test]
+fn a_library_without_threads_gives_out_one_connection_at_a_time() {
+    let (scratch, amalgamation) = (Scratch::new(), env!("PRAGMARK_AMALGAMATION"));
+    let path = scratch.file("single-threaded.so");
+    let source = Path::new(amalgamation).join("sqlite3.c");
+    compile(&["-O0", "-DSQLITE_THREADSAFE=0"], &source, &path);
+    let library = Arc::new(load(&path).expect("loads"));
+    assert_eq!(library.identity().threadsafe, 0);
+
+    let first = memory(&library);
+    let second = || Connection::open(&library, ":memory:".as_ref(), OpenFlags::default(), None);
+    assert!(matches!(second(), Err(EngineError::SingleThreaded)));
+    assert!(matches!(
+        CountingVfs::register(&library),
+        Err(EngineError::SingleThreaded)
+    ));
+    first.close().expect("closes");
+    let vfs = CountingVfs::register(&library).expect("free");
+    let missing = scratch.file("folder/that/is/missing");
+    for _ in 0..2 {
+        let failed = Connection::open(&library, &missing, OpenFlags::default(), Some(vfs.name()));
+        assert!(
+            failed.expect_err("no folder").as_sqlite().is_some(),
+            "a failure gives the place back"
+        );
+    }
+    let third = second().expect("free again");
+    drop(vfs);
+    assert_eq!(third.query_i64("SELECT 1").expect("a number"), 1);
+}
+
+/// Compiles C source text into a shared library.
+fn shared_library(scratch: &Scratch, source: &str) -> PathBuf {
     let (c_file, library) = (scratch.file("imitation.c"), scratch.file("imitation.so"));
     std::fs::write(&c_file, source).expect("writes");
+    compile(&[], &c_file, &library);
+    library
+}
+
+/// Runs the C compiler, which building this crate needs anyway.
+fn compile(options: &[&str], source: &Path, library: &Path) {
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let status = std::process::Command::new(compiler)
+        .args(options)
         .args(["-shared", "-fPIC", "-o"])
-        .args([&library, &c_file])
+        .args([library, source])
+        .arg("-lm")
         .status()
         .expect("a C compiler");
     assert!(status.success());
-    library
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub struct Parameter {
     pub about: String,
     /// Where it acts.
     pub scope: Scope,
+    /// Whether it decides what a crash can destroy, so that no level of it may be recommended for
+    /// its speed alone.
+    pub crash_relevant: bool,
 }
 
 /// One workload that an experiment file may name.
@@ -120,13 +123,17 @@ impl Catalogue {
     }
 
     /// Every setting that this workload understands: its own parameters, then the shared ones.
-    pub fn settings_of<'a>(&'a self, workload: &'a WorkloadInfo) -> impl Iterator<Item = &'a Parameter> {
+    pub fn settings_of<'a>(
+        &'a self,
+        workload: &'a WorkloadInfo,
+    ) -> impl Iterator<Item = &'a Parameter> {
         workload.parameters.iter().chain(&self.shared)
     }
 
     /// The setting of this name for this workload.
     pub fn setting<'a>(&'a self, workload: &'a WorkloadInfo, name: &str) -> Option<&'a Parameter> {
-        self.settings_of(workload).find(|parameter| parameter.name == name)
+        self.settings_of(workload)
+            .find(|parameter| parameter.name == name)
     }
 
     /// The levels that hold when an experiment says nothing.

@@ -81,13 +81,17 @@ pub type Settings = BTreeMap<String, Level>;
 /// `under` with everything in `over` put on top.
 pub fn overlaid(under: &Settings, over: &Settings) -> Settings {
     let mut result = under.clone();
-    result.extend(over.iter().map(|(name, level)| (name.clone(), level.clone())));
+    result.extend(
+        over.iter()
+            .map(|(name, level)| (name.clone(), level.clone())),
+    );
     result
 }
 
 /// Whether every entry of `part` stands in `whole` with the same level.
 pub fn contains(whole: &Settings, part: &Settings) -> bool {
-    part.iter().all(|(name, level)| whole.get(name) == Some(level))
+    part.iter()
+        .all(|(name, level)| whole.get(name) == Some(level))
 }
 
 /// The settings as a label: `journal_mode=wal synchronous=normal`.

@@ -48,33 +48,113 @@ pub struct Metric {
     pub about: &'static str,
 }
 
-const fn metric(
-    name: &'static str,
-    unit: Unit,
-    better: Better,
-    about: &'static str,
-) -> Metric {
-    Metric { name, unit, better, about }
+const fn metric(name: &'static str, unit: Unit, better: Better, about: &'static str) -> Metric {
+    Metric {
+        name,
+        unit,
+        better,
+        about,
+    }
 }
 
 /// Every metric a trial may report.
 pub const METRICS: &[Metric] = &[
-    metric("rows_per_s", Unit::RowsPerSecond, Better::Higher, "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)"),
-    metric("txns_per_s", Unit::OpsPerSecond, Better::Higher, "committed transactions a second"),
-    metric("seconds", Unit::Seconds, Better::Lower, "wall-clock time of the measured work"),
-    metric("cpu_user_s", Unit::Seconds, Better::Lower, "CPU time in user mode during the measured work (getrusage)"),
-    metric("cpu_system_s", Unit::Seconds, Better::Lower, "CPU time in the kernel during the measured work (getrusage)"),
-    metric("peak_memory_bytes", Unit::Bytes, Better::Lower, "largest resident set of the trial's process (getrusage)"),
-    metric("db_bytes", Unit::Bytes, Better::Lower, "size of the database file after the work and the closing of the connection"),
-    metric("wal_bytes", Unit::Bytes, Better::Lower, "size of the write-ahead log before the closing of the connection"),
-    metric("bytes_per_row", Unit::BytesPerRow, Better::Lower, "database file size divided by rows"),
-    metric("close_s", Unit::Seconds, Better::Lower, "time to close the connection, in WAL mode with its last checkpoint; not part of `seconds`"),
-    metric("generate_s", Unit::Seconds, Better::Lower, "time to generate the input, outside the measured work"),
-    metric("p50_us", Unit::Microseconds, Better::Lower, "median latency of an operation"),
-    metric("p90_us", Unit::Microseconds, Better::Lower, "90th percentile of latency"),
-    metric("p99_us", Unit::Microseconds, Better::Lower, "99th percentile of latency; given from 1,000 operations on"),
-    metric("p999_us", Unit::Microseconds, Better::Lower, "99.9th percentile of latency; given from 10,000 operations on"),
-    metric("max_us", Unit::Microseconds, Better::Lower, "largest latency of an operation"),
+    metric(
+        "rows_per_s",
+        Unit::RowsPerSecond,
+        Better::Higher,
+        "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)",
+    ),
+    metric(
+        "txns_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "committed transactions a second",
+    ),
+    metric(
+        "seconds",
+        Unit::Seconds,
+        Better::Lower,
+        "wall-clock time of the measured work",
+    ),
+    metric(
+        "cpu_user_s",
+        Unit::Seconds,
+        Better::Lower,
+        "CPU time in user mode during the measured work (getrusage)",
+    ),
+    metric(
+        "cpu_system_s",
+        Unit::Seconds,
+        Better::Lower,
+        "CPU time in the kernel during the measured work (getrusage)",
+    ),
+    metric(
+        "peak_memory_bytes",
+        Unit::Bytes,
+        Better::Lower,
+        "largest resident set of the trial's process (getrusage)",
+    ),
+    metric(
+        "db_bytes",
+        Unit::Bytes,
+        Better::Lower,
+        "size of the database file after the work and the closing of the connection",
+    ),
+    metric(
+        "wal_bytes",
+        Unit::Bytes,
+        Better::Lower,
+        "size of the write-ahead log before the closing of the connection",
+    ),
+    metric(
+        "bytes_per_row",
+        Unit::BytesPerRow,
+        Better::Lower,
+        "database file size divided by rows",
+    ),
+    metric(
+        "close_s",
+        Unit::Seconds,
+        Better::Lower,
+        "time to close the connection, in WAL mode with its last checkpoint; not part of `seconds`",
+    ),
+    metric(
+        "generate_s",
+        Unit::Seconds,
+        Better::Lower,
+        "time to generate the input, outside the measured work",
+    ),
+    metric(
+        "p50_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "median latency of an operation",
+    ),
+    metric(
+        "p90_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "90th percentile of latency",
+    ),
+    metric(
+        "p99_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "99th percentile of latency; given from 1,000 operations on",
+    ),
+    metric(
+        "p999_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "99.9th percentile of latency; given from 10,000 operations on",
+    ),
+    metric(
+        "max_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "largest latency of an operation",
+    ),
 ];
 
 /// The metric of this name; a phase suffix after a dot is allowed.
@@ -98,7 +178,11 @@ mod tests {
     fn names_are_unique_and_free_of_dots() {
         for (index, metric) in METRICS.iter().enumerate() {
             assert!(!metric.name.contains('.'));
-            assert!(METRICS[..index].iter().all(|other| other.name != metric.name));
+            assert!(
+                METRICS[..index]
+                    .iter()
+                    .all(|other| other.name != metric.name)
+            );
         }
     }
 }

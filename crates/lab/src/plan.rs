@@ -46,10 +46,15 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
             let id = &experiment.id;
             let stopping = experiment.design.stopping;
             experiments.push(PlannedExperiment {
-                key: if several { format!("{id}@{}", number + 1) } else { id.clone() },
+                key: if several {
+                    format!("{id}@{}", number + 1)
+                } else {
+                    id.clone()
+                },
                 experiment: experiment.clone(),
                 directory: directory.clone(),
                 arms: arms(experiment, scale, catalogue),
+                crash_relevant: crash_relevant(experiment, catalogue),
                 stopping: if quick { stopping.quick() } else { stopping },
                 budget_s: None,
             });
@@ -72,9 +77,22 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
     }
 }
 
+fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String> {
+    let Some(workload) = catalogue.workload(&experiment.workload) else {
+        return Vec::new();
+    };
+    let decides = |name: &&String| {
+        catalogue
+            .setting(workload, name)
+            .is_some_and(|parameter| parameter.crash_relevant)
+    };
+    experiment.factors.keys().filter(decides).cloned().collect()
+}
+
 /// Gives each experiment a share of the time by the trials in one of its rounds.
 fn share(budget_s: f64, experiments: &mut [PlannedExperiment]) {
-    let trials = |planned: &PlannedExperiment| crate::design::trials_per_round(planned.arms.len()) as f64;
+    let trials =
+        |planned: &PlannedExperiment| crate::design::trials_per_round(planned.arms.len()) as f64;
     let all: f64 = experiments.iter().map(trials).sum();
     for planned in experiments {
         planned.budget_s = Some(budget_s * trials(planned) / all);

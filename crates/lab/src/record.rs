@@ -63,6 +63,9 @@ pub struct PlannedExperiment {
     pub directory: PathBuf,
     /// The arms, the reference first.
     pub arms: Vec<Arm>,
+    /// The factors that decide what a crash can destroy.
+    #[serde(default)]
+    pub crash_relevant: Vec<String>,
     /// When it ends.
     pub stopping: Stopping,
     /// Time after which no further round is begun, in seconds; none for no limit.

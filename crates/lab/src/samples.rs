@@ -22,7 +22,10 @@ pub struct Samples {
 impl Samples {
     /// No figures yet, for this many arms.
     pub fn new(arms: usize) -> Samples {
-        Samples { arms: vec![HashMap::new(); arms], ..Samples::default() }
+        Samples {
+            arms: vec![HashMap::new(); arms],
+            ..Samples::default()
+        }
     }
 
     /// Adds the figure of one trial.
@@ -45,7 +48,10 @@ impl Samples {
     /// block.
     pub fn values(&self, arm: usize) -> Vec<f64> {
         let mut placed: Vec<(BlockId, f64)> = if arm == 0 {
-            self.references.iter().map(|(place, value)| (*place, *value)).collect()
+            self.references
+                .iter()
+                .map(|(place, value)| (*place, *value))
+                .collect()
         } else {
             self.arms[arm].values().copied().collect()
         };
@@ -60,7 +66,11 @@ impl Samples {
         if of == to {
             return Vec::new();
         }
-        let rounds = if of == 0 { &self.arms[to] } else { &self.arms[of] };
+        let rounds = if of == 0 {
+            &self.arms[to]
+        } else {
+            &self.arms[of]
+        };
         let mut numbers: Vec<u32> = rounds.keys().copied().collect();
         numbers.sort_unstable();
         numbers
@@ -75,7 +85,9 @@ impl Samples {
         let mut placed: Vec<(BlockId, f64)> = self
             .canaries
             .iter()
-            .filter_map(|(place, canary)| Some((*place, (canary / self.references.get(place)?).ln())))
+            .filter_map(|(place, canary)| {
+                Some((*place, (canary / self.references.get(place)?).ln()))
+            })
             .filter(|(_, ratio)| ratio.is_finite())
             .collect();
         placed.sort_unstable_by_key(|(place, _)| *place);
@@ -114,7 +126,9 @@ pub struct Comparison {
 impl Comparison {
     /// From log-ratios; none where there are fewer than two or one is not finite.
     pub fn new(diffs: Vec<f64>) -> Option<Comparison> {
-        let ranks = PairedSample::new(&diffs).ok().filter(|_| diffs.len() >= 2)?;
+        let ranks = PairedSample::new(&diffs)
+            .ok()
+            .filter(|_| diffs.len() >= 2)?;
         Some(Comparison { diffs, ranks })
     }
 

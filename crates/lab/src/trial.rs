@@ -72,7 +72,9 @@ impl Outcome {
             Outcome::Measured(_) => None,
             Outcome::Skipped { why } => Some(format!("skipped: {why}")),
             Outcome::Failed { why } => Some(format!("failed: {why}")),
-            Outcome::TimedOut { limit_s } => Some(format!("stopped at its time limit of {limit_s} s")),
+            Outcome::TimedOut { limit_s } => {
+                Some(format!("stopped at its time limit of {limit_s} s"))
+            }
         }
     }
 }

@@ -25,7 +25,13 @@ struct World {
 
 impl Default for World {
     fn default() -> Self {
-        World { truth: [1.0, 1.1, 1.3, 0.9], noise: 0.01, rounds: 12, fsync_median_ns: Some(500_000), missing: None }
+        World {
+            truth: [1.0, 1.1, 1.3, 0.9],
+            noise: 0.01,
+            rounds: 12,
+            fsync_median_ns: Some(500_000),
+            missing: None,
+        }
     }
 }
 
@@ -34,12 +40,16 @@ impl World {
         let experiment = read(&columns(claims)).unwrap();
         let arms = arms(&experiment, Scale::Default, &catalogue());
         let samples = self.samples();
-        let problems: Vec<Option<String>> =
-            (0..4).map(|arm| (self.missing == Some(arm)).then(|| "skipped: no such thing".to_owned())).collect();
+        let problems: Vec<Option<String>> = (0..4)
+            .map(|arm| (self.missing == Some(arm)).then(|| "skipped: no such thing".to_owned()))
+            .collect();
         judge(&Evidence {
             experiment: &experiment,
             arms: &arms,
-            samples: &BTreeMap::from([("rows_per_s".to_owned(), samples.clone()), ("db_bytes".to_owned(), samples)]),
+            samples: &BTreeMap::from([
+                ("rows_per_s".to_owned(), samples.clone()),
+                ("db_bytes".to_owned(), samples),
+            ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
         })
@@ -77,10 +87,22 @@ const RATIO: &str = "ratio = { of = { columns = 4 }, to = { columns = 1 } }";
 #[test]
 fn a_ratio_is_judged_by_its_whole_interval() {
     let world = World::default();
-    assert_eq!(verdict(&world, &format!("{RATIO}\nat_least = 1.2")), Verdict::Confirmed);
-    assert_eq!(verdict(&world, &format!("{RATIO}\nat_most = 1.2")), Verdict::Refuted);
-    assert_eq!(verdict(&world, &format!("{RATIO}\nbetween = [1.2, 1.4]")), Verdict::Confirmed);
-    assert_eq!(verdict(&world, &format!("{RATIO}\nbetween = [1.4, 1.6]")), Verdict::Refuted);
+    assert_eq!(
+        verdict(&world, &format!("{RATIO}\nat_least = 1.2")),
+        Verdict::Confirmed
+    );
+    assert_eq!(
+        verdict(&world, &format!("{RATIO}\nat_most = 1.2")),
+        Verdict::Refuted
+    );
+    assert_eq!(
+        verdict(&world, &format!("{RATIO}\nbetween = [1.2, 1.4]")),
+        Verdict::Confirmed
+    );
+    assert_eq!(
+        verdict(&world, &format!("{RATIO}\nbetween = [1.4, 1.6]")),
+        Verdict::Refuted
+    );
     let judged = judged(&world, &format!("{RATIO}\nat_least = 1.2"));
     assert!((judged.figure.unwrap() - 1.3).abs() < 0.02);
     assert!(judged.interval.unwrap().contains(judged.figure.unwrap()));
@@ -91,33 +113,70 @@ fn a_ratio_is_judged_by_its_whole_interval() {
 #[test]
 fn the_other_forms_are_judged_too() {
     let world = World::default();
-    let ordering = |arms: &str, tolerance: &str| format!("ordering = {{ arms = [{arms}] }}\ntolerance = {tolerance}");
+    let ordering = |arms: &str, tolerance: &str| {
+        format!("ordering = {{ arms = [{arms}] }}\ntolerance = {tolerance}")
+    };
     let falling = "{ columns = 4 }, { columns = 2 }, { columns = 1 }, { columns = 8 }";
-    assert_eq!(verdict(&world, &ordering(falling, "0.0")), Verdict::Confirmed);
-    assert_eq!(verdict(&world, &ordering("{ columns = 1 }, { columns = 4 }", "0.05")), Verdict::Refuted);
-    assert_eq!(verdict(&world, &ordering("{ columns = 1 }, { columns = 2 }", "0.2")), Verdict::Confirmed);
+    assert_eq!(
+        verdict(&world, &ordering(falling, "0.0")),
+        Verdict::Confirmed
+    );
+    assert_eq!(
+        verdict(
+            &world,
+            &ordering("{ columns = 1 }, { columns = 4 }", "0.05")
+        ),
+        Verdict::Refuted
+    );
+    assert_eq!(
+        verdict(&world, &ordering("{ columns = 1 }, { columns = 2 }", "0.2")),
+        Verdict::Confirmed
+    );
 
-    assert_eq!(verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.6"), Verdict::Confirmed);
-    assert_eq!(verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.2"), Verdict::Refuted);
+    assert_eq!(
+        verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.6"),
+        Verdict::Confirmed
+    );
+    assert_eq!(
+        verdict(&world, "spread = { over = \"columns\" }\nat_most = 0.2"),
+        Verdict::Refuted
+    );
     let spread = judged(&world, "spread = { over = \"columns\" }\nat_most = 0.6");
     assert!((spread.figure.unwrap() - (1.3 / 0.9 - 1.0)).abs() < 0.03);
 
-    let equal = |within: &str| format!("equal = {{ of = {{ columns = 2 }}, to = {{ columns = 1 }} }}\nwithin = {within}");
+    let equal = |within: &str| {
+        format!("equal = {{ of = {{ columns = 2 }}, to = {{ columns = 1 }} }}\nwithin = {within}")
+    };
     assert_eq!(verdict(&world, &equal("0.2")), Verdict::Confirmed);
     assert_eq!(verdict(&world, &equal("0.05")), Verdict::Refuted);
 
     let extreme = |form: &str, is: &str| format!("{form} = {{ over = \"columns\", is = [{is}] }}");
     assert_eq!(verdict(&world, &extreme("argmax", "4")), Verdict::Confirmed);
-    assert_eq!(verdict(&world, &extreme("argmax", "2, 8")), Verdict::Refuted);
+    assert_eq!(
+        verdict(&world, &extreme("argmax", "2, 8")),
+        Verdict::Refuted
+    );
     assert_eq!(verdict(&world, &extreme("argmin", "8")), Verdict::Confirmed);
     assert_eq!(verdict(&world, &extreme("argmin", "4")), Verdict::Refuted);
 }
 
 #[test]
 fn the_verdict_can_be_read_off_the_interval_shown() {
-    let noisy = World { noise: 0.2, rounds: 9, ..World::default() };
+    let noisy = World {
+        noise: 0.2,
+        rounds: 9,
+        ..World::default()
+    };
     let bounds = [1.0, 1.1, 1.2, 1.3, 1.4];
-    let claims: String = bounds.iter().map(|bound| claim(&format!("c{bound}"), &format!("{RATIO}\nat_least = {bound}"))).collect();
+    let claims: String = bounds
+        .iter()
+        .map(|bound| {
+            claim(
+                &format!("c{bound}"),
+                &format!("{RATIO}\nat_least = {bound}"),
+            )
+        })
+        .collect();
     for judged in noisy.judge(&claims) {
         let interval = judged.interval.unwrap();
         let low = judged.bounds.low.unwrap();
@@ -134,9 +193,16 @@ fn the_verdict_can_be_read_off_the_interval_shown() {
 
 #[test]
 fn judging_many_claims_together_asks_more_of_each() {
-    let world = World { noise: 0.15, rounds: 10, truth: [1.0, 1.0, 1.17, 1.0], ..World::default() };
+    let world = World {
+        noise: 0.15,
+        rounds: 10,
+        truth: [1.0, 1.0, 1.17, 1.0],
+        ..World::default()
+    };
     let alone = judged(&world, &format!("{RATIO}\nat_least = 1.05"));
-    let many: String = (0..12).map(|n| claim(&format!("c{n}"), &format!("{RATIO}\nat_least = 1.05"))).collect();
+    let many: String = (0..12)
+        .map(|n| claim(&format!("c{n}"), &format!("{RATIO}\nat_least = 1.05")))
+        .collect();
     let together = world.judge(&many).remove(0);
     assert!(together.alpha < alone.alpha);
     assert!(together.interval.unwrap().half_width() >= alone.interval.unwrap().half_width());
@@ -145,17 +211,32 @@ fn judging_many_claims_together_asks_more_of_each() {
 #[test]
 fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
     let body = format!("{RATIO}\nat_least = 1.2\nrequires = [\"fsync\"]");
-    let fast = World { fsync_median_ns: Some(20_000), ..World::default() };
+    let fast = World {
+        fsync_median_ns: Some(20_000),
+        ..World::default()
+    };
     let judged = judged(&fast, &body);
     assert_eq!(judged.verdict, Verdict::NotApplicable);
     assert!(judged.why.unwrap().contains("0.020 ms"));
-    assert_eq!(verdict(&World { fsync_median_ns: None, ..World::default() }, &body), Verdict::NotApplicable);
+    assert_eq!(
+        verdict(
+            &World {
+                fsync_median_ns: None,
+                ..World::default()
+            },
+            &body
+        ),
+        Verdict::NotApplicable
+    );
     assert_eq!(verdict(&World::default(), &body), Verdict::Confirmed);
 }
 
 #[test]
 fn a_claim_about_an_arm_that_was_not_measured_is_inconclusive_and_says_why() {
-    let world = World { missing: Some(2), ..World::default() };
+    let world = World {
+        missing: Some(2),
+        ..World::default()
+    };
     let judged = judged(&world, &format!("{RATIO}\nat_least = 1.2"));
     assert_eq!(judged.verdict, Verdict::Inconclusive);
     assert!(judged.why.unwrap().contains("no such thing"));
@@ -163,11 +244,23 @@ fn a_claim_about_an_arm_that_was_not_measured_is_inconclusive_and_says_why() {
 
 #[test]
 fn exact_claims_must_hold_in_every_round() {
-    let exact = |bound: &str| format!("ratio = {{ of = {{ columns = 2 }}, to = {{ columns = 1 }}, metric = \"db_bytes\" }}\nat_most = {bound}\nexact = true");
-    let sizes = World { noise: 0.0, rounds: 3, ..World::default() };
+    let exact = |bound: &str| {
+        format!(
+            "ratio = {{ of = {{ columns = 2 }}, to = {{ columns = 1 }}, metric = \"db_bytes\" }}\nat_most = {bound}\nexact = true"
+        )
+    };
+    let sizes = World {
+        noise: 0.0,
+        rounds: 3,
+        ..World::default()
+    };
     assert_eq!(verdict(&sizes, &exact("1.11")), Verdict::Confirmed);
     assert_eq!(verdict(&sizes, &exact("1.05")), Verdict::Refuted);
-    let wobbling = World { noise: 0.1, rounds: 12, ..World::default() };
+    let wobbling = World {
+        noise: 0.1,
+        rounds: 12,
+        ..World::default()
+    };
     let judged = judged(&wobbling, &exact("1.1"));
     assert_eq!(judged.verdict, Verdict::Refuted);
     assert!(judged.why.unwrap().contains("rounds only"));
@@ -175,7 +268,13 @@ fn exact_claims_must_hold_in_every_round() {
 
 #[test]
 fn few_rounds_give_a_preliminary_verdict() {
-    let judged = judged(&World { rounds: 4, ..World::default() }, &format!("{RATIO}\nat_least = 1.2"));
+    let judged = judged(
+        &World {
+            rounds: 4,
+            ..World::default()
+        },
+        &format!("{RATIO}\nat_least = 1.2"),
+    );
     assert!(judged.preliminary);
     assert_eq!(judged.verdict, Verdict::Confirmed);
 }

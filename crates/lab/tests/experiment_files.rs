@@ -45,13 +45,24 @@ adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
     let experiment = read(text).unwrap();
     let rows = |scale| -> Vec<(String, String)> {
         let arms = arms(&experiment, scale, &catalogue());
-        arms.into_iter().map(|arm| (arm.label, arm.settings["rows"].to_string())).collect()
+        arms.into_iter()
+            .map(|arm| (arm.label, arm.settings["rows"].to_string()))
+            .collect()
     };
     let expected = |full: &str, off: &str| {
         vec![
-            ("journal_mode=delete synchronous=full".to_owned(), full.to_owned()),
-            ("journal_mode=delete synchronous=off".to_owned(), off.to_owned()),
-            ("journal_mode=wal synchronous=full".to_owned(), full.to_owned()),
+            (
+                "journal_mode=delete synchronous=full".to_owned(),
+                full.to_owned(),
+            ),
+            (
+                "journal_mode=delete synchronous=off".to_owned(),
+                off.to_owned(),
+            ),
+            (
+                "journal_mode=wal synchronous=full".to_owned(),
+                full.to_owned(),
+            ),
         ]
     };
     assert_eq!(rows(Scale::Quick), expected("30", "40"));
@@ -60,70 +71,157 @@ adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
 
 #[test]
 fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
-    has_one_problem(&columns("referense = {}"), &["my.toml:9:", "unknown key `referense`", "`reference`"]);
-    has_one_problem(&columns("").replace("question", "qestion"), &["my.toml:2:", "`qestion`", "`question`"]);
+    has_one_problem(
+        &columns("referense = {}"),
+        &["my.toml:9:", "unknown key `referense`", "`reference`"],
+    );
+    has_one_problem(
+        &columns("").replace("question", "qestion"),
+        &["my.toml:2:", "`qestion`", "`question`"],
+    );
     let claim = "[[claims]]\nid = \"a\"\nsays = \"b\"\nratio = { off = { columns = 2 }, to = { columns = 1 } }\nat_least = 1\n";
-    has_one_problem(&columns(claim), &["my.toml:12:", "unknown key `off`", "`of`"]);
+    has_one_problem(
+        &columns(claim),
+        &["my.toml:12:", "unknown key `off`", "`of`"],
+    );
 }
 
 #[test]
 fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
-    has_one_problem(&columns("").replace("workload =", "base = { jurnal_mode = \"wal\" }\nworkload ="), &["my.toml:3:", "`jurnal_mode`", "did you mean `journal_mode`?"]);
-    has_one_problem(&columns("").replace("bulk-insert", "bulk-inserts"), &["my.toml:3:", "unknown workload `bulk-inserts`", "`bulk-insert`"]);
-    has_one_problem(&columns("").replace("question", "metric = \"row_per_s\"\nquestion"), &["my.toml:2:", "unknown metric", "`rows_per_s`"]);
+    has_one_problem(
+        &columns("").replace("workload =", "base = { jurnal_mode = \"wal\" }\nworkload ="),
+        &[
+            "my.toml:3:",
+            "`jurnal_mode`",
+            "did you mean `journal_mode`?",
+        ],
+    );
+    has_one_problem(
+        &columns("").replace("bulk-insert", "bulk-inserts"),
+        &[
+            "my.toml:3:",
+            "unknown workload `bulk-inserts`",
+            "`bulk-insert`",
+        ],
+    );
+    has_one_problem(
+        &columns("").replace("question", "metric = \"row_per_s\"\nquestion"),
+        &["my.toml:2:", "unknown metric", "`rows_per_s`"],
+    );
 }
 
 #[test]
 fn an_impossible_level_is_named_with_what_is_possible() {
-    has_one_problem(&columns("").replace("[1, 2, 4, 8]", "[1, 2, 4, 17]"), &["my.toml:5:", "`columns` cannot be 17", "1 to 16"]);
-    let misspelt = columns("").replace("workload =", "base = { journal_mode = \"wall\" }\nworkload =");
-    has_one_problem(&misspelt, &["my.toml:3:", "cannot be \"wall\"", "delete, wal, off", "did you mean `wal`?"]);
-    has_one_problem(&columns("").replace("[1, 2, 4, 8]", "[1, 2, 2]"), &["given twice"]);
-    has_one_problem(&columns("").replace("[1, 2, 4, 8]", "[1, true]"), &["cannot be true"]);
+    has_one_problem(
+        &columns("").replace("[1, 2, 4, 8]", "[1, 2, 4, 17]"),
+        &["my.toml:5:", "`columns` cannot be 17", "1 to 16"],
+    );
+    let misspelt = columns("").replace(
+        "workload =",
+        "base = { journal_mode = \"wall\" }\nworkload =",
+    );
+    has_one_problem(
+        &misspelt,
+        &[
+            "my.toml:3:",
+            "cannot be \"wall\"",
+            "delete, wal, off",
+            "did you mean `wal`?",
+        ],
+    );
+    has_one_problem(
+        &columns("").replace("[1, 2, 4, 8]", "[1, 2, 2]"),
+        &["given twice"],
+    );
+    has_one_problem(
+        &columns("").replace("[1, 2, 4, 8]", "[1, true]"),
+        &["cannot be true"],
+    );
 }
 
 #[test]
 fn text_that_is_not_toml_or_of_a_wrong_type_is_named_with_its_line() {
     has_one_problem("id = \"x\"\nquestion = \n", &["my.toml:2:"]);
-    has_one_problem(&columns("").replace("\"How many columns?\"", "7"), &["my.toml:2:", "string"]);
+    has_one_problem(
+        &columns("").replace("\"How many columns?\"", "7"),
+        &["my.toml:2:", "string"],
+    );
 }
 
 #[test]
 fn a_reference_must_give_one_of_the_levels_of_every_factor() {
-    has_one_problem(&columns("").replace("{ columns = 1 }", "{}"), &["my.toml:8:", "no level for the factor `columns`"]);
-    has_one_problem(&columns("").replace("{ columns = 1 }", "{ columns = 3 }"), &["my.toml:8:", "3 is not a level of `columns`", "1, 2, 4, 8"]);
+    has_one_problem(
+        &columns("").replace("{ columns = 1 }", "{}"),
+        &["my.toml:8:", "no level for the factor `columns`"],
+    );
+    has_one_problem(
+        &columns("").replace("{ columns = 1 }", "{ columns = 3 }"),
+        &["my.toml:8:", "3 is not a level of `columns`", "1, 2, 4, 8"],
+    );
 }
 
 #[test]
 fn claims_are_checked_for_arms_bounds_and_form() {
     let claim = |body: &str| columns(&format!("[[claims]]\nid = \"a\"\nsays = \"b\"\n{body}\n"));
-    has_one_problem(&claim("ratio = { of = { columns = 3 }, to = { columns = 1 } }\nat_least = 1").replace("no", "no"), &["my.toml:12:", "3 is not a level"]);
-    has_one_problem(&claim("ratio = { of = { columns = 2 }, to = { columns = 1 } }"), &["needs `at_least`, `at_most` or `between`"]);
+    has_one_problem(
+        &claim("ratio = { of = { columns = 3 }, to = { columns = 1 } }\nat_least = 1"),
+        &["my.toml:12:", "3 is not a level"],
+    );
+    has_one_problem(
+        &claim("ratio = { of = { columns = 2 }, to = { columns = 1 } }"),
+        &["needs `at_least`, `at_most` or `between`"],
+    );
     has_one_problem(&claim("at_least = 2"), &["exactly one of ratio"]);
-    has_one_problem(&claim("equal = { of = { columns = 2 }, to = { columns = 1 } }"), &["`within`"]);
-    has_one_problem(&claim("argmax = { over = \"column\", is = [2] }"), &["`column` is not a factor"]);
-    has_one_problem(&claim("ratio = { of = { columns = 2 }, to = { columns = 2 } }\nat_least = 1"), &["the same"]);
-    has_one_problem(&claim("ratio = { of = { columns = 2 }, to = { columns = 1 }, metric = \"seconds.lod\" }\nat_least = 1"), &["no phase `lod`", "`load`"]);
+    has_one_problem(
+        &claim("equal = { of = { columns = 2 }, to = { columns = 1 } }"),
+        &["`within`"],
+    );
+    has_one_problem(
+        &claim("argmax = { over = \"column\", is = [2] }"),
+        &["`column` is not a factor"],
+    );
+    has_one_problem(
+        &claim("ratio = { of = { columns = 2 }, to = { columns = 2 } }\nat_least = 1"),
+        &["the same"],
+    );
+    has_one_problem(
+        &claim(
+            "ratio = { of = { columns = 2 }, to = { columns = 1 }, metric = \"seconds.lod\" }\nat_least = 1",
+        ),
+        &["no phase `lod`", "`load`"],
+    );
 }
 
 #[test]
 fn all_problems_are_told_at_once_in_the_order_of_lines() {
-    let text = columns("").replace("[1, 2, 4, 8]", "[1, 99]").replace("columns\"\nq", "Columns\"\nq");
+    let text = columns("")
+        .replace("[1, 2, 4, 8]", "[1, 99]")
+        .replace("columns\"\nq", "Columns\"\nq");
     let problems = problems(&text);
     let lines: Vec<&str> = problems.lines().collect();
     assert_eq!(lines.len(), 2, "{problems}");
-    assert!(lines[0].starts_with("my.toml:1:") && lines[1].starts_with("my.toml:5:"), "{problems}");
+    assert!(
+        lines[0].starts_with("my.toml:1:") && lines[1].starts_with("my.toml:5:"),
+        "{problems}"
+    );
 }
 
 #[test]
 fn the_published_schema_is_the_one_in_the_docs_and_accepts_what_is_valid() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/experiment.schema.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/experiment.schema.json"
+    );
     let schema = experiment_schema();
     if std::env::var_os("PRAGMARK_WRITE_DOCS").is_some() {
         std::fs::write(path, format!("{schema:#}\n")).unwrap();
     }
-    let published: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(&published, schema, "write it again with PRAGMARK_WRITE_DOCS=1 cargo test");
+    let published: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(
+        &published, schema,
+        "write it again with PRAGMARK_WRITE_DOCS=1 cargo test"
+    );
 
     let valid = serde_json::to_value(read(&columns("")).unwrap()).unwrap();
     assert!(jsonschema::is_valid(schema, &valid));

@@ -36,7 +36,9 @@ pub enum Command {
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
     /// Print completions for a shell.
-    #[command(after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark")]
+    #[command(
+        after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
+    )]
     Completions {
         /// The shell.
         shell: Shell,

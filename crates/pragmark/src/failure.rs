@@ -44,17 +44,28 @@ pub struct Failure {
 impl Failure {
     /// Wrong input.
     pub fn usage(message: impl Display) -> Failure {
-        Failure { exit: Exit::Usage, message: message.to_string(), hint: None }
+        Failure {
+            exit: Exit::Usage,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     /// Something that could not be used.
     pub fn unusable(message: impl Display) -> Failure {
-        Failure { exit: Exit::Unusable, message: message.to_string(), hint: None }
+        Failure {
+            exit: Exit::Unusable,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     /// The same with advice.
     pub fn hint(self, hint: impl Display) -> Failure {
-        Failure { hint: Some(hint.to_string()), ..self }
+        Failure {
+            hint: Some(hint.to_string()),
+            ..self
+        }
     }
 
     /// Prints the failure and says how to exit.
@@ -71,13 +82,20 @@ impl From<runner::RunError> for Failure {
     fn from(error: runner::RunError) -> Failure {
         use runner::RunError;
         let hint = match &error {
-            RunError::NoRun(_) => Some("give the folder that `pragmark run` printed; it holds run.json"),
-            RunError::Exists(_) => Some("choose another folder with --out, or go on with that run by --resume"),
+            RunError::NoRun(_) => {
+                Some("give the folder that `pragmark run` printed; it holds run.json")
+            }
+            RunError::Exists(_) => {
+                Some("choose another folder with --out, or go on with that run by --resume")
+            }
             RunError::InUse(_) => Some("wait for the other pragmark to end"),
             RunError::NewerFormat { .. } => Some("install a newer pragmark to read it"),
             _ => None,
         };
-        Failure { hint: hint.map(str::to_owned), ..Failure::unusable(error) }
+        Failure {
+            hint: hint.map(str::to_owned),
+            ..Failure::unusable(error)
+        }
     }
 }
 

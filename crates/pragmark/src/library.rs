@@ -11,14 +11,21 @@ use crate::failure::Failure;
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
 /// The experiments of the tour, in the order in which they tell most.
-pub const TOUR: &[&str] = &["txn-basics", "insert-unroll", "index-timing", "pragma-journal-sync"];
+pub const TOUR: &[&str] = &[
+    "txn-basics",
+    "insert-unroll",
+    "index-timing",
+    "pragma-journal-sync",
+];
 
 /// Every experiment that comes with pragmark, by id.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
     let mut experiments = Vec::new();
     for file in files(&FILES) {
         let name = format!("experiments/{}", file.path().display());
-        let text = file.contents_utf8().ok_or_else(|| Failure::usage(format!("{name} is not UTF-8")))?;
+        let text = file
+            .contents_utf8()
+            .ok_or_else(|| Failure::usage(format!("{name} is not UTF-8")))?;
         experiments.push(parse(&name, text, catalogue).map_err(Failure::usage)?);
     }
     experiments.sort_by(|a, b| a.id.cmp(&b.id));
@@ -32,7 +39,10 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>,
     for name in names {
         let experiment = one(name, &known, catalogue)?;
         if chosen.iter().any(|other| other.id == experiment.id) {
-            return Err(Failure::usage(format!("the experiment `{}` is named twice", experiment.id)));
+            return Err(Failure::usage(format!(
+                "the experiment `{}` is named twice",
+                experiment.id
+            )));
         }
         chosen.push(experiment);
     }
@@ -47,10 +57,12 @@ fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experi
     if !looks_like_a_path && !Path::new(name).is_file() {
         return Err(unknown(name, known));
     }
-    let text = std::fs::read_to_string(name)
-        .map_err(|error| Failure::usage(format!("cannot read the experiment file {name}: {error}")))?;
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        Failure::usage(format!("cannot read the experiment file {name}: {error}"))
+    })?;
     parse(name, &text, catalogue).map_err(|problems| {
-        Failure::usage(problems).hint("`pragmark list --workloads` and `--pragmas` show what experiment files may name")
+        Failure::usage(problems)
+            .hint("`pragmark list --workloads` and `--pragmas` show what experiment files may name")
     })
 }
 
@@ -58,11 +70,16 @@ fn unknown(name: &str, known: &[Experiment]) -> Failure {
     let failure = Failure::usage(format!("unknown experiment `{name}`"));
     match nearest(name, known.iter().map(|experiment| experiment.id.as_str())) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("`pragmark list` shows all experiments; a file of your own is named by its path"),
+        None => failure
+            .hint("`pragmark list` shows all experiments; a file of your own is named by its path"),
     }
 }
 
 fn files<'a>(dir: &'a Dir<'a>) -> Vec<&'a include_dir::File<'a>> {
-    let toml = dir.files().filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"));
+    let toml = dir.files().filter(|file| {
+        file.path()
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+    });
     toml.chain(dir.dirs().flat_map(files)).collect()
 }

@@ -23,8 +23,17 @@ enum Display {
 impl Progress {
     /// A bar where `bar` is true, plain lines otherwise.
     pub fn new(bar: bool) -> Progress {
-        let display = if bar { Display::Bar(spinner()) } else { Display::Lines };
-        Progress { display, experiment: String::new(), question: String::new(), trials: 0 }
+        let display = if bar {
+            Display::Bar(spinner())
+        } else {
+            Display::Lines
+        };
+        Progress {
+            display,
+            experiment: String::new(),
+            question: String::new(),
+            trials: 0,
+        }
     }
 
     /// Clears the bar.
@@ -54,7 +63,12 @@ impl Progress {
         let problem = record.outcome.problem();
         match (&self.display, problem) {
             (_, Some(problem)) => {
-                self.line(&format!("  {} round {} {}: {problem}", record.experiment, record.round + 1, record.arm));
+                self.line(&format!(
+                    "  {} round {} {}: {problem}",
+                    record.experiment,
+                    record.round + 1,
+                    record.arm
+                ));
             }
             (Display::Lines, None) => self.line(&format!(
                 "  {} round {} {}{}: {:.2} s",
@@ -80,7 +94,9 @@ fn role(record: &TrialRecord) -> &'static str {
 fn spinner() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     // The template is fixed, so that it parses is checked by the tests.
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}")
+    {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(250));
@@ -100,12 +116,21 @@ pub fn humanly(seconds: f64) -> String {
 impl Observer for Progress {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::ExperimentBegins { planned, number, of } => {
+            Event::ExperimentBegins {
+                planned,
+                number,
+                of,
+            } => {
                 self.experiment = planned.key.clone();
                 self.question = planned.experiment.question.clone();
-                self.line(&format!("[{number}/{of}] {}: {}", self.experiment, self.question));
+                self.line(&format!(
+                    "[{number}/{of}] {}: {}",
+                    self.experiment, self.question
+                ));
             }
-            Event::TrialBegins { round, arm, left_s, .. } => self.trial_begins(round, arm, left_s),
+            Event::TrialBegins {
+                round, arm, left_s, ..
+            } => self.trial_begins(round, arm, left_s),
             Event::Phase(_) => {}
             Event::TrialEnded(record) => self.trial_ended(record),
             Event::ExperimentEnds { planned, reason } => {
@@ -129,6 +154,9 @@ mod tests {
 
     #[test]
     fn the_template_of_the_bar_parses() {
-        assert!(ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}").is_ok());
+        assert!(
+            ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}")
+                .is_ok()
+        );
     }
 }

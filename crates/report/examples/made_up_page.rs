@@ -5,8 +5,10 @@
 mod made_up;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let path = std::env::args_os().nth(1).ok_or("usage: made_up_page PATH")?;
-    std::fs::write(&path, pragmark_report::html(&made_up::analysis())?)
+    let path = std::env::args_os()
+        .nth(1)
+        .ok_or("usage: made_up_page PATH")?;
+    std::fs::write(&path, pragmark_report::html(made_up::analysis())?)
         .map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(())
 }

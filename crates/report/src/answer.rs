@@ -33,15 +33,27 @@ pub(crate) fn plain(sentence: &[Piece]) -> String {
 }
 
 /// What a finding says: `index=after is 2.1 times as fast as index=before`.
+///
+/// Where settings that decide what a crash can destroy made the difference, it says that their
+/// safety was not measured: speed alone recommends nothing.
 pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
-    vec![
+    let mut sentence = vec![
         Piece::Code(finding.what()),
         words(" is "),
-        Piece::Figure(format!("{} times", figures::times(finding.gain, finding.interval))),
+        Piece::Figure(format!(
+            "{} times",
+            figures::times(finding.gain, finding.interval)
+        )),
         words(&format!(" {} ", gain_words(metric))),
         Piece::Code(label(&finding.instead_of)),
         words("."),
-    ]
+    ];
+    if !finding.crash_relevant.is_empty() {
+        sentence.push(words(" What a crash can destroy with that "));
+        sentence.push(Piece::Code(finding.crash_relevant.join(", ")));
+        sentence.push(words(" was not measured."));
+    }
+    sentence
 }
 
 /// The arms that cannot be told apart from the best one; none where it stands alone.
@@ -63,7 +75,10 @@ pub(crate) fn tied(finding: &Finding, experiment: &ExperimentAnalysis) -> Option
         sentence.push(Piece::Code((*name).to_owned()));
     }
     if !more.is_empty() {
-        sentence.push(words(&format!(" and {}", plural(more.len(), "other arm", "other arms"))));
+        sentence.push(words(&format!(
+            " and {}",
+            plural(more.len(), "other arm", "other arms")
+        )));
     }
     sentence.push(words("."));
     (!tied.is_empty()).then_some(sentence)
@@ -88,7 +103,9 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -
 fn without_reference(experiment: &ExperimentAnalysis) -> Sentence {
     let problem = experiment.arms.first().and_then(|arm| arm.problem.clone());
     vec![match problem {
-        Some(problem) => words(&format!("No answer: the reference was not measured ({problem}).")),
+        Some(problem) => words(&format!(
+            "No answer: the reference was not measured ({problem})."
+        )),
         None => words("No answer yet: nothing was measured."),
     }]
 }
@@ -101,17 +118,31 @@ fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> 
     let name = Piece::Code(Names::of(experiment).get(0).to_owned());
     match (count(Standing::Same), count(Standing::Worse)) {
         (0, 0) if count(Standing::Uncompared) > 0 => {
-            vec![words("No answer yet: too few rounds to compare anything with "), name, words(".")]
+            vec![
+                words("No answer yet: too few rounds to compare anything with "),
+                name,
+                words("."),
+            ]
         }
         (0, 0) => only_figure(experiment, reference, name),
         (_, 0) => vec![
             words("No detectable difference from "),
             name,
-            words(&detectable(experiment).map_or_else(|| ".".to_owned(), |mde| format!(" ({mde})."))),
+            words(
+                &detectable(experiment).map_or_else(|| ".".to_owned(), |mde| format!(" ({mde}).")),
+            ),
         ],
         (0, worse) => {
-            let others = if worse == 1 { "the other arm is" } else { "every other arm is" };
-            vec![words("Nothing beats the reference "), name, words(&format!(": {others} worse."))]
+            let others = if worse == 1 {
+                "the other arm is"
+            } else {
+                "every other arm is"
+            };
+            vec![
+                words("Nothing beats the reference "),
+                name,
+                words(&format!(": {others} worse.")),
+            ]
         }
         (same, worse) => vec![
             words("Nothing beats the reference "),
@@ -139,7 +170,9 @@ fn only_figure(experiment: &ExperimentAnalysis, reference: &ArmAnalysis, name: P
 
 /// The smallest difference that the experiment would have seen: `MDE 3 %`.
 pub(crate) fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
-    experiment.mde.map(|mde| format!("MDE {}", figures::percent(mde)))
+    experiment
+        .mde
+        .map(|mde| format!("MDE {}", figures::percent(mde)))
 }
 
 fn words(text: &str) -> Piece {

@@ -31,13 +31,20 @@ pub(crate) fn machine(environment: &Environment) -> String {
         environment.system.kernel.clone(),
     ];
     let known: Vec<String> = parts.into_iter().flatten().collect();
-    if known.is_empty() { "a machine that says nothing of itself".to_owned() } else { known.join(", ") }
+    if known.is_empty() {
+        "a machine that says nothing of itself".to_owned()
+    } else {
+        known.join(", ")
+    }
 }
 
 /// The version of SQLite that the run is about: that of its default engine.
 pub(crate) fn sqlite(analysis: &Analysis) -> String {
     let engines = &analysis.environment.engines;
-    let chosen = engines.iter().find(|engine| engine.name == analysis.plan.engine).or(engines.first());
+    let chosen = engines
+        .iter()
+        .find(|engine| engine.name == analysis.plan.engine)
+        .or(engines.first());
     match chosen {
         Some(EngineRecord { version, .. }) => format!("SQLite {version}"),
         None => "SQLite".to_owned(),
@@ -54,25 +61,43 @@ pub(crate) fn trials(analysis: &Analysis) -> String {
         (counts.timed_out, "timed out"),
     ];
     let told = parts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(n, how)| format!("{} {how}", figures::count(*n))).collect();
+    let told: Vec<String> = told
+        .map(|(n, how)| format!("{} {how}", figures::count(*n)))
+        .collect();
     let all = plural(counts.total(), "trial", "trials");
-    if told.is_empty() { all } else { format!("{all}: {}", told.join(", ")) }
+    if told.is_empty() {
+        all
+    } else {
+        format!("{all}: {}", told.join(", "))
+    }
 }
 
 /// The time that all trials took.
 pub(crate) fn time_taken(analysis: &Analysis) -> String {
-    duration(analysis.experiments.iter().map(|experiment| experiment.wall_s).sum())
+    duration(
+        analysis
+            .experiments
+            .iter()
+            .map(|experiment| experiment.wall_s)
+            .sum(),
+    )
 }
 
 /// What weakens the whole run: where it ended early, and the warnings about its machine.
 pub(crate) fn warnings(analysis: &Analysis) -> Vec<String> {
-    let open = analysis.experiments.iter().filter(|experiment| experiment.stop.is_none()).count();
+    let open = analysis
+        .experiments
+        .iter()
+        .filter(|experiment| experiment.stop.is_none())
+        .count();
     let all = analysis.experiments.len();
-    let unfinished = (open > 0).then(|| {
-        format!("unfinished: {open} of {all} experiments were not measured to their end")
-    });
+    let unfinished = (open > 0)
+        .then(|| format!("unfinished: {open} of {all} experiments were not measured to their end"));
     let machine = analysis.environment.machine.warnings();
-    unfinished.into_iter().chain(machine.iter().map(|warning| warning.to_string())).collect()
+    unfinished
+        .into_iter()
+        .chain(machine.iter().map(|warning| warning.to_string()))
+        .collect()
 }
 
 /// What weakens one experiment, a short word and a sentence each.
@@ -83,9 +108,16 @@ pub(crate) fn doubts(experiment: &ExperimentAnalysis) -> Vec<(&'static str, Stri
     }
     if experiment.preliminary {
         let rounds = plural(experiment.rounds as usize, "round is", "rounds are");
-        doubts.push(("preliminary", format!("{rounds} too few for more than a first answer")));
+        doubts.push((
+            "preliminary",
+            format!("{rounds} too few for more than a first answer"),
+        ));
     }
-    if let Some(canary) = experiment.canary.as_ref().filter(|_| experiment.canary_alarm()) {
+    if let Some(canary) = experiment
+        .canary
+        .as_ref()
+        .filter(|_| experiment.canary_alarm())
+    {
         let ratio = figures::ratio(canary.centre, canary.interval);
         doubts.push((
             "canary alarm",
@@ -100,12 +132,20 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
     let mut notes = vec![rounds(experiment)];
     if experiment.dropped_blocks > 0 {
         let blocks = plural(experiment.dropped_blocks, "block was", "blocks were");
-        notes.push(format!("{blocks} dropped because the machine was disturbed, whatever was measured"));
+        notes.push(format!(
+            "{blocks} dropped because the machine was disturbed, whatever was measured"
+        ));
     }
     if let Some(canary) = &experiment.canary {
         let ratio = figures::ratio(canary.centre, canary.interval);
-        let well = if experiment.canary_alarm() { "where ×1 was due" } else { "as it should be" };
-        notes.push(format!("canary, the reference against itself: {ratio}, {well}"));
+        let well = if experiment.canary_alarm() {
+            "where ×1 was due"
+        } else {
+            "as it should be"
+        };
+        notes.push(format!(
+            "canary, the reference against itself: {ratio}, {well}"
+        ));
     }
     notes.extend(experiment.mde.map(detectable));
     if let Some(stop) = experiment.stop {
@@ -122,12 +162,16 @@ pub(crate) fn arm_notes(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> V
         (None, 0) => Some("not measured in this run".to_owned()),
         (None, _) => None,
         (Some(problem), 0) => Some(problem.clone()),
-        (Some(problem), _) => {
-            Some(format!("{missing} of {} trials without a figure, {problem}", arm.trials.total()))
-        }
+        (Some(problem), _) => Some(format!(
+            "{missing} of {} trials without a figure, {problem}",
+            arm.trials.total()
+        )),
     };
     let unsteady = unsteadiness(arm.steadiness).map(|unsteady| format!("throughput {unsteady}"));
-    [problem, adjusted(experiment, arm), unsteady].into_iter().flatten().collect()
+    [problem, adjusted(experiment, arm), unsteady]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Settings besides its levels in which an arm differs from the reference.
@@ -151,7 +195,10 @@ fn detectable(mde: f64) -> String {
     if mde < ANY {
         return "any difference would have been seen, so little did the trials vary".to_owned();
     }
-    format!("no difference above {} would have gone unseen (80 % power)", percent(mde))
+    format!(
+        "no difference above {} would have gone unseen (80 % power)",
+        percent(mde)
+    )
 }
 
 fn rounds(experiment: &ExperimentAnalysis) -> String {
@@ -165,12 +212,15 @@ fn rounds(experiment: &ExperimentAnalysis) -> String {
 
 /// How many claims ended with each verdict: `3 confirmed, 1 refuted`; none without claims.
 pub(crate) fn verdict_counts(analysis: &Analysis) -> Option<String> {
-    let told = crate::words::VERDICTS.into_iter().filter_map(|verdict: Verdict| {
-        let count = analysis.verdicts(verdict);
-        (count > 0).then(|| format!("{} {count} {verdict}", crate::words::verdict_sign(verdict)))
-    });
+    let told = crate::words::VERDICTS
+        .into_iter()
+        .filter_map(|verdict: Verdict| {
+            let count = analysis.verdicts(verdict);
+            (count > 0)
+                .then(|| format!("{} {count} {verdict}", crate::words::verdict_sign(verdict)))
+        });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("  "))
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// The command that plans the same run again.

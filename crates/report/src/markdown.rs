@@ -17,7 +17,10 @@ pub fn markdown(analysis: &Analysis) -> String {
     head(&mut text, analysis);
     findings(&mut text, analysis);
     for experiment in &analysis.experiments {
-        let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+        let found = analysis
+            .findings
+            .iter()
+            .find(|finding| finding.experiment == experiment.key);
         section(&mut text, experiment, found);
     }
     repeat(&mut text, analysis);
@@ -32,39 +35,82 @@ macro_rules! say {
 
 fn head(text: &mut String, analysis: &Analysis) {
     let plan = &analysis.plan;
-    say!(text, "# {} on {}\n", escaped(&facts::sqlite(analysis)), escaped(&facts::machine(&analysis.environment.machine)));
+    say!(
+        text,
+        "# {} on {}\n",
+        escaped(&facts::sqlite(analysis)),
+        escaped(&facts::machine(&analysis.environment.machine))
+    );
     let when = escaped(&facts::minute(&plan.created));
-    say!(text, "Run {}, {} scale, seed {}, {when}.", code(&plan.id), plan.scale, plan.seed.0);
-    say!(text, "{}, {}.", facts::trials(analysis), facts::time_taken(analysis));
+    say!(
+        text,
+        "Run {}, {} scale, seed {}, {when}.",
+        code(&plan.id),
+        plan.scale,
+        plan.seed.0
+    );
+    say!(
+        text,
+        "{}, {}.",
+        facts::trials(analysis),
+        facts::time_taken(analysis)
+    );
     if let Some(counts) = facts::verdict_counts(analysis) {
         say!(text, "\nClaims: {counts}");
     }
     for (index, warning) in facts::warnings(analysis).iter().enumerate() {
-        say!(text, "{}- **Warning:** {}", if index == 0 { "\n" } else { "" }, escaped(warning));
+        say!(
+            text,
+            "{}- **Warning:** {}",
+            if index == 0 { "\n" } else { "" },
+            escaped(warning)
+        );
     }
 }
 
 fn findings(text: &mut String, analysis: &Analysis) {
     say!(text, "\n## What matters on this machine\n");
     if analysis.findings.is_empty() {
-        say!(text, "No arm was found to be better than the reference of its experiment.");
+        say!(
+            text,
+            "No arm was found to be better than the reference of its experiment."
+        );
     }
     for finding in &analysis.findings {
-        let of = analysis.experiments.iter().find(|experiment| experiment.key == finding.experiment);
+        let of = analysis
+            .experiments
+            .iter()
+            .find(|experiment| experiment.key == finding.experiment);
         let Some(experiment) = of else { continue };
         let mut line = dressed(&answer::finding(finding, &experiment.metric));
-        line.push_str(&format!(" {}", escaped(&figures::ratio(finding.gain, finding.interval))));
+        line.push_str(&format!(
+            " {}",
+            escaped(&figures::ratio(finding.gain, finding.interval))
+        ));
         if let Some(tied) = answer::tied(finding, experiment) {
             line.push_str(&format!(" {}", dressed(&tied)));
         }
-        say!(text, "1. {line}{}", if finding.preliminary { " *(preliminary)*" } else { "" });
+        say!(
+            text,
+            "1. {line}{}",
+            if finding.preliminary {
+                " *(preliminary)*"
+            } else {
+                ""
+            }
+        );
     }
 }
 
 fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Finding>) {
     say!(text, "\n## {}\n", escaped(&experiment.question));
     let directory = code(&experiment.directory.display().to_string());
-    say!(text, "{}, workload {} in {directory}\n", code(&experiment.key), code(&experiment.workload));
+    say!(
+        text,
+        "{}, workload {} in {directory}\n",
+        code(&experiment.key),
+        code(&experiment.workload)
+    );
     say!(text, "{}\n", dressed(&answer::answer(experiment, found)));
     for (name, why) in facts::doubts(experiment) {
         say!(text, "- **{name}:** {}", escaped(&why));
@@ -76,13 +122,20 @@ fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Fi
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);
     }
-    let notes: Vec<String> = facts::footnotes(experiment).iter().map(|note| escaped(note)).collect();
+    let notes: Vec<String> = facts::footnotes(experiment)
+        .iter()
+        .map(|note| escaped(note))
+        .collect();
     say!(text, "\n<sub>{}.</sub>", notes.join("; "));
 }
 
 fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     let names = Names::of(experiment);
-    say!(text, "\n| arm | {} | range | to the reference | groups | notes |", metric_heading(&experiment.metric).to_lowercase());
+    say!(
+        text,
+        "\n| arm | {} | range | to the reference | groups | notes |",
+        metric_heading(&experiment.metric).to_lowercase()
+    );
     say!(text, "|---|--:|--:|---|---|---|");
     for arm in by_rank(experiment) {
         let analysed = &experiment.arms[arm];
@@ -94,7 +147,10 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
             Some(effect) if standing == Standing::Same => format!(
                 "{} {} no detectable difference (MDE {})",
                 standing.sign(),
-                escaped(&figures::ratio(effect.estimate.centre, effect.estimate.interval)),
+                escaped(&figures::ratio(
+                    effect.estimate.centre,
+                    effect.estimate.interval
+                )),
                 figures::percent(effect.estimate.mde)
             ),
             Some(effect) => {
@@ -116,13 +172,20 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
 }
 
 fn claims(text: &mut String, claims: &[Judged]) {
-    say!(text, "\n| verdict | claim | measured | confirmed by | published | why |");
+    say!(
+        text,
+        "\n| verdict | claim | measured | confirmed by | published | why |"
+    );
     say!(text, "|---|---|---|---|---|---|");
     for judged in claims {
         let interval = figures::claim_interval(judged).map(|interval| format!(" {interval}"));
         let measured = figures::claim_figure(judged)
             .map(|figure| format!("{figure}{}", interval.unwrap_or_default()));
-        let preliminary = if judged.preliminary { " *(preliminary)*" } else { "" };
+        let preliminary = if judged.preliminary {
+            " *(preliminary)*"
+        } else {
+            ""
+        };
         say!(
             text,
             "| {} {}{preliminary} | {} ({}) | {} | {} | {} | {} |",
@@ -140,7 +203,11 @@ fn claims(text: &mut String, claims: &[Judged]) {
 
 fn repeat(text: &mut String, analysis: &Analysis) {
     say!(text, "\n## To repeat this run\n");
-    say!(text, "Planned by pragmark {}.\n", escaped(&analysis.plan.pragmark));
+    say!(
+        text,
+        "Planned by pragmark {}.\n",
+        escaped(&analysis.plan.pragmark)
+    );
     say!(text, "```sh\n{}\n```", facts::command(&analysis.plan));
 }
 

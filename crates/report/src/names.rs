@@ -13,17 +13,30 @@ impl Names {
     /// The shortest names that still tell the arms apart.
     pub(crate) fn of(experiment: &ExperimentAnalysis) -> Names {
         let all: Vec<&Settings> = experiment.arms.iter().map(|arm| &arm.levels).collect();
-        let Some(reference) = all.first() else { return Names(Vec::new()) };
+        let Some(reference) = all.first() else {
+            return Names(Vec::new());
+        };
         let varies = |name: &String| all.iter().any(|arm| arm.get(name) != reference.get(name));
         let one_at_a_time = all.iter().all(|arm| changed(arm, reference).len() <= 1);
         let names = all.iter().enumerate().map(|(index, arm)| {
             let told: Settings = if one_at_a_time && index > 0 {
                 changed(arm, reference)
             } else {
-                arm.iter().filter(|(name, _)| varies(name)).map(|(n, l)| (n.clone(), l.clone())).collect()
+                arm.iter()
+                    .filter(|(name, _)| varies(name))
+                    .map(|(n, l)| (n.clone(), l.clone()))
+                    .collect()
             };
-            let told = if told.is_empty() { label(arm) } else { label(&told) };
-            if told.is_empty() { "the only arm".to_owned() } else { told }
+            let told = if told.is_empty() {
+                label(arm)
+            } else {
+                label(&told)
+            };
+            if told.is_empty() {
+                "the only arm".to_owned()
+            } else {
+                told
+            }
         });
         Names(names.collect())
     }

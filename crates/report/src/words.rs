@@ -8,13 +8,13 @@ use lab::claims::Verdict;
 use lab::environment::{FsyncVerdict, VolumeKind};
 use lab::metric::{self, Better};
 
-/// The false discovery rate below which a difference counts as seen; the rate at which
-/// [`lab::analysis::findings`] takes one for a finding.
-const SEEN: f64 = 0.05;
-
 /// Every verdict, in the order in which they are counted.
-pub(crate) const VERDICTS: [Verdict; 4] =
-    [Verdict::Confirmed, Verdict::Refuted, Verdict::Inconclusive, Verdict::NotApplicable];
+pub(crate) const VERDICTS: [Verdict; 4] = [
+    Verdict::Confirmed,
+    Verdict::Refuted,
+    Verdict::Inconclusive,
+    Verdict::NotApplicable,
+];
 
 /// The sign of a verdict.
 pub(crate) fn verdict_sign(verdict: Verdict) -> &'static str {
@@ -54,7 +54,7 @@ impl Standing {
         }
         match &arm.effect {
             None => Standing::Uncompared,
-            Some(effect) if effect.q_value > SEEN => Standing::Same,
+            Some(effect) if !effect.is_found() => Standing::Same,
             Some(effect) => match (effect.estimate.centre > 1.0) == higher_is_better(metric) {
                 true => Standing::Better,
                 false => Standing::Worse,
@@ -105,12 +105,18 @@ pub(crate) fn higher_is_better(metric: &str) -> bool {
 
 /// `higher is better` or `lower is better`.
 pub(crate) fn direction(metric: &str) -> &'static str {
-    if higher_is_better(metric) { "higher is better" } else { "lower is better" }
+    if higher_is_better(metric) {
+        "higher is better"
+    } else {
+        "lower is better"
+    }
 }
 
 /// The metric as a heading: `Rows a second`, `Time of the phase index`.
 pub(crate) fn metric_heading(name: &str) -> String {
-    let (base, phase) = name.split_once('.').map_or((name, None), |(b, phase)| (b, Some(phase)));
+    let (base, phase) = name
+        .split_once('.')
+        .map_or((name, None), |(b, phase)| (b, Some(phase)));
     let heading = match base {
         "rows_per_s" => "Rows a second",
         "txns_per_s" => "Transactions a second",
@@ -122,6 +128,7 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "wal_bytes" => "WAL size",
         "bytes_per_row" => "Bytes a row",
         "generate_s" => "Time to generate the input",
+        "close_s" => "Time to close",
         "p50_us" => "Median latency",
         "p90_us" => "Latency, p90",
         "p99_us" => "Latency, p99",
@@ -149,7 +156,11 @@ pub(crate) fn gain_words(metric: &str) -> &'static str {
 
 /// `1 trial`, `2 trials`.
 pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", crate::figures::count(count), if count == 1 { one } else { many })
+    format!(
+        "{} {}",
+        crate::figures::count(count),
+        if count == 1 { one } else { many }
+    )
 }
 
 /// Whether throughput held still within the trials; none when all did, or none was looked at.
@@ -160,9 +171,9 @@ pub(crate) fn unsteadiness(counts: Option<SteadinessCounts>) -> Option<String> {
         (0, 0) => None,
         (warming, 0) => Some(format!("warming in {warming} of {all} trials")),
         (0, drifting) => Some(format!("drifting in {drifting} of {all} trials")),
-        (warming, drifting) => {
-            Some(format!("warming in {warming}, drifting in {drifting} of {all} trials"))
-        }
+        (warming, drifting) => Some(format!(
+            "warming in {warming}, drifting in {drifting} of {all} trials"
+        )),
     }
 }
 
@@ -193,7 +204,12 @@ pub(crate) fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
 pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
     let mut placed = vec![false; experiment.arms.len()];
     let mut order = Vec::with_capacity(experiment.arms.len());
-    for arm in experiment.ranking.iter().copied().chain(0..experiment.arms.len()) {
+    for arm in experiment
+        .ranking
+        .iter()
+        .copied()
+        .chain(0..experiment.arms.len())
+    {
         if !std::mem::replace(&mut placed[arm], true) {
             order.push(arm);
         }

@@ -60,7 +60,11 @@ pub(crate) trait Context<T> {
 
 impl<T> Context<T> for io::Result<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError> {
-        self.map_err(|source| RunError::Io { doing, path: path.to_owned(), source })
+        self.map_err(|source| RunError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        })
     }
 }
 

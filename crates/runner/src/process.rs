@@ -70,9 +70,17 @@ pub fn run_trial(
     Ok(match heard {
         Heard::Cancelled => None,
         Heard::Outcome(outcome) => Some(outcome),
-        Heard::TimedOut => Some(Outcome::TimedOut { limit_s: limit.as_secs_f64() }),
-        Heard::Junk(line) => Some(failed(format!("the driver printed a line that is no message: {line}"), &stderr)),
-        Heard::Silence => Some(failed(format!("the driver ended without an outcome ({})", describe(status)), &stderr)),
+        Heard::TimedOut => Some(Outcome::TimedOut {
+            limit_s: limit.as_secs_f64(),
+        }),
+        Heard::Junk(line) => Some(failed(
+            format!("the driver printed a line that is no message: {line}"),
+            &stderr,
+        )),
+        Heard::Silence => Some(failed(
+            format!("the driver ended without an outcome ({})", describe(status)),
+            &stderr,
+        )),
     })
 }
 
@@ -92,11 +100,16 @@ fn start(driver: &Driver) -> Result<Child, RunError> {
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|source| RunError::Driver { program: driver.program.clone(), source })
+        .map_err(|source| RunError::Driver {
+            program: driver.program.clone(),
+            source,
+        })
 }
 
 fn send(child: &mut Child, spec: &TrialSpec) {
-    let Some(mut stdin) = child.stdin.take() else { return };
+    let Some(mut stdin) = child.stdin.take() else {
+        return;
+    };
     let text = serde_json::to_string(spec).unwrap_or_default();
     // A driver that dies before it has read its specification is noticed by its silence.
     let _ = stdin.write_all(text.as_bytes());
@@ -128,18 +141,27 @@ fn collect_stderr(child: &mut Child) -> JoinHandle<String> {
     let stderr = child.stderr.take();
     thread::spawn(move || {
         let mut kept = VecDeque::new();
-        let Some(stderr) = stderr else { return String::new() };
+        let Some(stderr) = stderr else {
+            return String::new();
+        };
         for byte in BufReader::new(stderr).bytes().map_while(Result::ok) {
             if kept.len() == STDERR_KEPT {
                 kept.pop_front();
             }
             kept.push_back(byte);
         }
-        String::from_utf8_lossy(kept.make_contiguous()).trim().to_owned()
+        String::from_utf8_lossy(kept.make_contiguous())
+            .trim()
+            .to_owned()
     })
 }
 
-fn listen(lines: &Receiver<Line>, limit: Duration, cancelled: &AtomicBool, on_phase: &mut dyn FnMut(&str)) -> Heard {
+fn listen(
+    lines: &Receiver<Line>,
+    limit: Duration,
+    cancelled: &AtomicBool,
+    on_phase: &mut dyn FnMut(&str),
+) -> Heard {
     let deadline = Instant::now() + limit;
     loop {
         if cancelled.load(Ordering::Relaxed) {
@@ -190,7 +212,11 @@ fn describe(status: Option<ExitStatus>) -> String {
 }
 
 fn failed(why: String, stderr: &str) -> Outcome {
-    let why = if stderr.is_empty() { why } else { format!("{why}; it said: {stderr}") };
+    let why = if stderr.is_empty() {
+        why
+    } else {
+        format!("{why}; it said: {stderr}")
+    };
     Outcome::Failed { why }
 }
 
@@ -199,7 +225,10 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Driver {
-        Driver { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+        Driver {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+        }
     }
 
     fn spec() -> TrialSpec {
@@ -214,7 +243,15 @@ mod tests {
     }
 
     fn outcome_of(script: &str, limit: Duration) -> Outcome {
-        run_trial(&shell(script), &spec(), limit, &AtomicBool::new(false), &mut |_| {}).unwrap().unwrap()
+        run_trial(
+            &shell(script),
+            &spec(),
+            limit,
+            &AtomicBool::new(false),
+            &mut |_| {},
+        )
+        .unwrap()
+        .unwrap()
     }
 
     fn why(outcome: &Outcome) -> String {
@@ -225,15 +262,29 @@ mod tests {
     fn the_specification_goes_in_and_the_outcome_comes_out() {
         let script = r#"read spec; case "$spec" in *'"workload":"none"'*) echo '{"phase":"load"}'; echo '{"outcome":{"skipped":{"why":"as told"}}}';; esac"#;
         let mut phases = Vec::new();
-        let outcome = run_trial(&shell(script), &spec(), Duration::from_secs(10), &AtomicBool::new(false), &mut |phase| phases.push(phase.to_owned()));
-        assert_eq!(outcome.unwrap().unwrap(), Outcome::Skipped { why: "as told".to_owned() });
+        let outcome = run_trial(
+            &shell(script),
+            &spec(),
+            Duration::from_secs(10),
+            &AtomicBool::new(false),
+            &mut |phase| phases.push(phase.to_owned()),
+        );
+        assert_eq!(
+            outcome.unwrap().unwrap(),
+            Outcome::Skipped {
+                why: "as told".to_owned()
+            }
+        );
         assert_eq!(phases, ["load"]);
     }
 
     #[test]
     fn a_driver_that_dies_is_a_failure_with_its_exit_and_its_last_words() {
         let outcome = outcome_of("echo 'no such table' >&2; exit 3", Duration::from_secs(10));
-        assert!(why(&outcome).contains("exit code 3") && why(&outcome).contains("no such table"), "{outcome:?}");
+        assert!(
+            why(&outcome).contains("exit code 3") && why(&outcome).contains("no such table"),
+            "{outcome:?}"
+        );
         let outcome = outcome_of("kill -SEGV $$", Duration::from_secs(10));
         assert!(why(&outcome).contains("signal 11"), "{outcome:?}");
     }
@@ -252,7 +303,10 @@ mod tests {
         let outcome = outcome_of(&script, Duration::from_millis(300));
         assert_eq!(outcome, Outcome::TimedOut { limit_s: 0.3 });
         let grandchild = std::fs::read_to_string(pid_file).unwrap();
-        assert!(is_gone(grandchild.trim()), "the sleeping grandchild {grandchild} lives");
+        assert!(
+            is_gone(grandchild.trim()),
+            "the sleeping grandchild {grandchild} lives"
+        );
     }
 
     /// A killed process may stay for a moment until its new parent has collected it.
@@ -270,14 +324,29 @@ mod tests {
     #[test]
     fn cancelling_ends_a_trial_without_an_outcome() {
         let cancelled = AtomicBool::new(true);
-        let outcome = run_trial(&shell("sleep 100"), &spec(), Duration::from_secs(60), &cancelled, &mut |_| {});
+        let outcome = run_trial(
+            &shell("sleep 100"),
+            &spec(),
+            Duration::from_secs(60),
+            &cancelled,
+            &mut |_| {},
+        );
         assert!(outcome.unwrap().is_none());
     }
 
     #[test]
     fn a_missing_driver_is_an_error_that_names_it() {
-        let driver = Driver { program: "/no/such/driver".into(), arguments: vec![] };
-        let error = run_trial(&driver, &spec(), Duration::from_secs(1), &AtomicBool::new(false), &mut |_| {});
+        let driver = Driver {
+            program: "/no/such/driver".into(),
+            arguments: vec![],
+        };
+        let error = run_trial(
+            &driver,
+            &spec(),
+            Duration::from_secs(1),
+            &AtomicBool::new(false),
+            &mut |_| {},
+        );
         assert!(error.unwrap_err().to_string().contains("/no/such/driver"));
     }
 }

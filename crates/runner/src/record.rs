@@ -30,14 +30,22 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the folder exists and is not empty, or cannot be written; then nothing is left behind.
-    pub fn create(path: &Path, plan: &RunPlan, environment: &EnvironmentFile) -> Result<RunFolder, RunError> {
+    pub fn create(
+        path: &Path,
+        plan: &RunPlan,
+        environment: &EnvironmentFile,
+    ) -> Result<RunFolder, RunError> {
         let existed = path.exists();
         if existed && fs::read_dir(path).context("read", path)?.next().is_some() {
             return Err(RunError::Exists(path.to_owned()));
         }
         fs::create_dir_all(path).context("create", path)?;
-        let folder = RunFolder { path: path.to_owned() };
-        folder.fill(plan, environment).inspect_err(|_| folder.empty(existed))?;
+        let folder = RunFolder {
+            path: path.to_owned(),
+        };
+        folder
+            .fill(plan, environment)
+            .inspect_err(|_| folder.empty(existed))?;
         Ok(folder)
     }
 
@@ -49,7 +57,9 @@ impl RunFolder {
         if !path.join(PLAN).is_file() {
             return Err(RunError::NoRun(path.to_owned()));
         }
-        Ok(RunFolder { path: path.to_owned() })
+        Ok(RunFolder {
+            path: path.to_owned(),
+        })
     }
 
     /// Where it is.
@@ -79,7 +89,8 @@ impl RunFolder {
     /// When the file cannot be read or a line before the last is damaged.
     pub fn each_trial(&self, mut take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
         let path = self.path.join(OUTCOMES);
-        let mut reader = BufReader::with_capacity(1 << 20, File::open(&path).context("open", &path)?);
+        let mut reader =
+            BufReader::with_capacity(1 << 20, File::open(&path).context("open", &path)?);
         let damaged = |number: usize, error: serde_json::Error| RunError::Damaged {
             path: path.clone(),
             what: format!("line {number}: {error}"),
@@ -93,7 +104,8 @@ impl RunFolder {
                 break;
             }
             if number == 1 {
-                let header: Header = serde_json::from_slice(&line).map_err(|error| damaged(number, error))?;
+                let header: Header =
+                    serde_json::from_slice(&line).map_err(|error| damaged(number, error))?;
                 check_format(&path, header.format)?;
             } else {
                 take(serde_json::from_slice(&line).map_err(|error| damaged(number, error))?);
@@ -108,19 +120,33 @@ impl RunFolder {
     /// When another process has it open for appending, or it cannot be written.
     pub fn appender(&self) -> Result<Appender, RunError> {
         let path = self.path.join(OUTCOMES);
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).context("open", &path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| RunError::InUse(self.path.clone()))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .context("open", &path)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| RunError::InUse(self.path.clone()))?;
         let whole = length_of_whole_lines(&mut file).context("read", &path)?;
-        file.set_len(whole).context("cut the unfinished line of", &path)?;
+        file.set_len(whole)
+            .context("cut the unfinished line of", &path)?;
         file.seek(SeekFrom::End(0)).context("read", &path)?;
-        Ok(Appender { file, path, length: whole })
+        Ok(Appender {
+            file,
+            path,
+            length: whole,
+        })
     }
 
     fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
         let outcomes = self.path.join(OUTCOMES);
-        let header = Header { format: FORMAT, run: plan.id.clone() };
+        let header = Header {
+            format: FORMAT,
+            run: plan.id.clone(),
+        };
         let mut file = File::create(&outcomes).context("create", &outcomes)?;
-        file.write_all(&json_line(&header, &outcomes)?).context("write", &outcomes)?;
+        file.write_all(&json_line(&header, &outcomes)?)
+            .context("write", &outcomes)?;
         file.sync_all().context("sync", &outcomes)?;
         write_json(&self.path.join(ENVIRONMENT), environment)?;
         write_json(&self.path.join(PLAN), plan)?;
@@ -155,10 +181,17 @@ impl Appender {
     /// When it cannot be written, for example on a full disk; then the record is as before.
     pub fn append(&mut self, record: &TrialRecord) -> Result<(), RunError> {
         let line = json_line(record, &self.path)?;
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .write_all(&line)
+            .and_then(|()| self.file.sync_data());
         if written.is_err() {
-            self.file.set_len(self.length).context("cut back", &self.path)?;
-            self.file.seek(SeekFrom::End(0)).context("cut back", &self.path)?;
+            self.file
+                .set_len(self.length)
+                .context("cut back", &self.path)?;
+            self.file
+                .seek(SeekFrom::End(0))
+                .context("cut back", &self.path)?;
         }
         written.context("write", &self.path)?;
         self.length += line.len() as u64;
@@ -167,7 +200,9 @@ impl Appender {
 }
 
 fn json_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
-    let mut line = serde_json::to_vec(value).map_err(std::io::Error::from).context("write", path)?;
+    let mut line = serde_json::to_vec(value)
+        .map_err(std::io::Error::from)
+        .context("write", path)?;
     line.push(b'\n');
     Ok(line)
 }
@@ -178,7 +213,9 @@ fn unfinished(path: &Path) -> PathBuf {
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
     let unfinished = unfinished(path);
-    let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from).context("write", path)?;
+    let text = serde_json::to_vec_pretty(value)
+        .map_err(std::io::Error::from)
+        .context("write", path)?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
     file.write_all(&text).context("write", &unfinished)?;
     file.sync_all().context("sync", &unfinished)?;
@@ -187,18 +224,31 @@ fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
     let text = fs::read(path).context("read", path)?;
-    let damaged = |error: serde_json::Error| RunError::Damaged { path: path.to_owned(), what: error.to_string() };
+    let damaged = |error: serde_json::Error| RunError::Damaged {
+        path: path.to_owned(),
+        what: error.to_string(),
+    };
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
-    let format = value["format"].as_u64().and_then(|format| u32::try_from(format).ok()).unwrap_or_default();
+    let format = value["format"]
+        .as_u64()
+        .and_then(|format| u32::try_from(format).ok())
+        .unwrap_or_default();
     check_format(path, format)?;
     serde_json::from_value(value).map_err(damaged)
 }
 
 fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
     match found {
-        0 => Err(RunError::Damaged { path: path.to_owned(), what: "it names no format".to_owned() }),
+        0 => Err(RunError::Damaged {
+            path: path.to_owned(),
+            what: "it names no format".to_owned(),
+        }),
         1..=FORMAT => Ok(()),
-        _ => Err(RunError::NewerFormat { path: path.to_owned(), found, known: FORMAT }),
+        _ => Err(RunError::NewerFormat {
+            path: path.to_owned(),
+            found,
+            known: FORMAT,
+        }),
     }
 }
 
@@ -243,7 +293,11 @@ mod tests {
     }
 
     fn environment() -> EnvironmentFile {
-        EnvironmentFile { format: FORMAT, machine: Default::default(), engines: Vec::new() }
+        EnvironmentFile {
+            format: FORMAT,
+            machine: Default::default(),
+            engines: Vec::new(),
+        }
     }
 
     fn trial(round: u32) -> TrialRecord {
@@ -257,7 +311,9 @@ mod tests {
             started: crate::now(),
             wall_s: 0.5,
             covariates: Default::default(),
-            outcome: Outcome::Skipped { why: "as told".to_owned() },
+            outcome: Outcome::Skipped {
+                why: "as told".to_owned(),
+            },
         }
     }
 
@@ -270,7 +326,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
         let mut appender = folder.appender().unwrap();
         appender.append(&trial(0)).unwrap();
         appender.append(&trial(1)).unwrap();
@@ -283,7 +340,8 @@ mod tests {
     #[test]
     fn a_line_cut_short_at_any_byte_is_dropped_and_overwritten() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
         let outcomes = folder.path().join(OUTCOMES);
         folder.appender().unwrap().append(&trial(0)).unwrap();
         let one = fs::read(&outcomes).unwrap();
@@ -293,26 +351,37 @@ mod tests {
             fs::write(&outcomes, &two[..cut]).unwrap();
             assert_eq!(read(&folder).len(), 1, "cut at {cut}");
             folder.appender().unwrap().append(&trial(1)).unwrap();
-            assert_eq!(read(&folder).iter().map(|trial| trial.round).collect::<Vec<_>>(), [0, 1]);
+            assert_eq!(
+                read(&folder)
+                    .iter()
+                    .map(|trial| trial.round)
+                    .collect::<Vec<_>>(),
+                [0, 1]
+            );
         }
     }
 
     #[test]
     fn a_damaged_line_is_named_by_file_and_number() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
         let outcomes = folder.path().join(OUTCOMES);
         let mut text = fs::read(&outcomes).unwrap();
         text.extend(b"{\"experiment\": 1}\n");
         fs::write(&outcomes, text).unwrap();
         let error = folder.each_trial(|_| {}).unwrap_err().to_string();
-        assert!(error.contains("outcomes.jsonl") && error.contains("line 2"), "{error}");
+        assert!(
+            error.contains("outcomes.jsonl") && error.contains("line 2"),
+            "{error}"
+        );
     }
 
     #[test]
     fn two_processes_cannot_append_to_one_record() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
         let _first = folder.appender().unwrap();
         assert!(matches!(folder.appender(), Err(RunError::InUse(_))));
     }
@@ -323,8 +392,14 @@ mod tests {
         let path = parent.path().join("run");
         assert!(matches!(RunFolder::open(&path), Err(RunError::NoRun(_))));
         let folder = RunFolder::create(&path, &plan(), &environment()).unwrap();
-        assert!(matches!(RunFolder::create(&path, &plan(), &environment()), Err(RunError::Exists(_))));
-        let newer = RunPlan { format: FORMAT + 1, ..plan() };
+        assert!(matches!(
+            RunFolder::create(&path, &plan(), &environment()),
+            Err(RunError::Exists(_))
+        ));
+        let newer = RunPlan {
+            format: FORMAT + 1,
+            ..plan()
+        };
         write_json(&path.join(PLAN), &newer).unwrap();
         assert!(matches!(folder.plan(), Err(RunError::NewerFormat { .. })));
     }

@@ -87,7 +87,13 @@ pub fn run(
     let plan = folder.plan()?;
     let mut appender = folder.appender()?;
     let mut histories = read_histories(folder, &plan)?;
-    let mut conductor = Conductor { plan: &plan, driver, cancelled, observer, appender: &mut appender };
+    let mut conductor = Conductor {
+        plan: &plan,
+        driver,
+        cancelled,
+        observer,
+        appender: &mut appender,
+    };
     for index in 0..plan.experiments.len() {
         if conductor.carry_out(index, &mut histories)? == End::Cancelled {
             return Ok(End::Cancelled);
@@ -98,14 +104,22 @@ pub fn run(
 
 /// Seconds that a planned run will probably take.
 pub fn forecast_s(plan: &RunPlan) -> f64 {
-    let histories: Vec<History> = plan.experiments.iter().map(|_| History::default()).collect();
+    let histories: Vec<History> = plan
+        .experiments
+        .iter()
+        .map(|_| History::default())
+        .collect();
     left_s(plan, &histories)
 }
 
 fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
     let trials: usize = histories.iter().map(History::len).sum();
     let elapsed: f64 = histories.iter().map(History::elapsed_s).sum();
-    let trial_s = if trials == 0 { TRIAL_GUESS_S } else { elapsed / trials as f64 };
+    let trial_s = if trials == 0 {
+        TRIAL_GUESS_S
+    } else {
+        elapsed / trials as f64
+    };
     plan.experiments
         .iter()
         .zip(histories)
@@ -114,15 +128,29 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
             if ended {
                 return 0.0;
             }
-            expected_seconds(planned.arms.len(), planned.stopping, planned.budget_s, history, trial_s)
+            expected_seconds(
+                planned.arms.len(),
+                planned.stopping,
+                planned.budget_s,
+                history,
+                trial_s,
+            )
         })
         .sum()
 }
 
 fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, RunError> {
-    let mut histories: Vec<History> = plan.experiments.iter().map(|_| History::default()).collect();
-    let by_key: HashMap<&str, usize> =
-        plan.experiments.iter().enumerate().map(|(index, planned)| (planned.key.as_str(), index)).collect();
+    let mut histories: Vec<History> = plan
+        .experiments
+        .iter()
+        .map(|_| History::default())
+        .collect();
+    let by_key: HashMap<&str, usize> = plan
+        .experiments
+        .iter()
+        .enumerate()
+        .map(|(index, planned)| (planned.key.as_str(), index))
+        .collect();
     folder.each_trial(|record| {
         if let Some(index) = by_key.get(record.experiment.as_str())
             && let Some(seen) = seen(&plan.experiments[*index], &record)
@@ -135,7 +163,13 @@ fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, Ru
 
 fn next_of(plan: &RunPlan, planned: &PlannedExperiment, history: &History) -> Next {
     let seed = plan.seed.child(&planned.key);
-    next(seed, planned.arms.len(), planned.stopping, planned.budget_s, history)
+    next(
+        seed,
+        planned.arms.len(),
+        planned.stopping,
+        planned.budget_s,
+        history,
+    )
 }
 
 struct Conductor<'a> {
@@ -150,7 +184,11 @@ impl Conductor<'_> {
     fn carry_out(&mut self, index: usize, histories: &mut [History]) -> Result<End, RunError> {
         let planned = &self.plan.experiments[index];
         let of = self.plan.experiments.len();
-        self.observer.event(Event::ExperimentBegins { planned, number: index + 1, of });
+        self.observer.event(Event::ExperimentBegins {
+            planned,
+            number: index + 1,
+            of,
+        });
         let work = WorkDir::create(&planned.directory, &self.plan.id)?;
         loop {
             if self.cancelled.load(Ordering::Relaxed) {
@@ -158,13 +196,19 @@ impl Conductor<'_> {
             }
             match next_of(self.plan, planned, &histories[index]) {
                 Next::Stop(reason) => {
-                    self.observer.event(Event::ExperimentEnds { planned, reason });
+                    self.observer
+                        .event(Event::ExperimentEnds { planned, reason });
                     return Ok(End::Finished);
                 }
                 Next::Trial { place, arm, role } => {
                     let left_s = left_s(self.plan, histories);
                     let arm = &planned.arms[arm];
-                    self.observer.event(Event::TrialBegins { planned, round: place.0, arm: &arm.label, left_s });
+                    self.observer.event(Event::TrialBegins {
+                        planned,
+                        round: place.0,
+                        arm: &arm.label,
+                        left_s,
+                    });
                     let Some(record) = self.trial(planned, &work, place, &arm.label, role)? else {
                         return Ok(End::Cancelled);
                     };
@@ -188,7 +232,9 @@ impl Conductor<'_> {
         role: Role,
     ) -> Result<Option<TrialRecord>, RunError> {
         let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
-        let Some(outcome) = self.outcome(planned, work, place.0, arm)? else { return Ok(None) };
+        let Some(outcome) = self.outcome(planned, work, place.0, arm)? else {
+            return Ok(None);
+        };
         Ok(Some(TrialRecord {
             experiment: planned.key.clone(),
             round: place.0,
@@ -213,15 +259,27 @@ impl Conductor<'_> {
         // A directory that cannot be made now (a full disk) may be made for the next trial.
         let directory = match work.trial() {
             Ok(directory) => directory,
-            Err(error) => return Ok(Some(Outcome::Failed { why: error.to_string() })),
+            Err(error) => {
+                return Ok(Some(Outcome::Failed {
+                    why: error.to_string(),
+                }));
+            }
         };
         let spec = self.specification(planned, directory.path(), round, arm);
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
-        run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| observer.event(Event::Phase(phase)))
+        run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
+            observer.event(Event::Phase(phase))
+        })
     }
 
-    fn specification(&self, planned: &PlannedExperiment, directory: &Path, round: u32, arm: &str) -> TrialSpec {
+    fn specification(
+        &self,
+        planned: &PlannedExperiment,
+        directory: &Path,
+        round: u32,
+        arm: &str,
+    ) -> TrialSpec {
         let mut settings = planned
             .arms
             .iter()
@@ -239,7 +297,13 @@ impl Conductor<'_> {
             engine,
             directory: directory.to_owned(),
             // All arms of a round work on the same data; rounds differ.
-            seed: self.plan.seed.child(&planned.key).child("data").nth(u64::from(round)).0,
+            seed: self
+                .plan
+                .seed
+                .child(&planned.key)
+                .child("data")
+                .nth(u64::from(round))
+                .0,
         }
     }
 }

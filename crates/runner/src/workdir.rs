@@ -88,7 +88,10 @@ pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(parent).context("read", parent)? {
         let path = entry.context("read", parent)?.path();
-        let ours = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX));
+        let ours = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(PREFIX));
         if ours && path.is_dir() && owner_is_gone(&path) && remove(&path).is_ok() {
             removed.push(path);
         }
@@ -99,12 +102,18 @@ pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
 /// Whether nobody holds the directory's lock. A directory without a lock file is left alone: its
 /// owner may be about to make one.
 fn owner_is_gone(path: &Path) -> bool {
-    let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else { return false };
+    let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else {
+        return false;
+    };
     flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 fn lock_file(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {

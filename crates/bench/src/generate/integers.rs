@@ -32,7 +32,10 @@ impl Values {
 
     /// The kind of this name.
     pub fn parse(name: &str) -> Option<Values> {
-        Values::NAMES.iter().find(|(known, _)| *known == name).map(|(_, values)| *values)
+        Values::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, values)| *values)
     }
 
     /// `count` integers of this kind.

@@ -39,11 +39,21 @@ impl LatencyHistogram {
 
     /// Percentiles as metrics in microseconds, as far as the number of operations bears them.
     pub(crate) fn metrics(&self) -> BTreeMap<String, f64> {
-        let enough = [("p50_us", 0.5, 1), ("p90_us", 0.9, 10), ("p99_us", 0.99, P99_FROM), ("p999_us", 0.999, P999_FROM)];
+        let enough = [
+            ("p50_us", 0.5, 1),
+            ("p90_us", 0.9, 10),
+            ("p99_us", 0.99, P99_FROM),
+            ("p999_us", 0.999, P999_FROM),
+        ];
         let mut metrics: BTreeMap<String, f64> = enough
             .into_iter()
             .filter(|(_, _, from)| self.count() >= *from)
-            .map(|(name, quantile, _)| (name.to_owned(), self.0.value_at_quantile(quantile) as f64 / 1e3))
+            .map(|(name, quantile, _)| {
+                (
+                    name.to_owned(),
+                    self.0.value_at_quantile(quantile) as f64 / 1e3,
+                )
+            })
             .collect();
         if self.count() > 0 {
             metrics.insert("max_us".to_owned(), self.0.max() as f64 / 1e3);
@@ -58,7 +68,10 @@ impl LatencyHistogram {
             .serialize(&self.0, &mut bytes)
             .map_err(|error| TrialError::Measuring(error.to_string()))?;
         let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
-        Ok(Latency { count: self.count(), histogram })
+        Ok(Latency {
+            count: self.count(),
+            histogram,
+        })
     }
 }
 
@@ -88,8 +101,12 @@ mod tests {
         histogram.record(Duration::from_millis(3));
         histogram.record(Duration::from_secs(3600));
         let stored = histogram.latency().unwrap();
-        let bytes = base64::engine::general_purpose::STANDARD.decode(stored.histogram).unwrap();
-        let read: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(stored.histogram)
+            .unwrap();
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .unwrap();
         assert_eq!(read.len(), stored.count);
         assert_eq!(read.count_between(2_900_000, 3_100_000), 1);
     }

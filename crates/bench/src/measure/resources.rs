@@ -17,12 +17,18 @@ impl CpuTime {
     pub(crate) fn now() -> Result<CpuTime, TrialError> {
         let usage = getrusage(UsageWho::RUSAGE_SELF)
             .map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
-        Ok(CpuTime { user: seconds(usage.user_time()), system: seconds(usage.system_time()) })
+        Ok(CpuTime {
+            user: seconds(usage.user_time()),
+            system: seconds(usage.system_time()),
+        })
     }
 
     /// CPU time used since an earlier moment.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
-        CpuTime { user: self.user - earlier.user, system: self.system - earlier.system }
+        CpuTime {
+            user: self.user - earlier.user,
+            system: self.system - earlier.system,
+        }
     }
 }
 
@@ -36,7 +42,9 @@ fn seconds(time: TimeVal) -> f64 {
 /// its parent on Linux.
 pub(crate) fn peak_memory_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0)
 }

@@ -19,12 +19,32 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
         default: Some(default.into()),
         about: about.to_owned(),
         scope: Scope::Connection,
+        crash_relevant: false,
     };
     vec![
-        choice("open_mutex", &["default", "no", "full"], "default", "mutexes of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or serialised (SQLITE_OPEN_FULLMUTEX)"),
-        choice("transaction", &["deferred", "immediate", "exclusive"], "deferred", "how transactions begin"),
+        choice(
+            "open_mutex",
+            &["default", "no", "full"],
+            "default",
+            "mutexes of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or serialised (SQLITE_OPEN_FULLMUTEX)",
+        ),
+        choice(
+            "transaction",
+            &["deferred", "immediate", "exclusive"],
+            "deferred",
+            "how transactions begin",
+        ),
     ]
 }
+
+/// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
+/// sections 3 and 5, and the documentation of each).
+const CRASH_RELEVANT: &[&str] = &[
+    "journal_mode",
+    "synchronous",
+    "fullfsync",
+    "checkpoint_fullfsync",
+];
 
 /// Every PRAGMA that can be set, as a setting. None has a default here: what no experiment names
 /// is left as SQLite has it.
@@ -38,7 +58,15 @@ pub(crate) fn pragma_settings() -> Vec<Parameter> {
                 None => entry.meaning.to_owned(),
             };
             let name = entry.name.to_owned();
-            Some(Parameter { name, accepts, default: None, about, scope: Scope::Pragma })
+            let crash_relevant = CRASH_RELEVANT.contains(&entry.name);
+            Some(Parameter {
+                name,
+                accepts,
+                default: None,
+                about,
+                scope: Scope::Pragma,
+                crash_relevant,
+            })
         })
         .collect()
 }
@@ -46,12 +74,18 @@ pub(crate) fn pragma_settings() -> Vec<Parameter> {
 fn accepted(values: &Values) -> Option<Accepts> {
     match values {
         Values::Boolean => Some(Accepts::Bool),
-        Values::Integer { min, max, .. } => Some(Accepts::Int { min: *min, max: *max }),
-        Values::PowerOfTwo { min, max, .. } => Some(Accepts::PowerOfTwo { min: *min, max: *max }),
+        Values::Integer { min, max, .. } => Some(Accepts::Int {
+            min: *min,
+            max: *max,
+        }),
+        Values::PowerOfTwo { min, max, .. } => Some(Accepts::PowerOfTwo {
+            min: *min,
+            max: *max,
+        }),
         Values::BooleanOrInteger { max, .. } => Some(Accepts::Int { min: 0, max: *max }),
-        Values::Numbered(names) => {
-            Some(Accepts::Choice(names.iter().map(|(name, _)| (*name).to_owned()).collect()))
-        }
+        Values::Numbered(names) => Some(Accepts::Choice(
+            names.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        )),
         Values::Names(names) => Some(Accepts::choice(names)),
         Values::None => None,
     }
@@ -86,7 +120,9 @@ fn order(entry: &Pragma) -> u8 {
 /// An engine without a PRAGMA cannot run the arm; a PRAGMA without effect is a failure.
 fn cannot_or_failed(error: EngineError) -> TrialError {
     match &error {
-        EngineError::Pragma(PragmaError::NotInEngine { .. }) => TrialError::CannotRun(error.to_string()),
+        EngineError::Pragma(PragmaError::NotInEngine { .. }) => {
+            TrialError::CannotRun(error.to_string())
+        }
         _ => error.into(),
     }
 }
@@ -105,7 +141,11 @@ pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
     match std::fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len() as f64),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0.0),
-        Err(source) => Err(TrialError::Io { doing: "look at", path: path.to_owned(), source }),
+        Err(source) => Err(TrialError::Io {
+            doing: "look at",
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -120,5 +160,8 @@ fn open_flags(settings: &Settings) -> OpenFlags {
 
 /// Every configuration PRAGMA as the connection answers it.
 pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack, TrialError> {
-    Ok(ReadBack { connection: connection.to_owned(), pragmas: pragma::read_back(database)? })
+    Ok(ReadBack {
+        connection: connection.to_owned(),
+        pragmas: pragma::read_back(database)?,
+    })
 }

@@ -46,7 +46,9 @@ pub struct Trial<'a> {
 
 /// The workload of this name.
 pub fn find(name: &str) -> Option<&'static dyn Workload> {
-    ALL.iter().copied().find(|workload| workload.info().name == name)
+    ALL.iter()
+        .copied()
+        .find(|workload| workload.info().name == name)
 }
 
 /// A trial without work: what the laboratory itself costs.
@@ -64,6 +66,9 @@ impl Workload for Empty {
 
     fn run(&self, _trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let metrics = [("seconds".to_owned(), 0.0)].into();
-        Ok(Measured { metrics, ..Measured::default() })
+        Ok(Measured {
+            metrics,
+            ..Measured::default()
+        })
     }
 }

@@ -5,27 +5,19 @@ use crate::error::EngineError;
 use crate::ffi;
 use std::ffi::{CStr, c_char, c_int};
 
-/// A switch of the main database's file (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum FileSwitch {
-    /// Keep the write-ahead log when the last connection closes.
-    PersistWal = ffi::SQLITE_FCNTL_PERSIST_WAL,
-    /// Trust that a write never damages bytes beside those written.
-    PowersafeOverwrite = ffi::SQLITE_FCNTL_POWERSAFE_OVERWRITE,
-}
-
 impl Connection {
-    /// Sets a switch of the file, or leaves it for `None`, and returns how it stands.
+    /// Sets whether the write-ahead log stays when the last connection closes, or leaves that for
+    /// `None`, and returns how it stands (`SQLITE_FCNTL_PERSIST_WAL`).
     ///
     /// # Errors
-    /// The VFS does not know the switch (a database in memory has none).
-    pub fn file_switch(&self, switch: FileSwitch, on: Option<bool>) -> Result<bool, EngineError> {
+    /// The VFS does not know the switch (a database in memory).
+    pub fn persist_wal(&self, on: Option<bool>) -> Result<bool, EngineError> {
         let mut value: c_int = on.map_or(-1, c_int::from);
-        // SAFETY: these controls read and write one `int`.
-        let code = unsafe { self.file_control(switch as c_int, (&raw mut value).cast()) };
+        // SAFETY: this control reads and writes one `int`.
+        let code =
+            unsafe { self.file_control(ffi::SQLITE_FCNTL_PERSIST_WAL, (&raw mut value).cast()) };
         self.handle
-            .check(code, "setting a switch of the database file")?;
+            .check(code, "setting whether the write-ahead log stays")?;
         Ok(value != 0)
     }
 
@@ -55,6 +47,9 @@ impl Connection {
     /// What the device under the main database promises, as SQLite's `SQLITE_IOCAP_*` bits
     /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>); they decide which syncs SQLite makes. `None`
     /// for a database without a file.
+    ///
+    /// They are fixed when the file is opened. Powersafe overwrite is chosen with the URI parameter
+    /// `psow`; the file control of that name comes too late to change them.
     ///
     /// # Errors
     /// SQLite's.

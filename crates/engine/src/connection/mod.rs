@@ -4,7 +4,6 @@ mod file_control;
 mod flags;
 mod status;
 
-pub use file_control::FileSwitch;
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 

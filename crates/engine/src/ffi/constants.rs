@@ -89,7 +89,6 @@ pub const SQLITE_CHECKPOINT_TRUNCATE: c_int = 3;
 pub const SQLITE_FCNTL_FILE_POINTER: c_int = 7;
 pub const SQLITE_FCNTL_PERSIST_WAL: c_int = 10;
 pub const SQLITE_FCNTL_VFSNAME: c_int = 12;
-pub const SQLITE_FCNTL_POWERSAFE_OVERWRITE: c_int = 13;
 
 // Element types of carray (https://sqlite.org/carray.html).
 pub const CARRAY_INT32: c_int = 0;

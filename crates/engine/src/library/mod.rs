@@ -79,6 +79,12 @@ impl Library {
         &self.identity
     }
 
+    /// Whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)). SQLite's
+    /// list of compile options does not tell.
+    pub fn has_carray(&self) -> bool {
+        self.api.carray_bind.is_some()
+    }
+
     /// The table of functions, for code which must call SQLite itself. Calling them is unsafe.
     #[inline]
     pub fn api(&self) -> &Api {

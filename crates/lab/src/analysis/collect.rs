@@ -20,8 +20,18 @@ impl Collector {
     /// A collector for a run of which nothing has been read yet.
     pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
         let gathered = plan.experiments.iter().map(Gathered::new).collect();
-        let by_key = plan.experiments.iter().enumerate().map(|(index, planned)| (planned.key.clone(), index)).collect();
-        Collector { plan, environment, gathered, by_key }
+        let by_key = plan
+            .experiments
+            .iter()
+            .enumerate()
+            .map(|(index, planned)| (planned.key.clone(), index))
+            .collect();
+        Collector {
+            plan,
+            environment,
+            gathered,
+            by_key,
+        }
     }
 
     /// Adds one trial; one that does not belong to the plan is left out.
@@ -34,24 +44,33 @@ impl Collector {
 
     /// Estimates, ranks and judges.
     pub fn finish(self) -> Analysis {
-        let trials = self.gathered.iter().flat_map(|gathered| &gathered.arms).fold(
-            TrialCounts::default(),
-            |sum, arm| TrialCounts {
+        let trials = self
+            .gathered
+            .iter()
+            .flat_map(|gathered| &gathered.arms)
+            .fold(TrialCounts::default(), |sum, arm| TrialCounts {
                 measured: sum.measured + arm.trials.measured,
                 skipped: sum.skipped + arm.trials.skipped,
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
-            },
-        );
+            });
         let experiments: Vec<_> = self
             .plan
             .experiments
             .iter()
             .zip(self.gathered)
-            .map(|(planned, gathered)| experiment::analyse(&self.plan, planned, gathered, &self.environment))
+            .map(|(planned, gathered)| {
+                experiment::analyse(&self.plan, planned, gathered, &self.environment)
+            })
             .collect();
         let findings = findings(&experiments);
-        Analysis { plan: self.plan, environment: self.environment, experiments, trials, findings }
+        Analysis {
+            plan: self.plan,
+            environment: self.environment,
+            experiments,
+            trials,
+            findings,
+        }
     }
 }
 
@@ -59,7 +78,10 @@ impl Collector {
 ///
 /// None where the record's arm is not one of the plan's.
 pub fn seen(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Seen> {
-    let arm = planned.arms.iter().position(|arm| arm.label == record.arm)?;
+    let arm = planned
+        .arms
+        .iter()
+        .position(|arm| arm.label == record.arm)?;
     Some(seen_of(arm, &planned.experiment.metric, record))
 }
 
@@ -113,14 +135,25 @@ pub(super) struct Gathered {
 impl Gathered {
     fn new(planned: &PlannedExperiment) -> Gathered {
         Gathered {
-            arms: planned.arms.iter().map(|_| GatheredArm::default()).collect(),
+            arms: planned
+                .arms
+                .iter()
+                .map(|_| GatheredArm::default())
+                .collect(),
             history: History::default(),
-            by_label: planned.arms.iter().enumerate().map(|(index, arm)| (arm.label.clone(), index)).collect(),
+            by_label: planned
+                .arms
+                .iter()
+                .enumerate()
+                .map(|(index, arm)| (arm.label.clone(), index))
+                .collect(),
         }
     }
 
     fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
-        let Some(arm) = self.by_label.get(&record.arm).copied() else { return };
+        let Some(arm) = self.by_label.get(&record.arm).copied() else {
+            return;
+        };
         let seen = seen_of(arm, &planned.experiment.metric, &record);
         if self.history.add(seen) {
             self.arms[arm].add(record);
@@ -146,7 +179,12 @@ impl GatheredArm {
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
         for (name, value) in measured.metrics {
-            self.figures.entry(name).or_default().push(Figure { round, block, role, value });
+            self.figures.entry(name).or_default().push(Figure {
+                round,
+                block,
+                role,
+                value,
+            });
         }
         if let Some(found) = steadiness(&measured.windows) {
             let counts = self.steadiness.get_or_insert_default();

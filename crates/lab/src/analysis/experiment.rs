@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::collect::{Figure, Gathered, GatheredArm};
 use super::{ArmAnalysis, Effect, ExperimentAnalysis, Summary};
 use crate::claims::{Evidence, judge};
-use crate::design::{Next, next};
+use crate::design::{Next, Role, next};
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan};
 use crate::samples::Samples;
@@ -37,7 +37,13 @@ pub(super) fn analyse(
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
     });
-    let stop = match next(plan.seed.child(&planned.key), planned.arms.len(), planned.stopping, planned.budget_s, &gathered.history) {
+    let stop = match next(
+        plan.seed.child(&planned.key),
+        planned.arms.len(),
+        planned.stopping,
+        planned.budget_s,
+        &gathered.history,
+    ) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
     };
@@ -51,8 +57,16 @@ pub(super) fn analyse(
         directory: planned.directory.clone(),
         metric: metric.clone(),
         factors: planned.experiment.factors.clone(),
-        preliminary: effects.iter().flatten().any(|effect| effect.estimate.preliminary),
-        mde: effects.iter().flatten().map(|effect| effect.estimate.mde).reduce(f64::max),
+        crash_relevant: planned.crash_relevant.clone(),
+        preliminary: effects
+            .iter()
+            .flatten()
+            .any(|effect| effect.estimate.preliminary),
+        mde: effects
+            .iter()
+            .flatten()
+            .map(|effect| effect.estimate.mde)
+            .reduce(f64::max),
         canary: Estimate::from_log_ratios(&own.canary_log_ratios(), ALPHA).ok(),
         claims,
         rounds: gathered.history.rounds(),
@@ -66,12 +80,18 @@ pub(super) fn analyse(
 }
 
 fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> Option<u64> {
-    environment.machine.volume(&planned.directory)?.fsync_median_ns()
+    environment
+        .machine
+        .volume(&planned.directory)?
+        .fsync_median_ns()
 }
 
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
-    (arm.trials.measured == 0)
-        .then(|| arm.problem.clone().unwrap_or_else(|| "not measured in this run".to_owned()))
+    (arm.trials.measured == 0).then(|| {
+        arm.problem
+            .clone()
+            .unwrap_or_else(|| "not measured in this run".to_owned())
+    })
 }
 
 /// Samples of the experiment's own metric and of every metric that a claim names.
@@ -81,7 +101,11 @@ fn samples_of_needed_metrics(
     dropped: &Dropped,
 ) -> BTreeMap<String, Samples> {
     let named = planned.experiment.claims.iter().flat_map(|claim| {
-        claim.forms().into_iter().filter_map(|form| form.metric().map(str::to_owned)).collect::<Vec<_>>()
+        claim
+            .forms()
+            .into_iter()
+            .filter_map(|form| form.metric().map(str::to_owned))
+            .collect::<Vec<_>>()
     });
     named
         .chain([planned.experiment.metric.clone()])
@@ -95,7 +119,13 @@ fn samples_of_needed_metrics(
 fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples {
     let mut samples = Samples::new(arms.len());
     for (index, arm) in arms.iter().enumerate() {
-        for figure in arm.figures.get(metric).into_iter().flatten().filter(|figure| kept(figure, dropped)) {
+        for figure in arm
+            .figures
+            .get(metric)
+            .into_iter()
+            .flatten()
+            .filter(|figure| kept(figure, dropped))
+        {
             samples.add(figure.round, figure.block, index, figure.role, figure.value);
         }
     }
@@ -103,12 +133,17 @@ fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples 
 }
 
 fn kept(figure: &Figure, dropped: &Dropped) -> bool {
-    dropped.binary_search(&(figure.round, figure.block)).is_err()
+    dropped
+        .binary_search(&(figure.round, figure.block))
+        .is_err()
 }
 
 fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
     let diffs: Vec<Vec<f64>> = (0..arms).map(|arm| samples.log_ratios(arm, 0)).collect();
-    let p_values: Vec<Option<f64>> = diffs.iter().map(|diffs| stats::p_value(diffs, 0.0).ok()).collect();
+    let p_values: Vec<Option<f64>> = diffs
+        .iter()
+        .map(|diffs| stats::p_value(diffs, 0.0).ok())
+        .collect();
     let tested: Vec<f64> = p_values.iter().flatten().copied().collect();
     let mut adjusted = benjamini_hochberg(&tested).into_iter();
     diffs
@@ -125,14 +160,20 @@ fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
 
 fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<RankedArm> {
     let table: Vec<Vec<Option<f64>>> = (0..arms)
-        .map(|arm| (0..rounds).map(|round| samples.log_over_reference(round, arm)).collect())
+        .map(|arm| {
+            (0..rounds)
+                .map(|round| samples.log_over_reference(round, arm))
+                .collect()
+        })
         .collect();
     let better = match metric::find(metric).map(|metric| metric.better) {
         Some(Better::Lower) => stats::Better::Lower,
         _ => stats::Better::Higher,
     };
     // The table is made here: rectangular, with finite logarithms only.
-    stats::rank_arms(&table, better, ALPHA).expect("a well-formed table of logarithms").arms
+    stats::rank_arms(&table, better, ALPHA)
+        .expect("a well-formed table of logarithms")
+        .arms
 }
 
 fn arms(
@@ -169,14 +210,24 @@ fn arms(
         .collect()
 }
 
-fn summaries(figures: BTreeMap<String, Vec<Figure>>, dropped: &Dropped) -> BTreeMap<String, Summary> {
+fn summaries(
+    figures: BTreeMap<String, Vec<Figure>>,
+    dropped: &Dropped,
+) -> BTreeMap<String, Summary> {
     figures
         .into_iter()
         .filter_map(|(metric, figures)| {
-            let values: Vec<f64> =
-                figures.iter().filter(|figure| kept(figure, dropped)).map(|figure| figure.value).collect();
-            let summary =
-                Summary { median: stats::median(&values)?, range: stats::range(&values)?, n: values.len() };
+            // The canary stands for itself: pooled with the reference it would blur both.
+            let values: Vec<f64> = figures
+                .iter()
+                .filter(|figure| figure.role != Role::Canary && kept(figure, dropped))
+                .map(|figure| figure.value)
+                .collect();
+            let summary = Summary {
+                median: stats::median(&values)?,
+                range: stats::range(&values)?,
+                n: values.len(),
+            };
             Some((metric, summary))
         })
         .collect()

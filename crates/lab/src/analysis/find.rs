@@ -7,9 +7,6 @@ use crate::level::{Settings, label};
 use crate::metric::{self, Better};
 use crate::stats::Interval;
 
-/// False discovery rate at which a difference counts as found.
-const FOUND: f64 = 0.05;
-
 /// The best of an experiment's arms against its reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
@@ -29,6 +26,9 @@ pub struct Finding {
     pub tied: Vec<String>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
+    /// Settings among `levels` that decide what a crash can destroy. What it can destroy with the
+    /// best arm's levels of them is not known from this experiment.
+    pub crash_relevant: Vec<String>,
 }
 
 impl Finding {
@@ -38,22 +38,30 @@ impl Finding {
     }
 }
 
-/// One finding an experiment, the greatest gain first. Experiments in which no arm is better than
-/// the reference give none.
+/// One finding an experiment, the greatest gain first, those that may cost safety last. Experiments
+/// in which no arm is better than the reference give none.
 pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
-    found.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    let may_cost_safety = |finding: &Finding| !finding.crash_relevant.is_empty();
+    found.sort_by(|a, b| {
+        may_cost_safety(a)
+            .cmp(&may_cost_safety(b))
+            .then(b.gain.total_cmp(&a.gain))
+    });
     found
 }
 
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     let best = &experiment.arms[*experiment.ranking.first()?];
     let reference = &experiment.arms[0];
-    let effect = best.effect.as_ref().filter(|effect| effect.q_value <= FOUND)?;
+    let effect = best.effect.as_ref().filter(|effect| effect.is_found())?;
     let better = metric::find(&experiment.metric)?.better;
     let (gain, interval) = match better {
         Better::Higher => (effect.estimate.centre, effect.estimate.interval),
-        Better::Lower => (1.0 / effect.estimate.centre, inverse(effect.estimate.interval)),
+        Better::Lower => (
+            1.0 / effect.estimate.centre,
+            inverse(effect.estimate.interval),
+        ),
     };
     let levels: Settings = best
         .levels
@@ -70,6 +78,12 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .filter(|(name, _)| levels.contains_key(*name))
             .map(|(name, level)| (name.clone(), level.clone()))
             .collect(),
+        crash_relevant: experiment
+            .crash_relevant
+            .iter()
+            .filter(|name| levels.contains_key(*name))
+            .cloned()
+            .collect(),
         levels,
         gain,
         interval,
@@ -80,12 +94,24 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
 }
 
 fn inverse(interval: Interval) -> Interval {
-    Interval { low: 1.0 / interval.high, high: 1.0 / interval.low }
+    Interval {
+        low: 1.0 / interval.high,
+        high: 1.0 / interval.low,
+    }
 }
 
 fn tied_with(best: &ArmAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
     let shares_a_group = |arm: &&ArmAnalysis| {
-        arm.label != best.label && arm.groups.chars().any(|letter| best.groups.contains(letter))
+        arm.label != best.label
+            && arm
+                .groups
+                .chars()
+                .any(|letter| best.groups.contains(letter))
     };
-    experiment.arms.iter().filter(shares_a_group).map(|arm| arm.label.clone()).collect()
+    experiment
+        .arms
+        .iter()
+        .filter(shares_a_group)
+        .map(|arm| arm.label.clone())
+        .collect()
 }

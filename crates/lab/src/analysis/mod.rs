@@ -40,13 +40,18 @@ pub struct Analysis {
 impl Analysis {
     /// The number of claims with this verdict.
     pub fn verdicts(&self, verdict: Verdict) -> usize {
-        let claims = self.experiments.iter().flat_map(|experiment| &experiment.claims);
+        let claims = self
+            .experiments
+            .iter()
+            .flat_map(|experiment| &experiment.claims);
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
     /// Whether every experiment was measured to its end.
     pub fn is_complete(&self) -> bool {
-        self.experiments.iter().all(|experiment| experiment.stop.is_some())
+        self.experiments
+            .iter()
+            .all(|experiment| experiment.stop.is_some())
     }
 }
 
@@ -91,6 +96,8 @@ pub struct ExperimentAnalysis {
     pub metric: String,
     /// The factors with their levels in the order of the file.
     pub factors: BTreeMap<String, Vec<Level>>,
+    /// The factors that decide what a crash can destroy.
+    pub crash_relevant: Vec<String>,
     /// The arms in the order of the plan, the reference first.
     pub arms: Vec<ArmAnalysis>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
@@ -118,7 +125,9 @@ pub struct ExperimentAnalysis {
 impl ExperimentAnalysis {
     /// Whether the canary says that the instrument saw a difference where there is none.
     pub fn canary_alarm(&self) -> bool {
-        self.canary.as_ref().is_some_and(|canary| !canary.interval.contains(1.0))
+        self.canary
+            .as_ref()
+            .is_some_and(|canary| !canary.interval.contains(1.0))
     }
 }
 
@@ -177,6 +186,16 @@ pub struct Effect {
     /// The p-value against "no difference", adjusted over the arms of the experiment for the
     /// false discovery rate (Benjamini–Hochberg).
     pub q_value: f64,
+}
+
+/// False discovery rate at which a difference to the reference counts as found.
+const FOUND: f64 = 0.05;
+
+impl Effect {
+    /// Whether the arm can be told apart from the reference.
+    pub fn is_found(&self) -> bool {
+        self.q_value <= FOUND
+    }
 }
 
 /// How many trials of an arm were warming, steady or drifting.

@@ -31,9 +31,11 @@ impl Figure {
             Figure::Ratio(comparison) => comparison.ratio(),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
-            Figure::Lead(candidates) => {
-                largest(candidates.iter().map(|rivals| smallest(rivals.iter().map(Comparison::ratio))))
-            }
+            Figure::Lead(candidates) => largest(
+                candidates
+                    .iter()
+                    .map(|rivals| smallest(rivals.iter().map(Comparison::ratio))),
+            ),
         }
     }
 
@@ -65,7 +67,12 @@ impl Figure {
 
     /// The figure in each single round; for predicates that must hold exactly.
     pub(super) fn by_round(&self) -> Vec<f64> {
-        let rounds = self.comparisons().iter().map(|comparison| comparison.rounds()).min().unwrap_or(0);
+        let rounds = self
+            .comparisons()
+            .iter()
+            .map(|comparison| comparison.rounds())
+            .min()
+            .unwrap_or(0);
         (0..rounds).map(|round| self.in_round(round)).collect()
     }
 
@@ -75,9 +82,11 @@ impl Figure {
             Figure::Ratio(comparison) => ratio(comparison),
             Figure::Smallest(all) => smallest(all.iter().map(ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(ratio)) - 1.0,
-            Figure::Lead(candidates) => {
-                largest(candidates.iter().map(|rivals| smallest(rivals.iter().map(ratio))))
-            }
+            Figure::Lead(candidates) => largest(
+                candidates
+                    .iter()
+                    .map(|rivals| smallest(rivals.iter().map(ratio))),
+            ),
         }
     }
 }
@@ -86,17 +95,27 @@ impl Figure {
 /// the choice of the rival at the upper.
 fn lead_interval(candidates: &[Vec<Comparison>], alpha: f64) -> Interval {
     let low_alpha = alpha / candidates.len() as f64;
-    let low = largest(candidates.iter().map(|rivals| smallest(lows(rivals, low_alpha))));
-    let high = largest(candidates.iter().map(|rivals| smallest(highs(rivals, alpha / rivals.len() as f64))));
+    let low = largest(
+        candidates
+            .iter()
+            .map(|rivals| smallest(lows(rivals, low_alpha))),
+    );
+    let high = largest(
+        candidates
+            .iter()
+            .map(|rivals| smallest(highs(rivals, alpha / rivals.len() as f64))),
+    );
     Interval { low, high }
 }
 
 fn lows(all: &[Comparison], alpha: f64) -> impl Iterator<Item = f64> {
-    all.iter().map(move |comparison| comparison.interval(alpha).low)
+    all.iter()
+        .map(move |comparison| comparison.interval(alpha).low)
 }
 
 fn highs(all: &[Comparison], alpha: f64) -> impl Iterator<Item = f64> {
-    all.iter().map(move |comparison| comparison.interval(alpha).high)
+    all.iter()
+        .map(move |comparison| comparison.interval(alpha).high)
 }
 
 fn smallest(values: impl Iterator<Item = f64>) -> f64 {

@@ -89,14 +89,19 @@ pub struct Evidence<'a> {
 
 /// Judges every claim of an experiment.
 pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
-    let prepared: Vec<Result<Prepared, Unable>> =
-        evidence.experiment.claims.iter().map(|claim| evidence.prepare(claim)).collect();
+    let prepared: Vec<Result<Prepared, Unable>> = evidence
+        .experiment
+        .claims
+        .iter()
+        .map(|claim| evidence.prepare(claim))
+        .collect();
     let p_values: Vec<f64> = prepared
         .iter()
         .filter_map(|prepared| prepared.as_ref().ok())
         .filter(|prepared| !prepared.exact)
         .map(Prepared::p_value)
         .collect();
+    let judged_together = p_values.len();
     let mut levels = holm(&p_values, ALPHA).into_iter().map(|row| row.level);
     evidence
         .experiment
@@ -106,7 +111,9 @@ pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
         .map(|(claim, prepared)| match prepared {
             Err(unable) => evidence.undecided(claim, unable),
             Ok(prepared) if prepared.exact => prepared.judge_exactly(claim),
-            Ok(prepared) => prepared.judge_at(claim, levels.next().unwrap_or(ALPHA)),
+            Ok(prepared) => {
+                prepared.judge_at(claim, levels.next().unwrap_or(ALPHA), judged_together)
+            }
         })
         .collect()
 }
@@ -166,28 +173,51 @@ impl Prepared {
         }
     }
 
-    fn judge_at(&self, claim: &Claim, alpha: f64) -> Judged {
+    fn judge_at(&self, claim: &Claim, alpha: f64, judged_together: usize) -> Judged {
         let verdict = self.verdict(alpha);
         let why = (verdict == Verdict::Inconclusive).then(|| {
             let interval = self.figure.interval(alpha);
             if interval.is_bounded() {
                 "the interval reaches across the bound".to_owned()
             } else {
-                format!("{} rounds are too few for the {} claims judged together", self.rounds(), "several")
+                format!(
+                    "{} rounds are too few to judge {judged_together} claims together",
+                    self.rounds()
+                )
             }
         });
-        Judged { verdict, alpha, interval: Some(self.figure.interval(alpha)), why, ..self.judged(claim) }
+        Judged {
+            verdict,
+            alpha,
+            interval: Some(self.figure.interval(alpha)),
+            why,
+            ..self.judged(claim)
+        }
     }
 
     fn judge_exactly(&self, claim: &Claim) -> Judged {
         let rounds = self.figure.by_round();
-        let holding = rounds.iter().filter(|figure| self.bounds.hold(**figure)).count();
+        let holding = rounds
+            .iter()
+            .filter(|figure| self.bounds.hold(**figure))
+            .count();
         let (verdict, why) = match holding {
             all if all == rounds.len() => (Verdict::Confirmed, None),
             0 => (Verdict::Refuted, None),
-            some => (Verdict::Refuted, Some(format!("it holds in {some} of {} rounds only", rounds.len()))),
+            some => (
+                Verdict::Refuted,
+                Some(format!(
+                    "it holds in {some} of {} rounds only",
+                    rounds.len()
+                )),
+            ),
         };
-        Judged { verdict, why, preliminary: false, ..self.judged(claim) }
+        Judged {
+            verdict,
+            why,
+            preliminary: false,
+            ..self.judged(claim)
+        }
     }
 
     fn judged(&self, claim: &Claim) -> Judged {
@@ -200,13 +230,22 @@ impl Prepared {
             alpha: ALPHA,
             bounds: self.bounds,
             rounds: self.rounds(),
-            preliminary: self.figure.comparisons().iter().any(|comparison| comparison.preliminary()),
+            preliminary: self
+                .figure
+                .comparisons()
+                .iter()
+                .any(|comparison| comparison.preliminary()),
             why: None,
         }
     }
 
     fn rounds(&self) -> usize {
-        self.figure.comparisons().iter().map(|comparison| comparison.rounds()).min().unwrap_or(0)
+        self.figure
+            .comparisons()
+            .iter()
+            .map(|comparison| comparison.rounds())
+            .min()
+            .unwrap_or(0)
     }
 }
 
@@ -221,7 +260,12 @@ impl Evidence<'_> {
             .ok_or_else(|| Unable::NotMeasured("the claim has no predicate".to_owned()))?;
         let metric = form.metric().unwrap_or(&self.experiment.metric);
         let (figure, measure) = self.figure(form, metric)?;
-        Ok(Prepared { figure, bounds: claim.bounds(form), measure, exact: claim.exact })
+        Ok(Prepared {
+            figure,
+            bounds: claim.bounds(form),
+            measure,
+            exact: claim.exact,
+        })
     }
 
     fn check(&self, precondition: Precondition) -> Result<(), Unable> {
@@ -233,7 +277,9 @@ impl Evidence<'_> {
                 "it needs {precondition}; here it is {:.3} ms",
                 median as f64 / 1e6
             ))),
-            None => Err(Unable::NotApplicable(format!("it needs {precondition}, which was not measured"))),
+            None => Err(Unable::NotApplicable(format!(
+                "it needs {precondition}, which was not measured"
+            ))),
         }
     }
 
@@ -249,14 +295,23 @@ impl Evidence<'_> {
 
     fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
         let (of, to) = (select(self.arms, &pair.of)?, select(self.arms, &pair.to)?);
-        let measure = format!("{metric}: {} ÷ {}", self.arms[of].label, self.arms[to].label);
+        let measure = format!(
+            "{metric}: {} ÷ {}",
+            self.arms[of].label, self.arms[to].label
+        );
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
 
     fn ordering(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
         let arms = self.listed(listed)?;
-        let steps = arms.windows(2).map(|pair| self.compare(pair[0], pair[1], metric)).collect::<Result<_, _>>()?;
-        Ok((Figure::Smallest(steps), format!("{metric}: smallest step of {}", self.labels(&arms, " ≥ "))))
+        let steps = arms
+            .windows(2)
+            .map(|pair| self.compare(pair[0], pair[1], metric))
+            .collect::<Result<_, _>>()?;
+        Ok((
+            Figure::Smallest(steps),
+            format!("{metric}: smallest step of {}", self.labels(&arms, " ≥ ")),
+        ))
     }
 
     fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
@@ -267,29 +322,56 @@ impl Evidence<'_> {
                 ratios.push(self.compare(*of, *to, metric)?);
             }
         }
-        Ok((Figure::LargestLessOne(ratios), format!("{metric}: largest ÷ smallest − 1 of {}", self.labels(&arms, ", "))))
+        Ok((
+            Figure::LargestLessOne(ratios),
+            format!(
+                "{metric}: largest ÷ smallest − 1 of {}",
+                self.labels(&arms, ", ")
+            ),
+        ))
     }
 
-    fn lead(&self, extreme: &Extreme, metric: &str, largest: bool) -> Result<(Figure, String), Unable> {
+    fn lead(
+        &self,
+        extreme: &Extreme,
+        metric: &str,
+        largest: bool,
+    ) -> Result<(Figure, String), Unable> {
         let arm_of = |level: &crate::level::Level| {
             let mut levels = extreme.at.clone();
             levels.insert(extreme.over.clone(), level.clone());
             select(self.arms, &levels)
         };
-        let candidates = extreme.is.iter().map(arm_of).collect::<Result<Vec<_>, _>>()?;
+        let candidates = extreme
+            .is
+            .iter()
+            .map(arm_of)
+            .collect::<Result<Vec<_>, _>>()?;
         let all = self.over(&extreme.over, &extreme.at)?;
-        let rivals: Vec<usize> = all.into_iter().filter(|arm| !candidates.contains(arm)).collect();
+        let rivals: Vec<usize> = all
+            .into_iter()
+            .filter(|arm| !candidates.contains(arm))
+            .collect();
         let ratios = candidates
             .iter()
             .map(|candidate| {
                 rivals
                     .iter()
-                    .map(|rival| if largest { self.compare(*candidate, *rival, metric) } else { self.compare(*rival, *candidate, metric) })
+                    .map(|rival| {
+                        if largest {
+                            self.compare(*candidate, *rival, metric)
+                        } else {
+                            self.compare(*rival, *candidate, metric)
+                        }
+                    })
                     .collect()
             })
             .collect::<Result<Vec<Vec<_>>, _>>()?;
         let word = if largest { "largest" } else { "smallest" };
-        let measure = format!("{metric}: lead of {} as the {word} over the rest", self.labels(&candidates, " or "));
+        let measure = format!(
+            "{metric}: lead of {} as the {word} over the rest",
+            self.labels(&candidates, " or ")
+        );
         Ok((Figure::Lead(ratios), measure))
     }
 
@@ -297,14 +379,21 @@ impl Evidence<'_> {
         match &listed.over {
             Some(factor) => self.over(factor, &listed.at),
             None => {
-                let arms = listed.arms.iter().map(|arm| select(self.arms, &overlaid(&listed.at, arm)));
+                let arms = listed
+                    .arms
+                    .iter()
+                    .map(|arm| select(self.arms, &overlaid(&listed.at, arm)));
                 Ok(arms.collect::<Result<_, _>>()?)
             }
         }
     }
 
     fn over(&self, factor: &str, at: &Settings) -> Result<Vec<usize>, Unable> {
-        let levels = self.experiment.factors.get(factor).map_or(&[][..], Vec::as_slice);
+        let levels = self
+            .experiment
+            .factors
+            .get(factor)
+            .map_or(&[][..], Vec::as_slice);
         let arms = levels.iter().map(|level| {
             let mut wanted = at.clone();
             wanted.insert(factor.to_owned(), level.clone());
@@ -316,10 +405,17 @@ impl Evidence<'_> {
     fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {
         for arm in [of, to] {
             if let Some(problem) = &self.problems[arm] {
-                return Err(Unable::NotMeasured(format!("{}: {problem}", self.arms[arm].label)));
+                return Err(Unable::NotMeasured(format!(
+                    "{}: {problem}",
+                    self.arms[arm].label
+                )));
             }
         }
-        let ratios = self.samples.get(metric).map(|samples| samples.log_ratios(of, to)).unwrap_or_default();
+        let ratios = self
+            .samples
+            .get(metric)
+            .map(|samples| samples.log_ratios(of, to))
+            .unwrap_or_default();
         Comparison::new(ratios).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "fewer than two rounds compare {} with {} in {metric}",
@@ -329,7 +425,10 @@ impl Evidence<'_> {
     }
 
     fn labels(&self, arms: &[usize], between: &str) -> String {
-        arms.iter().map(|arm| self.arms[*arm].label.as_str()).collect::<Vec<_>>().join(between)
+        arms.iter()
+            .map(|arm| self.arms[*arm].label.as_str())
+            .collect::<Vec<_>>()
+            .join(between)
     }
 
     fn undecided(&self, claim: &Claim, unable: &Unable) -> Judged {
@@ -344,7 +443,13 @@ impl Evidence<'_> {
             figure: None,
             interval: None,
             alpha: ALPHA,
-            bounds: claim.forms().first().map_or(Bounds { low: None, high: None }, |form| claim.bounds(*form)),
+            bounds: claim.forms().first().map_or(
+                Bounds {
+                    low: None,
+                    high: None,
+                },
+                |form| claim.bounds(*form),
+            ),
             rounds: 0,
             preliminary: false,
             why: Some(why.clone()),

@@ -217,8 +217,14 @@ impl Claim {
     /// The bounds written as `at_least`, `at_most` or `between`.
     pub fn stated_bounds(&self) -> Bounds {
         match self.between {
-            Some([low, high]) => Bounds { low: Some(low), high: Some(high) },
-            None => Bounds { low: self.at_least, high: self.at_most },
+            Some([low, high]) => Bounds {
+                low: Some(low),
+                high: Some(high),
+            },
+            None => Bounds {
+                low: self.at_least,
+                high: self.at_most,
+            },
         }
     }
 
@@ -228,10 +234,19 @@ impl Claim {
             Form::Ratio(_) | Form::Spread(_) => self.stated_bounds(),
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
-                Bounds { low: Some(1.0 - within), high: Some(1.0 + within) }
+                Bounds {
+                    low: Some(1.0 - within),
+                    high: Some(1.0 + within),
+                }
             }
-            Form::Ordering(_) => Bounds { low: Some(1.0 - self.tolerance.unwrap_or_default()), high: None },
-            Form::Argmax(_) | Form::Argmin(_) => Bounds { low: Some(1.0), high: None },
+            Form::Ordering(_) => Bounds {
+                low: Some(1.0 - self.tolerance.unwrap_or_default()),
+                high: None,
+            },
+            Form::Argmax(_) | Form::Argmin(_) => Bounds {
+                low: Some(1.0),
+                high: None,
+            },
         }
     }
 }

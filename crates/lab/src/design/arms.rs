@@ -31,7 +31,10 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
         .map(|workload| catalogue.defaults(workload))
         .unwrap_or_default();
     let under = overlaid(&defaults, &experiment.base);
-    let under = overlaid(&under, experiment.scale.get(&scale).unwrap_or(&Settings::new()));
+    let under = overlaid(
+        &under,
+        experiment.scale.get(&scale).unwrap_or(&Settings::new()),
+    );
     levels_of_arms(experiment)
         .into_iter()
         .map(|levels| Arm {
@@ -52,21 +55,36 @@ pub fn select(arms: &[Arm], wanted: &Settings) -> Result<usize, ArmsError> {
     if let Some(index) = arms.iter().position(|arm| arm.levels == exact) {
         return Ok(index);
     }
-    let fits: Vec<usize> = (0..arms.len()).filter(|index| contains(&arms[*index].levels, wanted)).collect();
+    let fits: Vec<usize> = (0..arms.len())
+        .filter(|index| contains(&arms[*index].levels, wanted))
+        .collect();
     match fits[..] {
         [only] => Ok(only),
         [] => Err(ArmsError::None(label(wanted))),
         _ => Err(ArmsError::Ambiguous {
             wanted: label(wanted),
-            fits: fits.iter().map(|index| arms[*index].label.as_str()).collect::<Vec<_>>().join("; "),
+            fits: fits
+                .iter()
+                .map(|index| arms[*index].label.as_str())
+                .collect::<Vec<_>>()
+                .join("; "),
         }),
     }
 }
 
-fn settings_of(experiment: &Experiment, scale: Scale, under: &Settings, levels: &Settings) -> Settings {
+fn settings_of(
+    experiment: &Experiment,
+    scale: Scale,
+    under: &Settings,
+    levels: &Settings,
+) -> Settings {
     let mut settings = overlaid(under, levels);
     let held = settings.clone();
-    for adjustment in experiment.adjust.iter().filter(|adjustment| contains(&held, &adjustment.levels)) {
+    for adjustment in experiment
+        .adjust
+        .iter()
+        .filter(|adjustment| contains(&held, &adjustment.levels))
+    {
         settings = overlaid(&settings, &adjustment.base);
         if let Some(scaled) = adjustment.scale.get(&scale) {
             settings = overlaid(&settings, scaled);
@@ -80,11 +98,19 @@ fn levels_of_arms(experiment: &Experiment) -> Vec<Settings> {
     let others = match experiment.design.kind {
         DesignKind::OneAtATime => one_at_a_time(experiment),
         DesignKind::Factorial => factorial(experiment),
-        DesignKind::List => experiment.design.arms.iter().map(|arm| overlaid(&reference, arm)).collect(),
+        DesignKind::List => experiment
+            .design
+            .arms
+            .iter()
+            .map(|arm| overlaid(&reference, arm))
+            .collect(),
     };
     let mut all = vec![reference];
     for levels in others {
-        let excluded = experiment.exclude.iter().any(|exclusion| contains(&levels, &exclusion.levels));
+        let excluded = experiment
+            .exclude
+            .iter()
+            .any(|exclusion| contains(&levels, &exclusion.levels));
         if !excluded && !all.contains(&levels) {
             all.push(levels);
         }
@@ -108,15 +134,18 @@ fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
 }
 
 fn factorial(experiment: &Experiment) -> Vec<Settings> {
-    experiment.factors.iter().fold(vec![Settings::new()], |arms, (factor, levels)| {
-        arms.iter()
-            .flat_map(|arm| {
-                levels.iter().map(move |level| {
-                    let mut arm = arm.clone();
-                    arm.insert(factor.clone(), level.clone());
-                    arm
+    experiment
+        .factors
+        .iter()
+        .fold(vec![Settings::new()], |arms, (factor, levels)| {
+            arms.iter()
+                .flat_map(|arm| {
+                    levels.iter().map(move |level| {
+                        let mut arm = arm.clone();
+                        arm.insert(factor.clone(), level.clone());
+                        arm
+                    })
                 })
-            })
-            .collect()
-    })
+                .collect()
+        })
 }

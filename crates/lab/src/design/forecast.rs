@@ -17,8 +17,12 @@ pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u3
         return stopping.rounds;
     }
     let samples = history.samples(arms);
-    let noisiest = (1..arms).filter_map(|arm| deviation(&samples, arm)).fold(0.0, f64::max);
-    let needed = (normal_quantile_for(arms) * noisiest / stopping.half_width).powi(2).ceil();
+    let noisiest = (1..arms)
+        .filter_map(|arm| deviation(&samples, arm))
+        .fold(0.0, f64::max);
+    let needed = (normal_quantile_for(arms) * noisiest / stopping.half_width)
+        .powi(2)
+        .ceil();
     (needed as u32).clamp(stopping.rounds, stopping.max_rounds.max(stopping.rounds))
 }
 
@@ -32,7 +36,11 @@ pub fn expected_seconds(
     trial_s: f64,
 ) -> f64 {
     let per_round = super::trials_per_round(arms);
-    let own = if history.is_empty() { trial_s } else { history.elapsed_s() / history.len() as f64 };
+    let own = if history.is_empty() {
+        trial_s
+    } else {
+        history.elapsed_s() / history.len() as f64
+    };
     let all = f64::from(expected_rounds(arms, stopping, history)) * per_round as f64 * own;
     let capped = budget_s.map_or(all, |budget| all.min(budget));
     (capped - history.elapsed_s()).max(0.0)

@@ -85,7 +85,8 @@ impl History {
 
     /// The number of blocks begun, dropped ones included.
     pub fn blocks(&self) -> usize {
-        let blocks: HashSet<(u32, u32)> = self.seen.keys().map(|place| (place.0, place.1)).collect();
+        let blocks: HashSet<(u32, u32)> =
+            self.seen.keys().map(|place| (place.0, place.1)).collect();
         blocks.len()
     }
 
@@ -113,8 +114,11 @@ impl History {
         for seen in self.seen.values() {
             *blocks.entry((seen.place.0, seen.place.1)).or_default() |= seen.disturbed;
         }
-        let mut dropped: Vec<(u32, u32)> =
-            blocks.iter().filter(|(_, disturbed)| **disturbed).map(|(place, _)| *place).collect();
+        let mut dropped: Vec<(u32, u32)> = blocks
+            .iter()
+            .filter(|(_, disturbed)| **disturbed)
+            .map(|(place, _)| *place)
+            .collect();
         if 2 * dropped.len() > blocks.len() {
             dropped.clear();
         }
@@ -139,7 +143,9 @@ impl History {
 
     /// Whether the arm is given up before `round`: it was skipped, or failed twice.
     fn given_up(&self, arm: usize, round: u32) -> bool {
-        let Some(troubles) = self.troubles.get(&arm) else { return false };
+        let Some(troubles) = self.troubles.get(&arm) else {
+            return false;
+        };
         let before = || troubles.iter().filter(|(when, _)| *when < round);
         before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH
     }
@@ -190,20 +196,34 @@ pub enum Next {
 ///
 /// Rounds are whole: the stopping rule is asked between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
-pub fn next(seed: Seed, arms: usize, stopping: Stopping, budget_s: Option<f64>, history: &History) -> Next {
+pub fn next(
+    seed: Seed,
+    arms: usize,
+    stopping: Stopping,
+    budget_s: Option<f64>,
+    history: &History,
+) -> Next {
     for number in 0.. {
         if history.given_up(0, number) {
             return Next::Stop(StopReason::NoReference);
         }
-        let alive: Vec<usize> = (1..arms).filter(|arm| !history.given_up(*arm, number)).collect();
-        if !history.begun.contains(&number) && let Some(reason) = stop_before(number, &alive, arms, stopping, budget_s, history) {
+        let alive: Vec<usize> = (1..arms)
+            .filter(|arm| !history.given_up(*arm, number))
+            .collect();
+        if !history.begun.contains(&number)
+            && let Some(reason) = stop_before(number, &alive, arms, stopping, budget_s, history)
+        {
             return Next::Stop(reason);
         }
         for (block, trials) in round(seed, number, &alive).iter().enumerate() {
             for (position, trial) in trials.iter().enumerate() {
                 let place = (number, block as u32, position as u32);
                 if !history.seen.contains_key(&place) {
-                    return Next::Trial { place, arm: trial.arm, role: trial.role };
+                    return Next::Trial {
+                        place,
+                        arm: trial.arm,
+                        role: trial.role,
+                    };
                 }
             }
         }
@@ -237,7 +257,10 @@ fn stop_before(
 /// The rounds in which the arm measured least often was compared with its reference.
 fn usable_rounds(alive: &[usize], arms: usize, history: &History) -> usize {
     let samples = history.samples(arms);
-    let compared = alive.iter().map(|arm| samples.log_ratios(*arm, 0).len()).min();
+    let compared = alive
+        .iter()
+        .map(|arm| samples.log_ratios(*arm, 0).len())
+        .min();
     compared.unwrap_or_else(|| samples.values(0).len())
 }
 
@@ -255,7 +278,12 @@ fn is_precise(alive: &[usize], arms: usize, half_width: f64, history: &History) 
 mod tests {
     use super::*;
 
-    fn run(arms: usize, stopping: Stopping, budget_s: Option<f64>, figure: impl Fn(usize, u32) -> Done) -> (Vec<Next>, StopReason) {
+    fn run(
+        arms: usize,
+        stopping: Stopping,
+        budget_s: Option<f64>,
+        figure: impl Fn(usize, u32) -> Done,
+    ) -> (Vec<Next>, StopReason) {
         let mut history = History::default();
         let mut trials = Vec::new();
         loop {
@@ -265,7 +293,14 @@ mod tests {
                 Next::Trial { place, arm, role } => {
                     trials.push(upcoming);
                     let done = figure(arm, place.0);
-                    history.add(Seen { place, arm, role, done, wall_s: 1.0, disturbed: false });
+                    history.add(Seen {
+                        place,
+                        arm,
+                        role,
+                        done,
+                        wall_s: 1.0,
+                        disturbed: false,
+                    });
                 }
             }
         }
@@ -273,7 +308,9 @@ mod tests {
 
     #[test]
     fn precise_figures_end_after_the_fewest_rounds() {
-        let (trials, reason) = run(4, Stopping::default(), None, |arm, _| Done::Measured(arm as f64 + 1.0));
+        let (trials, reason) = run(4, Stopping::default(), None, |arm, _| {
+            Done::Measured(arm as f64 + 1.0)
+        });
         // The interval for three arms needs an error rate of 1.7 %, which seven rounds just attain.
         assert_eq!(reason, StopReason::Precise);
         assert_eq!(trials.len(), 7 * 5);
@@ -282,7 +319,11 @@ mod tests {
     #[test]
     fn noisy_figures_go_on_to_the_most_rounds() {
         let noisy = |arm: usize, round: u32| {
-            let wobble = Seed(9).nth(u64::from(round)).nth(arm as u64).generator().below(1000);
+            let wobble = Seed(9)
+                .nth(u64::from(round))
+                .nth(arm as u64)
+                .generator()
+                .below(1000);
             Done::Measured(1.0 + wobble as f64 / 1000.0)
         };
         let (trials, reason) = run(2, Stopping::default(), None, noisy);
@@ -292,7 +333,9 @@ mod tests {
 
     #[test]
     fn a_budget_ends_it_before_the_round_that_would_pass_it() {
-        let (trials, reason) = run(2, Stopping::default(), Some(14.0), |_, round| Done::Measured(1.0 + f64::from(round % 3)));
+        let (trials, reason) = run(2, Stopping::default(), Some(14.0), |_, round| {
+            Done::Measured(1.0 + f64::from(round % 3))
+        });
         assert_eq!(reason, StopReason::Budget);
         assert_eq!(trials.len(), 12);
     }
@@ -304,7 +347,12 @@ mod tests {
             2 => Done::Failed,
             _ => Done::Measured(1.0),
         });
-        let count = |wanted: usize| trials.iter().filter(|next| matches!(next, Next::Trial { arm, .. } if *arm == wanted)).count();
+        let count = |wanted: usize| {
+            trials
+                .iter()
+                .filter(|next| matches!(next, Next::Trial { arm, .. } if *arm == wanted))
+                .count()
+        };
         assert_eq!(count(1), 1);
         assert_eq!(count(2), 2);
     }
@@ -317,12 +365,26 @@ mod tests {
 
     #[test]
     fn what_comes_next_depends_on_outcomes_only_not_on_when_it_is_asked() {
-        let (trials, _) = run(9, Stopping::default(), None, |arm, _| Done::Measured(arm as f64 + 1.0));
+        let (trials, _) = run(9, Stopping::default(), None, |arm, _| {
+            Done::Measured(arm as f64 + 1.0)
+        });
         let mut history = History::default();
         for expected in trials {
-            assert_eq!(next(Seed(5), 9, Stopping::default(), None, &history.clone()), expected);
-            let Next::Trial { place, arm, role } = expected else { continue };
-            history.add(Seen { place, arm, role, done: Done::Measured(arm as f64 + 1.0), wall_s: 1.0, disturbed: false });
+            assert_eq!(
+                next(Seed(5), 9, Stopping::default(), None, &history.clone()),
+                expected
+            );
+            let Next::Trial { place, arm, role } = expected else {
+                continue;
+            };
+            history.add(Seen {
+                place,
+                arm,
+                role,
+                done: Done::Measured(arm as f64 + 1.0),
+                wall_s: 1.0,
+                disturbed: false,
+            });
         }
     }
 
@@ -330,7 +392,12 @@ mod tests {
     fn disturbed_blocks_are_measured_again_unless_most_are_disturbed() {
         let mut history = History::default();
         let seen = |round, disturbed| Seen {
-            place: (round, 0, 0), arm: 0, role: Role::Reference, done: Done::Measured(1.0), wall_s: 1.0, disturbed,
+            place: (round, 0, 0),
+            arm: 0,
+            role: Role::Reference,
+            done: Done::Measured(1.0),
+            wall_s: 1.0,
+            disturbed,
         };
         history.add(seen(0, true));
         history.add(seen(1, false));

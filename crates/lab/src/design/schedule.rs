@@ -50,10 +50,19 @@ pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {
                 .iter()
                 .skip(block)
                 .step_by(blocks)
-                .map(|arm| ScheduledTrial { arm: *arm, role: Role::Arm })
+                .map(|arm| ScheduledTrial {
+                    arm: *arm,
+                    role: Role::Arm,
+                })
                 .collect();
-            trials.push(ScheduledTrial { arm: 0, role: Role::Reference });
-            trials.push(ScheduledTrial { arm: 0, role: Role::Canary });
+            trials.push(ScheduledTrial {
+                arm: 0,
+                role: Role::Reference,
+            });
+            trials.push(ScheduledTrial {
+                arm: 0,
+                role: Role::Canary,
+            });
             generator.shuffle(&mut trials);
             trials
         })
@@ -71,13 +80,23 @@ mod tests {
             let blocks = round(Seed(3), number, &others);
             assert_eq!(blocks.len(), 4);
             assert_eq!(blocks.concat().len(), trials_per_round(24));
-            let mut seen: Vec<usize> =
-                blocks.iter().flatten().filter(|trial| trial.role == Role::Arm).map(|trial| trial.arm).collect();
+            let mut seen: Vec<usize> = blocks
+                .iter()
+                .flatten()
+                .filter(|trial| trial.role == Role::Arm)
+                .map(|trial| trial.arm)
+                .collect();
             seen.sort_unstable();
             assert_eq!(seen, others);
             for block in &blocks {
                 for role in [Role::Reference, Role::Canary] {
-                    assert_eq!(block.iter().filter(|trial| trial.role == role && trial.arm == 0).count(), 1);
+                    assert_eq!(
+                        block
+                            .iter()
+                            .filter(|trial| trial.role == role && trial.arm == 0)
+                            .count(),
+                        1
+                    );
                 }
                 assert!(block.len() <= ARMS_PER_BLOCK + 2);
             }

@@ -22,7 +22,11 @@ pub struct Stopping {
 
 impl Default for Stopping {
     fn default() -> Self {
-        Stopping { rounds: 7, max_rounds: 30, half_width: 0.02 }
+        Stopping {
+            rounds: 7,
+            max_rounds: 30,
+            half_width: 0.02,
+        }
     }
 }
 
@@ -30,6 +34,10 @@ impl Stopping {
     /// The rule of a quick run: three rounds, up to five, judged by paired t and labelled
     /// preliminary.
     pub fn quick(self) -> Stopping {
-        Stopping { rounds: self.rounds.min(3), max_rounds: self.max_rounds.min(5), ..self }
+        Stopping {
+            rounds: self.rounds.min(3),
+            max_rounds: self.max_rounds.min(5),
+            ..self
+        }
     }
 }

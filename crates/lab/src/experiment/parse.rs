@@ -81,7 +81,12 @@ impl Findings<'_> {
 
     fn note(&mut self, path: &[Step], what: String, nearest: Option<String>) {
         let line = line_of(self.text, offset_of(self.document, path));
-        self.problems.push(Problem { file: self.file.to_owned(), line, what, nearest });
+        self.problems.push(Problem {
+            file: self.file.to_owned(),
+            line,
+            what,
+            nearest,
+        });
     }
 }
 
@@ -94,10 +99,20 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
     let syntax = |error: toml::de::Error| {
         let offset = error.span().map_or(0, |span| span.start);
         let what = error.message().to_owned();
-        Problems(vec![Problem { file: file.to_owned(), line: line_of(text, offset), what, nearest: None }])
+        Problems(vec![Problem {
+            file: file.to_owned(),
+            line: line_of(text, offset),
+            what,
+            nearest: None,
+        }])
     };
     let document = DeTable::parse(text).map_err(syntax)?;
-    let mut findings = Findings { file, text, document: &document, problems: Vec::new() };
+    let mut findings = Findings {
+        file,
+        text,
+        document: &document,
+        problems: Vec::new(),
+    };
 
     find_unknown_keys(&mut findings, &document);
     if findings.problems.is_empty() {
@@ -119,20 +134,35 @@ fn find_unknown_keys(findings: &mut Findings<'_>, document: &Spanned<DeTable<'_>
     walk_table(findings, &schema, document.get_ref(), &mut Vec::new());
 }
 
-fn walk_table(findings: &mut Findings<'_>, form: &schema::Form, table: &DeTable<'_>, path: &mut Vec<Step>) {
+fn walk_table(
+    findings: &mut Findings<'_>,
+    form: &schema::Form,
+    table: &DeTable<'_>,
+    path: &mut Vec<Step>,
+) {
     let Some(keys) = form.keys() else { return };
     for (key, value) in table {
         let key: &str = key.get_ref().as_ref();
         path.push(key.into());
         match form.child(key) {
             Some(child) => walk_value(findings, &child, value.get_ref(), path),
-            None => findings.unknown(path, format!("unknown key `{key}`"), key, keys.iter().map(String::as_str)),
+            None => findings.unknown(
+                path,
+                format!("unknown key `{key}`"),
+                key,
+                keys.iter().map(String::as_str),
+            ),
         }
         path.pop();
     }
 }
 
-fn walk_value(findings: &mut Findings<'_>, form: &schema::Form, value: &DeValue<'_>, path: &mut Vec<Step>) {
+fn walk_value(
+    findings: &mut Findings<'_>,
+    form: &schema::Form,
+    value: &DeValue<'_>,
+    path: &mut Vec<Step>,
+) {
     match value {
         DeValue::Table(table) => walk_table(findings, form, table, path),
         DeValue::Array(array) => {

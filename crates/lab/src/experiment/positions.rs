@@ -1,7 +1,7 @@
 //! Where in a TOML text something stands.
 
-use toml::de::{DeTable, DeValue};
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// A step into a TOML document: a key of a table or an index of an array.
 #[derive(Clone, Debug)]
@@ -27,7 +27,11 @@ impl From<usize> for Step {
 /// The line, counted from one, on which byte `offset` of `text` stands.
 pub fn line_of(text: &str, offset: usize) -> usize {
     let end = offset.min(text.len());
-    text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()[..end]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+        + 1
 }
 
 /// The byte offset of the deepest part of `path` that the document has: a key's own place where

@@ -12,25 +12,49 @@ use crate::metric;
 /// Notes every problem of a well-formed experiment.
 pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &mut Findings<'_>) {
     check_id(&experiment.id, findings);
-    check_metric(&[Step::from("metric")], &experiment.metric, catalogue.workload(&experiment.workload), findings);
+    check_metric(
+        &[Step::from("metric")],
+        &experiment.metric,
+        catalogue.workload(&experiment.workload),
+        findings,
+    );
     let Some(workload) = catalogue.workload(&experiment.workload) else {
-        let known = catalogue.workloads.iter().map(|workload| workload.name.as_str());
+        let known = catalogue
+            .workloads
+            .iter()
+            .map(|workload| workload.name.as_str());
         let what = format!("unknown workload `{}`", experiment.workload);
         findings.unknown(&["workload".into()], what, &experiment.workload, known);
         return;
     };
-    Checker { experiment, catalogue, workload, findings }.check_everything();
+    Checker {
+        experiment,
+        catalogue,
+        workload,
+        findings,
+    }
+    .check_everything();
 }
 
 fn check_id(id: &str, findings: &mut Findings<'_>) {
     let well_formed = !id.is_empty()
-        && id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        && id
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !well_formed {
-        findings.at(&["id".into()], format!("the id `{id}` must be lower-case letters, digits and hyphens"));
+        findings.at(
+            &["id".into()],
+            format!("the id `{id}` must be lower-case letters, digits and hyphens"),
+        );
     }
 }
 
-fn check_metric(path: &[Step], name: &str, workload: Option<&WorkloadInfo>, findings: &mut Findings<'_>) {
+fn check_metric(
+    path: &[Step],
+    name: &str,
+    workload: Option<&WorkloadInfo>,
+    findings: &mut Findings<'_>,
+) {
     if metric::find(name).is_none() {
         let known = metric::METRICS.iter().map(|metric| metric.name);
         findings.unknown(path, format!("unknown metric `{name}`"), name, known);
@@ -38,7 +62,12 @@ fn check_metric(path: &[Step], name: &str, workload: Option<&WorkloadInfo>, find
         && !workload.phases.iter().any(|known| known == phase)
     {
         let known = workload.phases.iter().map(String::as_str);
-        findings.unknown(path, format!("the workload `{}` has no phase `{phase}`", workload.name), phase, known);
+        findings.unknown(
+            path,
+            format!("the workload `{}` has no phase `{phase}`", workload.name),
+            phase,
+            known,
+        );
     }
 }
 
@@ -54,7 +83,10 @@ impl Checker<'_, '_, '_> {
         let experiment = self.experiment;
         self.check_settings(&["base".into()], &experiment.base);
         for (scale, settings) in &experiment.scale {
-            self.check_settings(&["scale".into(), scale.to_string().as_str().into()], settings);
+            self.check_settings(
+                &["scale".into(), scale.to_string().as_str().into()],
+                settings,
+            );
         }
         self.check_factors();
         self.check_design();
@@ -74,18 +106,29 @@ impl Checker<'_, '_, '_> {
 
     fn check_level(&mut self, path: &[Step], name: &str, level: &Level) {
         let Some(parameter) = self.catalogue.setting(self.workload, name) else {
-            let known = self.catalogue.settings_of(self.workload).map(|parameter| parameter.name.as_str());
-            let what = format!("`{name}` is neither a parameter of `{}` nor a PRAGMA nor a connection setting", self.workload.name);
+            let known = self
+                .catalogue
+                .settings_of(self.workload)
+                .map(|parameter| parameter.name.as_str());
+            let what = format!(
+                "`{name}` is neither a parameter of `{}` nor a PRAGMA nor a connection setting",
+                self.workload.name
+            );
             self.findings.unknown(path, what, name, known);
             return;
         };
         if parameter.accepts.allows(level) {
             return;
         }
-        let what = format!("`{name}` cannot be {}; it takes {}", quoted(level), parameter.accepts);
+        let what = format!(
+            "`{name}` cannot be {}; it takes {}",
+            quoted(level),
+            parameter.accepts
+        );
         match (&parameter.accepts, level) {
             (crate::catalogue::Accepts::Choice(names), Level::Text(text)) => {
-                self.findings.unknown(path, what, text, names.iter().map(String::as_str));
+                self.findings
+                    .unknown(path, what, text, names.iter().map(String::as_str));
             }
             _ => self.findings.at(path, what),
         }
@@ -95,13 +138,17 @@ impl Checker<'_, '_, '_> {
         for (factor, levels) in &self.experiment.factors {
             let path = ["factors".into(), factor.as_str().into()];
             if levels.is_empty() {
-                self.findings.at(&path, format!("the factor `{factor}` has no levels"));
+                self.findings
+                    .at(&path, format!("the factor `{factor}` has no levels"));
             }
             for (index, level) in levels.iter().enumerate() {
                 let place = [path.as_slice(), &[index.into()]].concat();
                 self.check_level(&place, factor, level);
                 if levels[..index].contains(level) {
-                    self.findings.at(&place, format!("the level {} of `{factor}` is given twice", quoted(level)));
+                    self.findings.at(
+                        &place,
+                        format!("the level {} of `{factor}` is given twice", quoted(level)),
+                    );
                 }
             }
         }
@@ -113,13 +160,26 @@ impl Checker<'_, '_, '_> {
         let reference = ["design".into(), "reference".into()];
         self.check_settings(&reference, &design.reference);
         self.check_held_levels(&reference, &design.reference);
-        for factor in self.experiment.factors.keys().filter(|factor| !design.reference.contains_key(*factor)) {
-            self.findings.at(&reference, format!("the reference gives no level for the factor `{factor}`"));
+        for factor in self
+            .experiment
+            .factors
+            .keys()
+            .filter(|factor| !design.reference.contains_key(*factor))
+        {
+            self.findings.at(
+                &reference,
+                format!("the reference gives no level for the factor `{factor}`"),
+            );
         }
         match (design.kind, design.arms.is_empty()) {
-            (DesignKind::List, true) => self.findings.at(&path, "a design of the kind `list` needs `arms`"),
+            (DesignKind::List, true) => self
+                .findings
+                .at(&path, "a design of the kind `list` needs `arms`"),
             (DesignKind::OneAtATime | DesignKind::Factorial, false) => {
-                self.findings.at(&["design".into(), "arms".into()], "`arms` belong to designs of the kind `list` only");
+                self.findings.at(
+                    &["design".into(), "arms".into()],
+                    "`arms` belong to designs of the kind `list` only",
+                );
             }
             _ => {}
         }
@@ -133,10 +193,14 @@ impl Checker<'_, '_, '_> {
         let stopping = self.experiment.design.stopping;
         let path = ["design".into(), "stopping".into()];
         if stopping.rounds < 2 || stopping.max_rounds < stopping.rounds {
-            self.findings.at(&path, "`rounds` must be at least 2 and `max_rounds` at least `rounds`");
+            self.findings.at(
+                &path,
+                "`rounds` must be at least 2 and `max_rounds` at least `rounds`",
+            );
         }
         if !(stopping.half_width > 0.0 && stopping.half_width < 1.0) {
-            self.findings.at(&path, "`half_width` must lie between 0 and 1");
+            self.findings
+                .at(&path, "`half_width` must lie between 0 and 1");
         }
     }
 
@@ -152,7 +216,10 @@ impl Checker<'_, '_, '_> {
             }
         }
         for (index, exclusion) in self.experiment.exclude.iter().enumerate() {
-            self.check_held_levels(&["exclude".into(), index.into(), "levels".into()], &exclusion.levels);
+            self.check_held_levels(
+                &["exclude".into(), index.into(), "levels".into()],
+                &exclusion.levels,
+            );
         }
     }
 
@@ -164,12 +231,26 @@ impl Checker<'_, '_, '_> {
                 None if self.experiment.design.kind == DesignKind::List => {}
                 None => {
                     let known = self.experiment.factors.keys().map(String::as_str);
-                    self.findings.unknown(&place, format!("`{factor}` is not a factor of this experiment"), factor, known);
+                    self.findings.unknown(
+                        &place,
+                        format!("`{factor}` is not a factor of this experiment"),
+                        factor,
+                        known,
+                    );
                 }
                 Some(known) if !known.contains(level) => {
                     let names: Vec<String> = known.iter().map(Level::to_string).collect();
-                    let what = format!("{} is not a level of `{factor}` (it has {})", quoted(level), names.join(", "));
-                    self.findings.unknown(&place, what, &level.to_string(), names.iter().map(String::as_str));
+                    let what = format!(
+                        "{} is not a level of `{factor}` (it has {})",
+                        quoted(level),
+                        names.join(", ")
+                    );
+                    self.findings.unknown(
+                        &place,
+                        what,
+                        &level.to_string(),
+                        names.iter().map(String::as_str),
+                    );
                 }
                 Some(_) => {}
             }
@@ -179,9 +260,12 @@ impl Checker<'_, '_, '_> {
     fn check_claims(&mut self, arms: &[Arm]) {
         for (index, claim) in self.experiment.claims.iter().enumerate() {
             let path = ["claims".into(), index.into()];
-            let twice = self.experiment.claims[..index].iter().any(|other| other.id == claim.id);
+            let twice = self.experiment.claims[..index]
+                .iter()
+                .any(|other| other.id == claim.id);
             if twice {
-                self.findings.at(&path, format!("the claim `{}` is given twice", claim.id));
+                self.findings
+                    .at(&path, format!("the claim `{}` is given twice", claim.id));
             }
             match claim.forms()[..] {
                 [form] => self.check_form(&path, claim, form, arms),
@@ -196,13 +280,20 @@ impl Checker<'_, '_, '_> {
     fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, arms: &[Arm]) {
         let path = [path, &[form.key().into()]].concat();
         if let Some(metric) = form.metric() {
-            check_metric(&[path.as_slice(), &["metric".into()]].concat(), metric, Some(self.workload), self.findings);
+            check_metric(
+                &[path.as_slice(), &["metric".into()]].concat(),
+                metric,
+                Some(self.workload),
+                self.findings,
+            );
         }
         self.check_bounds(&path, claim, form);
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
             Form::Ordering(listed) | Form::Spread(listed) => self.check_listed(&path, listed, arms),
-            Form::Argmax(extreme) | Form::Argmin(extreme) => self.check_extreme(&path, extreme, arms),
+            Form::Argmax(extreme) | Form::Argmin(extreme) => {
+                self.check_extreme(&path, extreme, arms)
+            }
         }
     }
 
@@ -214,10 +305,17 @@ impl Checker<'_, '_, '_> {
             _ => (false, "takes no `at_least`, `at_most` or `between`"),
         };
         if stated != wanted {
-            self.findings.at(path, format!("the claim `{}` {what}", claim.id));
+            self.findings
+                .at(path, format!("the claim `{}` {what}", claim.id));
         }
         if matches!(form, Form::Equal(_)) != claim.within.is_some() {
-            self.findings.at(path, format!("the claim `{}`: `within` goes with `equal`, and `equal` with `within`", claim.id));
+            self.findings.at(
+                path,
+                format!(
+                    "the claim `{}`: `within` goes with `equal`, and `equal` with `within`",
+                    claim.id
+                ),
+            );
         }
     }
 
@@ -225,7 +323,8 @@ impl Checker<'_, '_, '_> {
         let of = self.check_arm(path, "of", &pair.of, arms);
         let to = self.check_arm(path, "to", &pair.to, arms);
         if of.is_some() && of == to {
-            self.findings.at(path, "both arms of the claim are the same");
+            self.findings
+                .at(path, "both arms of the claim are the same");
         }
     }
 
@@ -254,11 +353,22 @@ impl Checker<'_, '_, '_> {
         if !self.experiment.factors.contains_key(factor) {
             let known = self.experiment.factors.keys().map(String::as_str);
             let place = [path, &["over".into()]].concat();
-            self.findings.unknown(&place, format!("`{factor}` is not a factor of this experiment"), factor, known);
+            self.findings.unknown(
+                &place,
+                format!("`{factor}` is not a factor of this experiment"),
+                factor,
+                known,
+            );
         }
     }
 
-    fn check_arm(&mut self, path: &[Step], key: &str, wanted: &Settings, arms: &[Arm]) -> Option<usize> {
+    fn check_arm(
+        &mut self,
+        path: &[Step],
+        key: &str,
+        wanted: &Settings,
+        arms: &[Arm],
+    ) -> Option<usize> {
         let place = [path, &[key.into()]].concat();
         let before = self.findings.count();
         self.check_held_levels(&place, wanted);
@@ -266,7 +376,9 @@ impl Checker<'_, '_, '_> {
         if self.findings.count() > before {
             return None;
         }
-        select(arms, wanted).inspect_err(|error| self.findings.at(&place, error.to_string())).ok()
+        select(arms, wanted)
+            .inspect_err(|error| self.findings.at(&place, error.to_string()))
+            .ok()
     }
 }
 

@@ -7,7 +7,14 @@ use lab::level::Level;
 use pragmark_lab as lab;
 
 fn parameter(name: &str, accepts: Accepts, default: Option<Level>, scope: Scope) -> Parameter {
-    Parameter { name: name.to_owned(), accepts, default, about: String::new(), scope }
+    Parameter {
+        name: name.to_owned(),
+        accepts,
+        default,
+        about: String::new(),
+        scope,
+        crash_relevant: false,
+    }
 }
 
 /// One workload with three parameters, and two PRAGMAs.
@@ -19,9 +26,24 @@ pub fn catalogue() -> Catalogue {
             name: "bulk-insert".to_owned(),
             about: String::new(),
             parameters: vec![
-                parameter("rows", Accepts::Int { min: 1, max: 1_000 }, Some(10.into()), Scope::Workload),
-                parameter("index", Accepts::choice(&["before", "after"]), Some("before".into()), Scope::Workload),
-                parameter("columns", Accepts::Int { min: 1, max: 16 }, Some(1.into()), Scope::Workload),
+                parameter(
+                    "rows",
+                    Accepts::Int { min: 1, max: 1_000 },
+                    Some(10.into()),
+                    Scope::Workload,
+                ),
+                parameter(
+                    "index",
+                    Accepts::choice(&["before", "after"]),
+                    Some("before".into()),
+                    Scope::Workload,
+                ),
+                parameter(
+                    "columns",
+                    Accepts::Int { min: 1, max: 16 },
+                    Some(1.into()),
+                    Scope::Workload,
+                ),
             ],
             phases: vec!["load".to_owned()],
         }],

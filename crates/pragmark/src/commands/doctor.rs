@@ -17,12 +17,21 @@ use crate::progress::humanly;
 
 /// Looks and tells.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let dirs = if args.dirs.is_empty() { vec![PathBuf::from(".")] } else { args.dirs.clone() };
+    let dirs = if args.dirs.is_empty() {
+        vec![PathBuf::from(".")]
+    } else {
+        args.dirs.clone()
+    };
     let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-    eprintln!("looking at the machine: {}", humanly(args.noise_seconds + 3.0 * dirs.len() as f64));
+    eprintln!(
+        "looking at the machine: {}",
+        humanly(args.noise_seconds + 3.0 * dirs.len() as f64)
+    );
     let environment = machine::capture(&paths)?;
     let noise = machine::noise_probe(paths[0], Duration::from_secs_f64(args.noise_seconds))?;
-    let engines: Vec<_> = ["default", "system"].map(|name| (name, bench::describe_engine(name))).into();
+    let engines: Vec<_> = ["default", "system"]
+        .map(|name| (name, bench::describe_engine(name)))
+        .into();
     let tools = machine::find_tools();
     let text = if args.json {
         as_json(&environment, &noise, &engines, &tools)
@@ -34,7 +43,12 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
 
 type Engines = [(&'static str, Result<EngineRecord, bench::TrialError>)];
 
-fn as_json(environment: &Environment, noise: &NoiseProbe, engines: &Engines, tools: &[Tool]) -> String {
+fn as_json(
+    environment: &Environment,
+    noise: &NoiseProbe,
+    engines: &Engines,
+    tools: &[Tool],
+) -> String {
     let engines: Vec<_> = engines
         .iter()
         .map(|(name, engine)| match engine {
@@ -50,7 +64,12 @@ fn as_json(environment: &Environment, noise: &NoiseProbe, engines: &Engines, too
     format!("{all:#}\n")
 }
 
-fn as_text(environment: &Environment, noise: &NoiseProbe, engines: &Engines, tools: &[Tool]) -> String {
+fn as_text(
+    environment: &Environment,
+    noise: &NoiseProbe,
+    engines: &Engines,
+    tools: &[Tool],
+) -> String {
     let mut text = String::new();
     text += &machine_lines(environment);
     for volume in &environment.volumes {
@@ -60,7 +79,10 @@ fn as_text(environment: &Environment, noise: &NoiseProbe, engines: &Engines, too
     text += "\nEngines\n";
     for (name, engine) in engines {
         text += &match engine {
-            Ok(engine) => format!("  {name}: SQLite {} ({})\n", engine.version, engine.source_id),
+            Ok(engine) => format!(
+                "  {name}: SQLite {} ({})\n",
+                engine.version, engine.source_id
+            ),
             Err(error) => format!("  {name}: not usable: {error}\n"),
         };
     }
@@ -69,7 +91,11 @@ fn as_text(environment: &Environment, noise: &NoiseProbe, engines: &Engines, too
         text += &tool_line(tool);
     }
     let warnings = environment.warnings();
-    text += if warnings.is_empty() { "\nNo warnings.\n" } else { "\nWarnings\n" };
+    text += if warnings.is_empty() {
+        "\nNo warnings.\n"
+    } else {
+        "\nWarnings\n"
+    };
     for warning in warnings {
         let _ = writeln!(text, "  {warning}");
     }
@@ -78,19 +104,46 @@ fn as_text(environment: &Environment, noise: &NoiseProbe, engines: &Engines, too
 
 fn machine_lines(environment: &Environment) -> String {
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
-    let gib = |bytes: Option<u64>| bytes.map_or("not known".to_owned(), |bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)));
+    let gib = |bytes: Option<u64>| {
+        bytes.map_or("not known".to_owned(), |bytes| {
+            format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+        })
+    };
     let mut text = String::from("Machine\n");
-    let _ = writeln!(text, "  system: {} {}", known(&environment.system.operating_system), known(&environment.system.kernel));
-    let cpus = environment.cpu.logical_cpus.map_or("?".to_owned(), |count| count.to_string());
-    let _ = writeln!(text, "  cpu: {cpus} × {}, governor {}", known(&environment.cpu.model), known(&environment.cpu.governor));
-    let _ = writeln!(text, "  memory: {}, {} available", gib(environment.memory.total_bytes), gib(environment.memory.available_bytes));
+    let _ = writeln!(
+        text,
+        "  system: {} {}",
+        known(&environment.system.operating_system),
+        known(&environment.system.kernel)
+    );
+    let cpus = environment
+        .cpu
+        .logical_cpus
+        .map_or("?".to_owned(), |count| count.to_string());
+    let _ = writeln!(
+        text,
+        "  cpu: {cpus} × {}, governor {}",
+        known(&environment.cpu.model),
+        known(&environment.cpu.governor)
+    );
+    let _ = writeln!(
+        text,
+        "  memory: {}, {} available",
+        gib(environment.memory.total_bytes),
+        gib(environment.memory.available_bytes)
+    );
     text
 }
 
 fn volume_lines(volume: &Volume) -> String {
     let mut text = format!("\nDisk of {}\n", volume.path.display());
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
-    let _ = writeln!(text, "  file system: {} on {}", known(&volume.file_system), known(&volume.device));
+    let _ = writeln!(
+        text,
+        "  file system: {} on {}",
+        known(&volume.file_system),
+        known(&volume.device)
+    );
     if let Some(free) = volume.free_bytes {
         let _ = writeln!(text, "  free: {:.1} GiB", free as f64 / f64::from(1 << 30));
     }
@@ -109,11 +162,17 @@ fn volume_lines(volume: &Volume) -> String {
 /// What the noise means for a run: the blocks that an effect of some size needs.
 fn noise_lines(noise: &NoiseProbe) -> String {
     let mut text = format!("\nNoise (of paired ratios, {} pairs)\n", noise.pairs);
-    for (what, sd) in [("computing", noise.cpu_sd), ("syncing to the disk", noise.fsync_sd)] {
+    for (what, sd) in [
+        ("computing", noise.cpu_sd),
+        ("syncing to the disk", noise.fsync_sd),
+    ] {
         let line = match sd {
             None => format!("  {what}: not measured\n"),
             Some(sd) => {
-                let blocks = |effect: f64| blocks_needed(sd, effect.ln_1p()).map_or("too many".to_owned(), |n| n.to_string());
+                let blocks = |effect: f64| {
+                    blocks_needed(sd, effect.ln_1p())
+                        .map_or("too many".to_owned(), |n| n.to_string())
+                };
                 format!(
                     "  {what}: ±{:.1} %; to see 2 % takes {} blocks, 5 % {}, 20 % {}\n",
                     sd * 100.0,

@@ -13,9 +13,19 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
     let out = args.out.as_deref();
     match args.format {
         ExportFormat::Csv => trials(args),
-        ExportFormat::ArmsCsv => output::write_text(out, &::report::export::arms_csv(&report::analyse(&args.run)?).map_err(Failure::unusable)?),
-        ExportFormat::ClaimsCsv => output::write_text(out, &::report::export::claims_csv(&report::analyse(&args.run)?).map_err(Failure::unusable)?),
-        ExportFormat::Json => output::write_text(out, &::report::export::json(&report::analyse(&args.run)?).map_err(Failure::unusable)?),
+        ExportFormat::ArmsCsv => output::write_text(
+            out,
+            &::report::export::arms_csv(&report::analyse(&args.run)?).map_err(Failure::unusable)?,
+        ),
+        ExportFormat::ClaimsCsv => output::write_text(
+            out,
+            &::report::export::claims_csv(&report::analyse(&args.run)?)
+                .map_err(Failure::unusable)?,
+        ),
+        ExportFormat::Json => output::write_text(
+            out,
+            &::report::export::json(&report::analyse(&args.run)?).map_err(Failure::unusable)?,
+        ),
     }
 }
 

@@ -32,13 +32,21 @@ pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
 fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {
     let mut text = String::new();
     for experiment in library::all(catalogue)? {
-        let tour = if TOUR.contains(&experiment.id.as_str()) { "  (in the tour)" } else { "" };
+        let tour = if TOUR.contains(&experiment.id.as_str()) {
+            "  (in the tour)"
+        } else {
+            ""
+        };
         let claims = match experiment.claims.len() {
             0 => String::new(),
             1 => "  1 claim".to_owned(),
             many => format!("  {many} claims"),
         };
-        let _ = writeln!(text, "{}{claims}{tour}\n    {}", experiment.id, experiment.question);
+        let _ = writeln!(
+            text,
+            "{}{claims}{tour}\n    {}",
+            experiment.id, experiment.question
+        );
     }
     Ok(text)
 }
@@ -61,7 +69,11 @@ fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
             Some(level) => format!("; default {level}"),
             None => String::new(),
         };
-        let _ = writeln!(text, "{}: {}{default}\n    {}", parameter.name, parameter.accepts, parameter.about);
+        let _ = writeln!(
+            text,
+            "{}: {}{default}\n    {}",
+            parameter.name, parameter.accepts, parameter.about
+        );
     }
     text
 }

@@ -10,12 +10,15 @@ use crate::failure::{Exit, Failure};
 ///
 /// A reader that closes the pipe early (`| head`) is no failure. A file that cannot be written
 /// whole is removed.
-pub fn write(out: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Exit, Failure> {
+pub fn write(
+    out: Option<&Path>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Exit, Failure> {
     let Some(path) = out else {
         return match fill(&mut BufWriter::new(io::stdout().lock())) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::unusable(format!("cannot write to standard output: {error}")))
-            }
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::unusable(
+                format!("cannot write to standard output: {error}"),
+            )),
             _ => Ok(Exit::Success),
         };
     };
@@ -25,11 +28,13 @@ pub fn write(out: Option<&Path>, fill: impl FnOnce(&mut dyn Write) -> io::Result
         fill(&mut writer)?;
         writer.flush()
     });
-    written.and_then(|()| std::fs::rename(&unfinished, path)).map_err(|error| {
-        // The unfinished file may never have been made.
-        let _ = std::fs::remove_file(&unfinished);
-        Failure::unusable(format!("cannot write {}: {error}", path.display()))
-    })?;
+    written
+        .and_then(|()| std::fs::rename(&unfinished, path))
+        .map_err(|error| {
+            // The unfinished file may never have been made.
+            let _ = std::fs::remove_file(&unfinished);
+            Failure::unusable(format!("cannot write {}: {error}", path.display()))
+        })?;
     Ok(Exit::Success)
 }
 

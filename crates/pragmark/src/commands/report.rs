@@ -33,7 +33,8 @@ pub fn analyse(folder: &Path) -> Result<Analysis, Failure> {
 
 /// The page of a run.
 pub fn page(analysis: &Analysis) -> Result<String, Failure> {
-    report::html(analysis).map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))
+    report::html(analysis)
+        .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))
 }
 
 /// How to print on the terminal at hand.

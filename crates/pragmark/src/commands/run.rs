@@ -43,8 +43,11 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
 fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
     let catalogue = bench::catalogue();
     let is_tour = args.experiments.is_empty();
-    let names: Vec<String> =
-        if is_tour { TOUR.iter().map(|name| (*name).to_owned()).collect() } else { args.experiments.clone() };
+    let names: Vec<String> = if is_tour {
+        TOUR.iter().map(|name| (*name).to_owned()).collect()
+    } else {
+        args.experiments.clone()
+    };
     let experiments = library::named(&names, &catalogue)?;
     let directories = directories(&args.dirs)?;
     let request = Request {
@@ -62,7 +65,10 @@ fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
     };
     let plan = plan(request, &catalogue);
     let environment = environment(&plan, driver)?;
-    let path = args.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&plan.id));
+    let path = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new(RUNS).join(&plan.id));
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
     Ok(folder)
@@ -83,15 +89,25 @@ fn random_seed() -> u64 {
 }
 
 fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let given = if given.is_empty() { vec![PathBuf::from(".")] } else { given.to_vec() };
+    let given = if given.is_empty() {
+        vec![PathBuf::from(".")]
+    } else {
+        given.to_vec()
+    };
     let mut directories = Vec::new();
     for path in given {
         let directory = path.canonicalize().map_err(|error| {
-            Failure::unusable(format!("cannot use the directory {}: {error}", path.display()))
-                .hint("--dir names an existing directory on the disk to be measured")
+            Failure::unusable(format!(
+                "cannot use the directory {}: {error}",
+                path.display()
+            ))
+            .hint("--dir names an existing directory on the disk to be measured")
         })?;
         if directories.contains(&directory) {
-            return Err(Failure::usage(format!("the directory {} is named twice", directory.display())));
+            return Err(Failure::usage(format!(
+                "the directory {} is named twice",
+                directory.display()
+            )));
         }
         directories.push(directory);
     }
@@ -111,20 +127,34 @@ fn absolute_engine(engine: &str) -> Result<String, Failure> {
 }
 
 fn native_driver() -> Result<Driver, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::unusable(format!("cannot find pragmark's own program: {error}")))?;
-    Ok(Driver { program, arguments: vec!["trial".into()] })
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::unusable(format!("cannot find pragmark's own program: {error}"))
+    })?;
+    Ok(Driver {
+        program,
+        arguments: vec!["trial".into()],
+    })
 }
 
 fn environment(plan: &RunPlan, driver: &Driver) -> Result<EnvironmentFile, Failure> {
-    let mut directories: Vec<&Path> =
-        plan.experiments.iter().map(|planned| planned.directory.as_path()).collect();
+    let mut directories: Vec<&Path> = plan
+        .experiments
+        .iter()
+        .map(|planned| planned.directory.as_path())
+        .collect();
     directories.dedup();
     directories.sort();
     directories.dedup();
     let machine = runner::machine::capture(&directories)?;
-    let engines = engines(plan).iter().map(|engine| describe(engine, driver)).collect::<Result<_, _>>()?;
-    Ok(EnvironmentFile { format: FORMAT, machine, engines })
+    let engines = engines(plan)
+        .iter()
+        .map(|engine| describe(engine, driver))
+        .collect::<Result<_, _>>()?;
+    Ok(EnvironmentFile {
+        format: FORMAT,
+        machine,
+        engines,
+    })
 }
 
 /// Every engine that the plan names, once.
@@ -145,20 +175,38 @@ fn describe(engine: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
     let answer = std::process::Command::new(&driver.program)
         .args(["describe-engine", engine])
         .output()
-        .map_err(|error| Failure::unusable(format!("cannot start {}: {error}", driver.program.display())))?;
+        .map_err(|error| {
+            Failure::unusable(format!(
+                "cannot start {}: {error}",
+                driver.program.display()
+            ))
+        })?;
     if !answer.status.success() {
         let words = String::from_utf8_lossy(&answer.stderr);
         let words = words.trim().trim_start_matches("error: ");
-        let words = if words.is_empty() { "its loading ended the process" } else { words };
-        return Err(Failure::unusable(format!("cannot use the engine {engine}: {words}"))
-            .hint("--engine takes `default`, `system` or the path of a libsqlite3 shared library"));
+        let words = if words.is_empty() {
+            "its loading ended the process"
+        } else {
+            words
+        };
+        return Err(
+            Failure::unusable(format!("cannot use the engine {engine}: {words}")).hint(
+                "--engine takes `default`, `system` or the path of a libsqlite3 shared library",
+            ),
+        );
     }
-    serde_json::from_slice(&answer.stdout)
-        .map_err(|error| Failure::unusable(format!("the engine {engine} was described wrongly: {error}")))
+    serde_json::from_slice(&answer.stdout).map_err(|error| {
+        Failure::unusable(format!(
+            "the engine {engine} was described wrongly: {error}"
+        ))
+    })
 }
 
 fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
-    let version = environment.engines.first().map_or("", |engine| engine.version.as_str());
+    let version = environment
+        .engines
+        .first()
+        .map_or("", |engine| engine.version.as_str());
     eprintln!(
         "pragmark {}: SQLite {version}, scale {}, seed {}, {}",
         plan.pragmark,
@@ -177,13 +225,23 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
     let analysis = report::analyse(folder)?;
     let page = folder.join(report::PAGE);
     output::write_text(Some(&page), &report::page(&analysis)?)?;
-    print!("{}", ::report::terminal(&analysis, report::terminal_style()));
+    print!(
+        "{}",
+        ::report::terminal(&analysis, report::terminal_style())
+    );
     println!("\nreport: {}", page.display());
     if end == End::Cancelled {
-        eprintln!("stopped; what was measured is kept\nhint: {}", resume_hint(folder));
+        eprintln!(
+            "stopped; what was measured is kept\nhint: {}",
+            resume_hint(folder)
+        );
         return Ok(Exit::Interrupted);
     }
-    Ok(if some_failed(&analysis) { Exit::TrialsFailed } else { Exit::Success })
+    Ok(if some_failed(&analysis) {
+        Exit::TrialsFailed
+    } else {
+        Exit::Success
+    })
 }
 
 fn some_failed(analysis: &Analysis) -> bool {

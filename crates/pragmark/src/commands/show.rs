@@ -16,13 +16,17 @@ use crate::library;
 /// Prints the experiment, or the schema of experiment files.
 pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
     if args.schema {
-        let text = serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
+        let text =
+            serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
         return output::write_text(None, &format!("{text}\n"));
     }
     let catalogue = bench::catalogue();
     let names: Vec<String> = args.experiment.iter().cloned().collect();
     let experiments = library::named(&names, &catalogue)?;
-    let text: String = experiments.iter().map(|experiment| describe(experiment, args.scale.into(), &catalogue)).collect();
+    let text: String = experiments
+        .iter()
+        .map(|experiment| describe(experiment, args.scale.into(), &catalogue))
+        .collect();
     output::write_text(None, &text)
 }
 
@@ -45,7 +49,12 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     );
     for (index, arm) in arms.iter().enumerate() {
         let mark = if index == 0 { "  (reference)" } else { "" };
-        let _ = writeln!(text, "  {}{mark}\n      {}", arm.label, label(&arm.settings));
+        let _ = writeln!(
+            text,
+            "  {}{mark}\n      {}",
+            arm.label,
+            label(&arm.settings)
+        );
     }
     for claim in &experiment.claims {
         let _ = writeln!(text, "{}", describe_claim(claim));
@@ -54,8 +63,22 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
 }
 
 fn describe_claim(claim: &Claim) -> String {
-    let bounds = claim.forms().first().map(|form| format!("{} {}", form.key(), claim.bounds(*form))).unwrap_or_default();
-    let published = claim.published.map(|figure| format!(", published {figure}")).unwrap_or_default();
-    let requires = claim.requires.iter().map(|needs| format!(", needs {needs}")).collect::<String>();
-    format!("\nclaim {}: {}\n      {bounds}{published}{requires}", claim.id, claim.says)
+    let bounds = claim
+        .forms()
+        .first()
+        .map(|form| format!("{} {}", form.key(), claim.bounds(*form)))
+        .unwrap_or_default();
+    let published = claim
+        .published
+        .map(|figure| format!(", published {figure}"))
+        .unwrap_or_default();
+    let requires = claim
+        .requires
+        .iter()
+        .map(|needs| format!(", needs {needs}"))
+        .collect::<String>();
+    format!(
+        "\nclaim {}: {}\n      {bounds}{published}{requires}",
+        claim.id, claim.says
+    )
 }

@@ -17,7 +17,9 @@ const KILLS: u32 = 25;
 fn killed_at_any_moment_and_resumed_nothing_is_lost_or_repeated() {
     let laboratory = Laboratory::new();
     let whole = Instant::now();
-    laboratory.pragmark(&["run", "small.toml", "--out", "whole"]).exits(0);
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "whole"])
+        .exits(0);
     let step = whole.elapsed() / (KILLS - 3);
     for number in 0..KILLS {
         let run = format!("run-{number}");
@@ -29,25 +31,46 @@ fn killed_at_any_moment_and_resumed_nothing_is_lost_or_repeated() {
         if laboratory.path().join(&run).join("run.json").exists() {
             laboratory.pragmark(&["run", "--resume", &run]).exits(0);
             let after = laboratory.trials(&run);
-            assert_eq!(after[..before.len()], before, "kill {number}: what was measured must stay as it was");
+            assert_eq!(
+                after[..before.len()],
+                before,
+                "kill {number}: what was measured must stay as it was"
+            );
             assert_eq!(places(&after).len(), SMALL_TRIALS, "kill {number}");
-            assert_eq!(after.len(), SMALL_TRIALS, "kill {number}: a trial was repeated");
+            assert_eq!(
+                after.len(),
+                SMALL_TRIALS,
+                "kill {number}: a trial was repeated"
+            );
         } else {
             assert!(before.is_empty());
             laboratory.pragmark(&["run", "--resume", &run]).exits(3);
         }
     }
-    laboratory.pragmark(&["run", "small.toml", "--out", "last"]).exits(0);
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "last"])
+        .exits(0);
     assert_eq!(laboratory.left_over(), Vec::<std::path::PathBuf>::new());
 }
 
 fn places(trials: &[Value]) -> HashSet<String> {
-    trials.iter().map(|trial| format!("{} {} {}", trial["round"], trial["block"], trial["position"])).collect()
+    trials
+        .iter()
+        .map(|trial| {
+            format!(
+                "{} {} {}",
+                trial["round"], trial["block"], trial["position"]
+            )
+        })
+        .collect()
 }
 
 /// An experiment whose trials take long enough to be interrupted.
 fn slow() -> String {
-    SMALL.replace("rows = 2_000", "rows = 100_000_000, rows_per_txn = 1000, stop_after_ms = 400, values = \"ones\"")
+    SMALL.replace(
+        "rows = 2_000",
+        "rows = 100_000_000, rows_per_txn = 1000, stop_after_ms = 400, values = \"ones\"",
+    )
 }
 
 #[test]
@@ -59,7 +82,9 @@ fn ctrl_c_cleans_up_keeps_and_reports_what_was_measured_and_says_how_to_resume()
     let pid = Pid::from_child(&child);
     kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    let answer = crate::laboratory::Answer(output).exits(130).complains(&["pragmark run --resume run"]);
+    let answer = crate::laboratory::Answer(output)
+        .exits(130)
+        .complains(&["pragmark run --resume run"]);
     answer.says(&["run/report.html"]);
 
     assert!(laboratory.left_over().is_empty());
@@ -79,7 +104,10 @@ fn wait_until(condition: impl Fn() -> bool) {
 #[test]
 fn a_killed_run_leaves_no_process_behind() {
     let laboratory = Laboratory::new();
-    laboratory.write("slow.toml", &slow().replace("stop_after_ms = 400", "stop_after_ms = 60_000"));
+    laboratory.write(
+        "slow.toml",
+        &slow().replace("stop_after_ms = 400", "stop_after_ms = 60_000"),
+    );
     let mut child = laboratory.start(&["run", "slow.toml", "--out", "run"]);
     wait_until(|| !processes_in(&laboratory).is_empty());
     child.kill().unwrap();
@@ -91,13 +119,22 @@ fn a_killed_run_leaves_no_process_behind() {
 fn processes_in(laboratory: &Laboratory) -> Vec<String> {
     let needle = laboratory.path().join("pragmark-work");
     let needle = needle.to_string_lossy().into_owned();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let processes = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
     processes
         .filter(|process| {
-            let descriptors = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+            let descriptors = std::fs::read_dir(process.join("fd"))
+                .into_iter()
+                .flatten()
+                .flatten();
             descriptors
                 .filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok())
-                .any(|target| target.to_string_lossy().starts_with(&needle) && target.to_string_lossy().contains("test.db"))
+                .any(|target| {
+                    target.to_string_lossy().starts_with(&needle)
+                        && target.to_string_lossy().contains("test.db")
+                })
         })
         .map(|process| process.display().to_string())
         .collect()
@@ -107,8 +144,16 @@ fn processes_in(laboratory: &Laboratory) -> Vec<String> {
 fn a_trial_that_hangs_is_stopped_recorded_and_told() {
     let laboratory = Laboratory::new();
     laboratory.write("slow.toml", &slow());
-    laboratory.pragmark(&["run", "slow.toml", "--out", "run", "--trial-limit", "0.1"]).exits(1).says(&["time limit"]);
-    assert!(laboratory.trials("run").iter().all(|trial| trial["outcome"]["timed_out"]["limit_s"] == 0.1));
+    laboratory
+        .pragmark(&["run", "slow.toml", "--out", "run", "--trial-limit", "0.1"])
+        .exits(1)
+        .says(&["time limit"]);
+    assert!(
+        laboratory
+            .trials("run")
+            .iter()
+            .all(|trial| trial["outcome"]["timed_out"]["limit_s"] == 0.1)
+    );
     assert!(laboratory.left_over().is_empty());
 }
 
@@ -117,16 +162,34 @@ fn an_arm_that_fails_does_not_stop_the_others() {
     let laboratory = Laboratory::new();
     let limit = i64::MAX;
     let text = SMALL
-        .replace("rows_per_statement = [1, 5, 10]", &format!("mmap_size = [0, 1048576, {limit}]"))
-        .replace("reference = { rows_per_statement = 1 }", "reference = { mmap_size = 0 }");
+        .replace(
+            "rows_per_statement = [1, 5, 10]",
+            &format!("mmap_size = [0, 1048576, {limit}]"),
+        )
+        .replace(
+            "reference = { rows_per_statement = 1 }",
+            "reference = { mmap_size = 0 }",
+        );
     let text = &text[..text.find("[[claims]]").unwrap()];
     laboratory.write("failing.toml", text);
-    laboratory.pragmark(&["run", "failing.toml", "--out", "run"]).exits(1).says(&["mmap_size", "failed"]);
+    laboratory
+        .pragmark(&["run", "failing.toml", "--out", "run"])
+        .exits(1)
+        .says(&["mmap_size", "failed"]);
     let trials = laboratory.trials("run");
-    let why: Vec<&str> = trials.iter().filter_map(|trial| trial["outcome"]["failed"]["why"].as_str()).collect();
+    let why: Vec<&str> = trials
+        .iter()
+        .filter_map(|trial| trial["outcome"]["failed"]["why"].as_str())
+        .collect();
     assert_eq!(why.len(), 2, "an arm is given up after its second failure");
     assert!(why[0].contains("mmap_size"), "{}", why[0]);
-    assert!(trials.iter().filter(|trial| !trial["outcome"]["measured"].is_null()).count() >= 9);
+    assert!(
+        trials
+            .iter()
+            .filter(|trial| !trial["outcome"]["measured"].is_null())
+            .count()
+            >= 9
+    );
 }
 
 #[test]
@@ -134,18 +197,36 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
     let laboratory = Laboratory::new();
     let small_disk = laboratory.path().join("disk");
     std::fs::create_dir(&small_disk).unwrap();
-    let Some(_mounted) = Mounted::tmpfs(&small_disk, "512k") else {
+    let Some(_mounted) = Mounted::tmpfs(&small_disk, "4m") else {
         eprintln!("skipped: this test needs the right to mount a file system");
         return;
     };
-    let big = SMALL.replace("rows_per_statement = [1, 5, 10]", "rows = [100, 100_000]").replace("rows = 2_000, ", "");
-    let big = big.replace("reference = { rows_per_statement = 1 }", "reference = { rows = 100 }");
+    let big = SMALL
+        .replace("rows_per_statement = [1, 5, 10]", "rows = [100, 1_000_000]")
+        .replace("rows = 2_000, ", "");
+    let big = big.replace(
+        "reference = { rows_per_statement = 1 }",
+        "reference = { rows = 100 }",
+    );
     laboratory.write("big.toml", &big[..big.find("[[claims]]").unwrap()]);
-    laboratory.pragmark(&["run", "big.toml", "--out", "run", "--dir", "disk"]).exits(1).says(&["full"]);
+    laboratory
+        .pragmark(&["run", "big.toml", "--out", "run", "--dir", "disk"])
+        .exits(1)
+        .says(&["full"]);
     let trials = laboratory.trials("run");
-    let failed = trials.iter().filter(|trial| trial["outcome"]["failed"]["why"].as_str().is_some_and(|why| why.contains("full")));
+    let failed = trials.iter().filter(|trial| {
+        trial["outcome"]["failed"]["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("full"))
+    });
     assert_eq!(failed.count(), 2);
-    assert_eq!(trials.iter().filter(|trial| !trial["outcome"]["measured"].is_null()).count(), 6);
+    assert_eq!(
+        trials
+            .iter()
+            .filter(|trial| !trial["outcome"]["measured"].is_null())
+            .count(),
+        6
+    );
     assert_eq!(std::fs::read_dir(&small_disk).unwrap().count(), 0);
 }
 

@@ -36,7 +36,9 @@ pub const SMALL_TRIALS: usize = 12;
 impl Laboratory {
     /// With the small experiment as `small.toml`.
     pub fn new() -> Laboratory {
-        let laboratory = Laboratory { directory: tempfile::tempdir().unwrap() };
+        let laboratory = Laboratory {
+            directory: tempfile::tempdir().unwrap(),
+        };
         laboratory.write("small.toml", SMALL);
         laboratory
     }
@@ -60,26 +62,42 @@ impl Laboratory {
 
     /// Starts pragmark and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        self.command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
         command
     }
 
     /// The whole trials recorded in a run's folder, as JSON.
     pub fn trials(&self, run: &str) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.path().join(run).join("outcomes.jsonl")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.path().join(run).join("outcomes.jsonl"))
+            .unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect()
+        whole
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// Temporary directories of trials that are still there.
     pub fn left_over(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.to_string_lossy().contains("pragmark-work")).collect()
+        let entries = std::fs::read_dir(self.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        entries
+            .filter(|path| path.to_string_lossy().contains("pragmark-work"))
+            .collect()
     }
 }
 
@@ -110,7 +128,11 @@ impl Answer {
     #[track_caller]
     pub fn complains(self, parts: &[&str]) -> Answer {
         for part in parts {
-            assert!(self.stderr().contains(part), "`{part}` is not in:\n{}", self.stderr());
+            assert!(
+                self.stderr().contains(part),
+                "`{part}` is not in:\n{}",
+                self.stderr()
+            );
         }
         self
     }
@@ -119,7 +141,11 @@ impl Answer {
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Answer {
         for part in parts {
-            assert!(self.stdout().contains(part), "`{part}` is not in:\n{}", self.stdout());
+            assert!(
+                self.stdout().contains(part),
+                "`{part}` is not in:\n{}",
+                self.stdout()
+            );
         }
         self
     }

@@ -5,39 +5,88 @@ use crate::laboratory::{Laboratory, SMALL};
 #[test]
 fn an_unknown_experiment_is_named_with_the_nearest() {
     let laboratory = Laboratory::new();
-    laboratory.pragmark(&["run", "index-timming"]).exits(2).complains(&["`index-timming`", "`index-timing`"]);
-    laboratory.pragmark(&["show", "nothing-like-it"]).exits(2).complains(&["`nothing-like-it`", "pragmark list"]);
-    laboratory.pragmark(&["run", "missing.toml"]).exits(2).complains(&["missing.toml"]);
+    laboratory
+        .pragmark(&["run", "index-timming"])
+        .exits(2)
+        .complains(&["`index-timming`", "`index-timing`"]);
+    laboratory
+        .pragmark(&["show", "nothing-like-it"])
+        .exits(2)
+        .complains(&["`nothing-like-it`", "pragmark list"]);
+    laboratory
+        .pragmark(&["run", "missing.toml"])
+        .exits(2)
+        .complains(&["missing.toml"]);
     assert!(!laboratory.path().join("pragmark-runs").exists());
 }
 
 #[test]
 fn an_unknown_flag_or_command_is_named_with_the_nearest() {
     let laboratory = Laboratory::new();
-    laboratory.pragmark(&["run", "--quik"]).exits(2).complains(&["--quik", "--quick"]);
-    laboratory.pragmark(&["reprot"]).exits(2).complains(&["reprot", "report"]);
-    laboratory.pragmark(&["run", "--scale", "tiny"]).exits(2).complains(&["tiny", "quick", "paper"]);
+    laboratory
+        .pragmark(&["run", "--quik"])
+        .exits(2)
+        .complains(&["--quik", "--quick"]);
+    laboratory
+        .pragmark(&["reprot"])
+        .exits(2)
+        .complains(&["reprot", "report"]);
+    laboratory
+        .pragmark(&["run", "--scale", "tiny"])
+        .exits(2)
+        .complains(&["tiny", "quick", "paper"]);
     laboratory.pragmark(&["run", "--time-limit", "-3"]).exits(2);
 }
 
 #[test]
 fn a_misspelt_factor_level_or_pragma_is_named_with_file_and_line() {
     let laboratory = Laboratory::new();
-    laboratory.write("pragma.toml", &SMALL.replace("synchronous = \"off\"", "synchronos = \"off\""));
-    laboratory.pragmark(&["run", "pragma.toml", "--out", "run"]).exits(2).complains(&["pragma.toml:5:", "`synchronos`", "`synchronous`"]);
-    laboratory.write("level.toml", &SMALL.replace("synchronous = \"off\"", "journal_mode = \"wall\""));
-    laboratory.pragmark(&["run", "level.toml", "--out", "run"]).exits(2).complains(&["level.toml:5:", "\"wall\"", "`wal`"]);
-    laboratory.write("factor.toml", &SMALL.replace("of = { rows_per_statement", "of = { row_per_statement"));
-    laboratory.pragmark(&["run", "factor.toml", "--out", "run"]).exits(2).complains(&["factor.toml:14:", "`row_per_statement`", "`rows_per_statement`"]);
+    laboratory.write(
+        "pragma.toml",
+        &SMALL.replace("synchronous = \"off\"", "synchronos = \"off\""),
+    );
+    laboratory
+        .pragmark(&["run", "pragma.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["pragma.toml:5:", "`synchronos`", "`synchronous`"]);
+    laboratory.write(
+        "level.toml",
+        &SMALL.replace("synchronous = \"off\"", "journal_mode = \"wall\""),
+    );
+    laboratory
+        .pragmark(&["run", "level.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["level.toml:5:", "\"wall\"", "`wal`"]);
+    laboratory.write(
+        "factor.toml",
+        &SMALL.replace("of = { rows_per_statement", "of = { row_per_statement"),
+    );
+    laboratory
+        .pragmark(&["run", "factor.toml", "--out", "run"])
+        .exits(2)
+        .complains(&[
+            "factor.toml:14:",
+            "`row_per_statement`",
+            "`rows_per_statement`",
+        ]);
     assert!(!laboratory.path().join("run").exists());
 }
 
 #[test]
 fn a_directory_that_cannot_be_used_is_named() {
     let laboratory = Laboratory::new();
-    laboratory.pragmark(&["run", "small.toml", "--dir", "nowhere", "--out", "run"]).exits(3).complains(&["nowhere"]);
-    laboratory.pragmark(&["run", "small.toml", "--dir", "small.toml", "--out", "run"]).exits(3).complains(&["small.toml"]);
-    laboratory.pragmark(&["run", "small.toml", "--dir", "/proc", "--out", "run"]).exits(3).complains(&["/proc"]);
+    laboratory
+        .pragmark(&["run", "small.toml", "--dir", "nowhere", "--out", "run"])
+        .exits(3)
+        .complains(&["nowhere"]);
+    laboratory
+        .pragmark(&["run", "small.toml", "--dir", "small.toml", "--out", "run"])
+        .exits(3)
+        .complains(&["small.toml"]);
+    laboratory
+        .pragmark(&["run", "small.toml", "--dir", "/proc", "--out", "run"])
+        .exits(3)
+        .complains(&["/proc"]);
     assert!(!laboratory.path().join("run").exists());
 }
 
@@ -45,7 +94,10 @@ fn a_directory_that_cannot_be_used_is_named() {
 fn an_engine_that_is_not_sqlite_is_refused_before_anything_is_begun() {
     let laboratory = Laboratory::new();
     let refused = |engine: &str, parts: &[&str]| {
-        laboratory.pragmark(&["run", "small.toml", "--engine", engine, "--out", "run"]).exits(3).complains(parts);
+        laboratory
+            .pragmark(&["run", "small.toml", "--engine", engine, "--out", "run"])
+            .exits(3)
+            .complains(parts);
         assert!(!laboratory.path().join("run").exists());
     };
     refused("small.toml", &["small.toml"]);
@@ -58,14 +110,26 @@ fn an_engine_that_is_not_sqlite_is_refused_before_anything_is_begun() {
 /// A shared library that is certainly not SQLite: the C library this test itself has loaded.
 fn c_library() -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    maps.lines().filter_map(|line| line.split_whitespace().last()).find(|path| path.contains("libc.so") || path.contains("libc-")).map(str::to_owned)
+    maps.lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .find(|path| path.contains("libc.so") || path.contains("libc-"))
+        .map(str::to_owned)
 }
 
 #[test]
 fn a_folder_that_is_no_run_or_is_taken_is_refused() {
     let laboratory = Laboratory::new();
-    laboratory.pragmark(&["report", "."]).exits(3).complains(&["run.json"]);
-    laboratory.pragmark(&["run", "--resume", "nowhere"]).exits(3).complains(&["nowhere"]);
-    laboratory.pragmark(&["run", "small.toml", "--out", "."]).exits(3).complains(&["not empty", "--out"]);
+    laboratory
+        .pragmark(&["report", "."])
+        .exits(3)
+        .complains(&["run.json"]);
+    laboratory
+        .pragmark(&["run", "--resume", "nowhere"])
+        .exits(3)
+        .complains(&["nowhere"]);
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "."])
+        .exits(3)
+        .complains(&["not empty", "--out"]);
     assert_eq!(laboratory.read("small.toml"), SMALL);
 }

@@ -44,20 +44,40 @@ impl Axis {
             return None;
         }
         let log = low > 0.0 && high / low >= LOG_FROM;
-        Some(if log { Axis::logarithmic(low, high) } else { Axis::linear(low, high) })
+        Some(if log {
+            Axis::logarithmic(low, high)
+        } else {
+            Axis::linear(low, high)
+        })
     }
 
     fn logarithmic(low: f64, high: f64) -> Axis {
         let margin = (high / low).powf(MARGIN);
-        Axis { low: low / margin, high: high * margin, log: true }
+        Axis {
+            low: low / margin,
+            high: high * margin,
+            log: true,
+        }
     }
 
     fn linear(low: f64, high: f64) -> Axis {
         let from_zero = low >= 0.0 && (low < ZERO_BELOW * high || low == high);
         let start = if from_zero { 0.0 } else { low };
-        let width = if high > start { high - start } else { start.abs().max(1.0) };
-        let low = if from_zero { 0.0 } else { start - MARGIN * width };
-        Axis { low, high: start + width * (1.0 + MARGIN), log: false }
+        let width = if high > start {
+            high - start
+        } else {
+            start.abs().max(1.0)
+        };
+        let low = if from_zero {
+            0.0
+        } else {
+            start - MARGIN * width
+        };
+        Axis {
+            low,
+            high: start + width * (1.0 + MARGIN),
+            log: false,
+        }
     }
 
     /// Whether it is logarithmic.
@@ -72,14 +92,23 @@ impl Axis {
 
     /// Where a value stands; values beyond the axis stand at its end.
     pub(crate) fn place(&self, value: f64) -> Percent {
-        let along = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).ln() } else { value };
+        let along = |value: f64| {
+            if self.log {
+                value.max(f64::MIN_POSITIVE).ln()
+            } else {
+                value
+            }
+        };
         let (low, high) = (along(self.low), along(self.high));
         Percent((100.0 * (along(value) - low) / (high - low)).clamp(0.0, 100.0))
     }
 
     /// Where an interval stands.
     pub(crate) fn span(&self, interval: Interval) -> Span {
-        Span { from: self.place(interval.low), to: self.place(interval.high) }
+        Span {
+            from: self.place(interval.low),
+            to: self.place(interval.high),
+        }
     }
 
     /// Round marks for figures of a metric.
@@ -99,7 +128,11 @@ impl Axis {
 
     fn linear_marks(&self, size: bool) -> Vec<f64> {
         // Sizes are round in KiB or MiB, so steps are looked for in that unit.
-        let unit = if size { 1024f64.powf(self.high.max(1.0).log(1024.0).floor()) } else { 1.0 };
+        let unit = if size {
+            1024f64.powf(self.high.max(1.0).log(1024.0).floor())
+        } else {
+            1.0
+        };
         let step = unit * nice((self.high - self.low) / unit / STEPS);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
@@ -125,9 +158,15 @@ impl Axis {
     }
 
     fn powers_of_two(&self) -> Vec<f64> {
-        let (low, high) = (self.low.log2().ceil() as i32, self.high.log2().floor() as i32);
+        let (low, high) = (
+            self.low.log2().ceil() as i32,
+            self.high.log2().floor() as i32,
+        );
         let step = (f64::from(high - low) / STEPS).ceil().max(1.0) as usize;
-        (low..=high).step_by(step).map(|power| 2f64.powi(power)).collect()
+        (low..=high)
+            .step_by(step)
+            .map(|power| 2f64.powi(power))
+            .collect()
     }
 
     fn holds(&self, value: f64) -> bool {
@@ -138,7 +177,9 @@ impl Axis {
 /// The next step of the form 1, 2 or 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= step * 0.999);
+    let factor = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|factor| factor * power >= step * 0.999);
     factor.unwrap_or(10.0) * power
 }
 
@@ -147,7 +188,10 @@ mod tests {
     use super::*;
 
     fn labels(axis: Axis, metric: &str) -> Vec<String> {
-        axis.ticks(metric).into_iter().map(|tick| tick.label).collect()
+        axis.ticks(metric)
+            .into_iter()
+            .map(|tick| tick.label)
+            .collect()
     }
 
     #[test]
@@ -173,15 +217,24 @@ mod tests {
         assert!(axis.is_log());
         let step = axis.place(1000.0).0 - axis.place(100.0).0;
         assert!((axis.place(10_000.0).0 - axis.place(1000.0).0 - step).abs() < 1e-9);
-        assert_eq!(labels(axis, "txns_per_s"), ["100", "300", "1 k", "3 k", "10 k", "30 k"]);
+        assert_eq!(
+            labels(axis, "txns_per_s"),
+            ["100", "300", "1 k", "3 k", "10 k", "30 k"]
+        );
     }
 
     #[test]
     fn sizes_are_marked_at_powers_of_two() {
         let linear = Axis::over([3.0 * 1_048_576.0, 20.0 * 1_048_576.0]).unwrap();
-        assert_eq!(labels(linear, "db_bytes"), ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB"]);
+        assert_eq!(
+            labels(linear, "db_bytes"),
+            ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB"]
+        );
         let log = Axis::over([4096.0, 4096.0 * 1024.0]).unwrap();
-        assert_eq!(labels(log, "db_bytes"), ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"]);
+        assert_eq!(
+            labels(log, "db_bytes"),
+            ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB"]
+        );
     }
 
     #[test]

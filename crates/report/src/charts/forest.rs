@@ -66,7 +66,10 @@ pub(crate) struct Marks {
 
 /// The plot of an experiment.
 pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
-    let reference = experiment.arms.first().and_then(|arm| median(experiment, arm));
+    let reference = experiment
+        .arms
+        .first()
+        .and_then(|arm| median(experiment, arm));
     let axis = axis(experiment, reference);
     let names = Names::of(experiment);
     let rows = by_rank(experiment)
@@ -74,9 +77,15 @@ pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
         .map(|arm| row(experiment, arm, names.get(arm), axis, reference))
         .collect();
     Forest {
-        heading: format!("{}, {}", metric_heading(&experiment.metric), direction(&experiment.metric)),
+        heading: format!(
+            "{}, {}",
+            metric_heading(&experiment.metric),
+            direction(&experiment.metric)
+        ),
         remark: axis.and_then(remark),
-        ticks: axis.map(|axis| axis.ticks(&experiment.metric)).unwrap_or_default(),
+        ticks: axis
+            .map(|axis| axis.ticks(&experiment.metric))
+            .unwrap_or_default(),
         reference: axis.zip(reference).map(|(axis, value)| axis.place(value)),
         rows,
     }
@@ -102,13 +111,20 @@ fn axis(experiment: &ExperimentAnalysis, reference: Option<f64>) -> Option<Axis>
 }
 
 fn median(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<f64> {
-    arm.summaries.get(&experiment.metric).map(|summary| summary.median)
+    arm.summaries
+        .get(&experiment.metric)
+        .map(|summary| summary.median)
 }
 
 /// The interval of the arm's ratio laid on the reference's median.
 fn laid(arm: &ArmAnalysis, reference: Option<f64>) -> Option<Interval> {
     let (effect, reference) = (arm.effect.as_ref()?, reference?);
-    Some(effect.estimate.interval.map_increasing(|ratio| ratio * reference))
+    Some(
+        effect
+            .estimate
+            .interval
+            .map_increasing(|ratio| ratio * reference),
+    )
 }
 
 fn row(

@@ -4,7 +4,7 @@
 //! the map can be read without it.
 
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
-use lab::experiment::{DesignKind, Experiment, Exclusion};
+use lab::experiment::{DesignKind, Exclusion, Experiment};
 use lab::level::{Level, Settings, contains};
 
 use crate::facts::arm_notes;
@@ -48,8 +48,11 @@ pub(crate) struct Cell {
 /// The map of an experiment, when its design is a factorial of two factors with several levels
 /// each.
 pub(crate) fn heat(experiment: &ExperimentAnalysis, planned: &Experiment) -> Option<Heat> {
-    let mut factors: Vec<(&String, &Vec<Level>)> =
-        experiment.factors.iter().filter(|(_, levels)| levels.len() > 1).collect();
+    let mut factors: Vec<(&String, &Vec<Level>)> = experiment
+        .factors
+        .iter()
+        .filter(|(_, levels)| levels.len() > 1)
+        .collect();
     if planned.design.kind != DesignKind::Factorial || factors.len() != 2 {
         return None;
     }
@@ -88,7 +91,11 @@ fn cell(
     levels: &Settings,
     reasons: &mut Vec<String>,
 ) -> Cell {
-    match experiment.arms.iter().find(|arm| contains(&arm.levels, levels)) {
+    match experiment
+        .arms
+        .iter()
+        .find(|arm| contains(&arm.levels, levels))
+    {
         Some(arm) => of_arm(experiment, arm, reasons),
         None => {
             let excludes = |exclusion: &&Exclusion| contains(levels, &exclusion.levels);
@@ -114,12 +121,20 @@ fn of_arm(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, reasons: &mut Vec<
                 false => 1.0 / estimate.centre,
             };
             let ratio = figures::ratio_alone(estimate.centre, estimate.interval);
-            (shade(standing, gain), format!("{} {ratio}", standing.sign()))
+            (
+                shade(standing, gain),
+                format!("{} {ratio}", standing.sign()),
+            )
         }
         (_, None) => ("heat-same", "not compared".to_owned()),
     };
     let median = figures::figure(summary.median, &experiment.metric);
-    Cell { class, text, median, reason: None }
+    Cell {
+        class,
+        text,
+        median,
+        reason: None,
+    }
 }
 
 /// Five steps to either side of the reference: up to 1.25, 2, 4, 10 times, and beyond.
@@ -148,9 +163,17 @@ fn word_for(arm: &ArmAnalysis) -> &'static str {
 
 /// A cell without a figure; equal reasons share a number.
 fn empty(word: &str, why: String, reasons: &mut Vec<String>) -> Cell {
-    let number = reasons.iter().position(|reason| *reason == why).unwrap_or_else(|| {
-        reasons.push(why);
-        reasons.len() - 1
-    });
-    Cell { class: "heat-none", text: word.to_owned(), median: String::new(), reason: Some(number + 1) }
+    let number = reasons
+        .iter()
+        .position(|reason| *reason == why)
+        .unwrap_or_else(|| {
+            reasons.push(why);
+            reasons.len() - 1
+        });
+    Cell {
+        class: "heat-none",
+        text: word.to_owned(),
+        median: String::new(),
+        reason: Some(number + 1),
+    }
 }

@@ -6,9 +6,29 @@ use super::{number, table};
 use crate::Result;
 
 const HEADER: [&str; 23] = [
-    "experiment", "arm", "reference", "metric", "rank", "groups", "median", "min", "max", "n",
-    "ratio", "low", "high", "level", "q_value", "mde", "preliminary", "measured", "skipped", "failed",
-    "timed_out", "problem", "sqlite",
+    "experiment",
+    "arm",
+    "reference",
+    "metric",
+    "rank",
+    "groups",
+    "median",
+    "min",
+    "max",
+    "n",
+    "ratio",
+    "low",
+    "high",
+    "level",
+    "q_value",
+    "mde",
+    "preliminary",
+    "measured",
+    "skipped",
+    "failed",
+    "timed_out",
+    "problem",
+    "sqlite",
 ];
 
 /// The arms of a run as CSV: median, smallest and largest figure and their number in the metric of
@@ -21,7 +41,8 @@ pub fn arms_csv(analysis: &Analysis) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
         let ranks = ranks(experiment);
         let arms = experiment.arms.iter().zip(ranks);
-        arms.map(|(arm, rank)| row(experiment, arm, rank)).collect::<Vec<_>>()
+        arms.map(|(arm, rank)| row(experiment, arm, rank))
+            .collect::<Vec<_>>()
     });
     table("arms", HEADER, rows)
 }
@@ -29,7 +50,10 @@ pub fn arms_csv(analysis: &Analysis) -> Result<String> {
 /// The rank of each arm from 1; none for arms without a measurement.
 fn ranks(experiment: &ExperimentAnalysis) -> Vec<Option<usize>> {
     let mut ranks = vec![None; experiment.arms.len()];
-    let measured = experiment.ranking.iter().filter(|arm| !experiment.arms[**arm].groups.is_empty());
+    let measured = experiment
+        .ranking
+        .iter()
+        .filter(|arm| !experiment.arms[**arm].groups.is_empty());
     for (place, arm) in measured.enumerate() {
         ranks[*arm] = Some(place + 1);
     }
@@ -55,19 +79,26 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
         number(summary.map(|summary| summary.median)),
         number(summary.map(|summary| summary.range.low)),
         number(summary.map(|summary| summary.range.high)),
-        summary.map(|summary| summary.n.to_string()).unwrap_or_default(),
+        summary
+            .map(|summary| summary.n.to_string())
+            .unwrap_or_default(),
         number(estimate.map(|estimate| estimate.centre)),
         number(estimate.map(|estimate| estimate.interval.low)),
         number(estimate.map(|estimate| estimate.interval.high)),
         number(estimate.map(|estimate| estimate.level)),
         number(effect.map(|effect| effect.q_value)),
         number(estimate.map(|estimate| estimate.mde)),
-        estimate.map(|estimate| estimate.preliminary.to_string()).unwrap_or_default(),
+        estimate
+            .map(|estimate| estimate.preliminary.to_string())
+            .unwrap_or_default(),
         arm.trials.measured.to_string(),
         arm.trials.skipped.to_string(),
         arm.trials.failed.to_string(),
         arm.trials.timed_out.to_string(),
         problem,
-        arm.engine.as_ref().map(|engine| engine.version.clone()).unwrap_or_default(),
+        arm.engine
+            .as_ref()
+            .map(|engine| engine.version.clone())
+            .unwrap_or_default(),
     ]
 }

@@ -7,8 +7,22 @@ use super::{number, table};
 use crate::Result;
 
 const HEADER: [&str; 16] = [
-    "experiment", "source", "claim", "says", "verdict", "measure", "figure", "low", "high", "alpha",
-    "bound_low", "bound_high", "published", "rounds", "preliminary", "why",
+    "experiment",
+    "source",
+    "claim",
+    "says",
+    "verdict",
+    "measure",
+    "figure",
+    "low",
+    "high",
+    "alpha",
+    "bound_low",
+    "bound_high",
+    "published",
+    "rounds",
+    "preliminary",
+    "why",
 ];
 
 /// The claims of a run as CSV: verdict, measured figure with its interval at error rate `alpha`
@@ -18,10 +32,12 @@ const HEADER: [&str; 16] = [
 /// # Errors
 /// When the table cannot be built.
 pub fn claims_csv(analysis: &Analysis) -> Result<String> {
-    let rows = analysis
-        .experiments
-        .iter()
-        .flat_map(|experiment| experiment.claims.iter().map(move |judged| row(experiment, judged)));
+    let rows = analysis.experiments.iter().flat_map(|experiment| {
+        experiment
+            .claims
+            .iter()
+            .map(move |judged| row(experiment, judged))
+    });
     table("claims", HEADER, rows)
 }
 

@@ -30,7 +30,10 @@ pub fn json(analysis: &Analysis) -> Result<String> {
 /// A number as CSV: shortest form that reads back as the same; empty where there is none or it is
 /// not finite.
 fn number(value: Option<f64>) -> String {
-    value.filter(|value| value.is_finite()).map(|value| value.to_string()).unwrap_or_default()
+    value
+        .filter(|value| value.is_finite())
+        .map(|value| value.to_string())
+        .unwrap_or_default()
 }
 
 /// A whole table in memory.
@@ -45,7 +48,9 @@ fn table<const N: usize>(
     for row in rows {
         writer.write_record(&row).map_err(&failed)?;
     }
-    let bytes = writer.into_inner().map_err(|error| failed(error.into_error().into()))?;
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| failed(error.into_error().into()))?;
     // Every cell came from a `String`, and CSV adds ASCII only.
     Ok(String::from_utf8(bytes).expect("text stays text"))
 }

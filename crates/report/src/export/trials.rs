@@ -12,7 +12,16 @@ use crate::{Error, Result};
 
 /// Columns before those of the metrics.
 const HEAD: [&str; 10] = [
-    "experiment", "round", "block", "position", "arm", "role", "started", "wall_s", "outcome", "problem",
+    "experiment",
+    "round",
+    "block",
+    "position",
+    "arm",
+    "role",
+    "started",
+    "wall_s",
+    "outcome",
+    "problem",
 ];
 
 /// Writes trials as CSV: a fixed header, one column for each metric of [`METRICS`], and a last
@@ -26,7 +35,10 @@ pub struct TrialsCsv<W: Write> {
 impl<W: Write> TrialsCsv<W> {
     /// An export to this writer. The header is written with the first trial, or at the end.
     pub fn new(writer: W) -> TrialsCsv<W> {
-        TrialsCsv { writer: csv::Writer::from_writer(writer), headed: false }
+        TrialsCsv {
+            writer: csv::Writer::from_writer(writer),
+            headed: false,
+        }
     }
 
     /// Writes one trial.
@@ -40,12 +52,22 @@ impl<W: Write> TrialsCsv<W> {
         let [round, block, position] = &places;
         let wall = record.wall_s.to_string();
         let head: [&str; HEAD.len()] = [
-            &record.experiment, round, block, position, &record.arm, role(record.role),
-            &record.started, &wall, outcome, &problem,
+            &record.experiment,
+            round,
+            block,
+            position,
+            &record.arm,
+            role(record.role),
+            &record.started,
+            &wall,
+            outcome,
+            &problem,
         ];
         head.iter().try_for_each(|cell| self.cell(cell))?;
         self.figures(&record.outcome)?;
-        self.writer.write_record(None::<&[u8]>).map_err(Error::csv("trials"))
+        self.writer
+            .write_record(None::<&[u8]>)
+            .map_err(Error::csv("trials"))
     }
 
     /// Writes what is still held back and gives the writer back. An export without trials has its
@@ -56,7 +78,9 @@ impl<W: Write> TrialsCsv<W> {
     pub fn finish(mut self) -> Result<W> {
         self.head()?;
         let failed = Error::csv("trials");
-        self.writer.into_inner().map_err(|error| failed(error.into_error().into()))
+        self.writer
+            .into_inner()
+            .map_err(|error| failed(error.into_error().into()))
     }
 
     fn head(&mut self) -> Result<()> {
@@ -65,7 +89,9 @@ impl<W: Write> TrialsCsv<W> {
         }
         let metrics = METRICS.iter().map(|metric| metric.name);
         let names = HEAD.into_iter().chain(metrics).chain(["more"]);
-        self.writer.write_record(names).map_err(Error::csv("trials"))
+        self.writer
+            .write_record(names)
+            .map_err(Error::csv("trials"))
     }
 
     fn figures(&mut self, outcome: &Outcome) -> Result<()> {

@@ -68,7 +68,10 @@ fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
         .filter_map(|(name, value)| Some(format!("{name} {}", percent(value? / 100.0))))
         .collect();
     vec![
-        ("Operating system", text(&environment.system.operating_system)),
+        (
+            "Operating system",
+            text(&environment.system.operating_system),
+        ),
         ("Kernel", text(&environment.system.kernel)),
         ("Architecture", text(&environment.system.architecture)),
         ("Processor", text(&cpu.model)),
@@ -77,11 +80,33 @@ fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
         ("Turbo", yes_no(cpu.turbo, "allowed", "off")),
         ("Virtual machine", yes_no(cpu.hypervisor, "yes", "no")),
         ("Memory", memory(environment)),
-        ("CPU limit", limit(limits.cpu_quota, |cpus| format!("{} CPUs", significant(cpus)))),
-        ("Memory limit", limit(limits.memory_max_bytes, |bytes| size(Some(bytes)))),
-        ("Load average", load.load_average.map_or_else(unknown, |l| l.map(|l| format!("{l:.2}")).join(", "))),
-        ("Pressure, last 10 s", if pressure.is_empty() { unknown() } else { pressure.join(", ") }),
-        ("CPU steal since boot", load.steal_fraction.map_or_else(unknown, percent)),
+        (
+            "CPU limit",
+            limit(limits.cpu_quota, |cpus| {
+                format!("{} CPUs", significant(cpus))
+            }),
+        ),
+        (
+            "Memory limit",
+            limit(limits.memory_max_bytes, |bytes| size(Some(bytes))),
+        ),
+        (
+            "Load average",
+            load.load_average
+                .map_or_else(unknown, |l| l.map(|l| format!("{l:.2}")).join(", ")),
+        ),
+        (
+            "Pressure, last 10 s",
+            if pressure.is_empty() {
+                unknown()
+            } else {
+                pressure.join(", ")
+            },
+        ),
+        (
+            "CPU steal since boot",
+            load.steal_fraction.map_or_else(unknown, percent),
+        ),
     ]
 }
 
@@ -97,7 +122,11 @@ fn memory(environment: &Environment) -> String {
     let memory = &environment.memory;
     match (memory.total_bytes, memory.available_bytes) {
         (Some(_), Some(_)) => {
-            format!("{}, {} available", size(memory.total_bytes), size(memory.available_bytes))
+            format!(
+                "{}, {} available",
+                size(memory.total_bytes),
+                size(memory.available_bytes)
+            )
         }
         (total, _) => size(total),
     }
@@ -118,7 +147,10 @@ fn size(bytes: Option<u64>) -> String {
 fn volume(volume: &Volume) -> VolumeView {
     let probe = volume.fsync.as_ref();
     let time = |ns: u64| with_unit(ns as f64 / 1e3, Unit::Microseconds);
-    let file_system = volume.file_system.as_deref().unwrap_or("unknown file system");
+    let file_system = volume
+        .file_system
+        .as_deref()
+        .unwrap_or("unknown file system");
     VolumeView {
         path: volume.path.display().to_string(),
         storage: format!("{file_system}, {}", volume_kind(volume.kind)),
@@ -127,20 +159,40 @@ fn volume(volume: &Volume) -> VolumeView {
         fsync_median: probe.map_or_else(unknown, |probe| time(probe.p50_ns)),
         fsync_p99: probe.map_or_else(unknown, |probe| time(probe.p99_ns)),
         verdict: probe.map_or("not measured", |probe| fsync_verdict(probe.verdict)),
-        mount_options: volume.mount_options.as_ref().map(|options| options.join(",")).unwrap_or_default(),
+        mount_options: volume
+            .mount_options
+            .as_ref()
+            .map(|options| options.join(","))
+            .unwrap_or_default(),
     }
 }
 
 fn device(volume: &Volume) -> String {
-    let rotational = volume.rotational.map(|rotates| if rotates { "rotates" } else { "does not rotate" });
+    let rotational = volume.rotational.map(|rotates| {
+        if rotates {
+            "rotates"
+        } else {
+            "does not rotate"
+        }
+    });
     let cache = volume.write_cache.map(|cache| match cache {
         WriteCache::WriteBack => "write-back cache",
         WriteCache::WriteThrough => "no volatile cache",
     });
     let fua = volume.fua.map(|fua| if fua { "FUA" } else { "no FUA" });
-    let named = [volume.device.as_deref(), volume.model.as_deref(), rotational, cache, fua];
+    let named = [
+        volume.device.as_deref(),
+        volume.model.as_deref(),
+        rotational,
+        cache,
+        fua,
+    ];
     let known: Vec<&str> = named.into_iter().flatten().collect();
-    if known.is_empty() { unknown() } else { known.join(", ") }
+    if known.is_empty() {
+        unknown()
+    } else {
+        known.join(", ")
+    }
 }
 
 fn engine(engine: &EngineRecord) -> EngineView {

@@ -44,7 +44,10 @@ pub(super) fn views(analysis: &Analysis, anchors: &[String]) -> Vec<ExperimentVi
         .zip(anchors)
         .enumerate()
         .map(|(index, ((experiment, planned), anchor))| {
-            let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+            let found = analysis
+                .findings
+                .iter()
+                .find(|finding| finding.experiment == experiment.key);
             ExperimentView {
                 anchor: anchor.clone(),
                 number: index + 1,
@@ -84,8 +87,15 @@ fn view(
 
 /// Settings of the reference that no factor varies.
 fn held(experiment: &ExperimentAnalysis) -> Vec<(String, String)> {
-    let Some(reference) = experiment.arms.first() else { return Vec::new() };
+    let Some(reference) = experiment.arms.first() else {
+        return Vec::new();
+    };
     let varied: &Settings = &reference.levels;
-    let settings = reference.settings.iter().filter(|(name, _)| !varied.contains_key(*name));
-    settings.map(|(name, level)| (name.clone(), level.to_string())).collect()
+    let settings = reference
+        .settings
+        .iter()
+        .filter(|(name, _)| !varied.contains_key(*name));
+    settings
+        .map(|(name, level)| (name.clone(), level.to_string()))
+        .collect()
 }

@@ -100,7 +100,11 @@ pub fn html(analysis: &Analysis) -> Result<String> {
 fn anchors(experiments: &[ExperimentAnalysis]) -> Vec<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let anchor = |(index, experiment): (usize, &ExperimentAnalysis)| {
-        format!("e{}-{}", index + 1, experiment.key.chars().map(plain).collect::<String>())
+        format!(
+            "e{}-{}",
+            index + 1,
+            experiment.key.chars().map(plain).collect::<String>()
+        )
     };
     experiments.iter().enumerate().map(anchor).collect()
 }
@@ -130,7 +134,10 @@ fn verdict_class(verdict: Verdict) -> &'static str {
 
 fn findings(analysis: &Analysis, anchors: &[String]) -> Vec<FindingView> {
     let view = |finding: &Finding| {
-        let index = analysis.experiments.iter().position(|it| it.key == finding.experiment)?;
+        let index = analysis
+            .experiments
+            .iter()
+            .position(|it| it.key == finding.experiment)?;
         let experiment = &analysis.experiments[index];
         Some(FindingView {
             anchor: anchors[index].clone(),
@@ -151,8 +158,17 @@ fn contents(analysis: &Analysis, anchors: &[String]) -> Vec<Entry> {
         question: experiment.question.clone(),
         key: experiment.key.clone(),
         marks: counted(|verdict| {
-            experiment.claims.iter().filter(|judged| judged.verdict == verdict).count()
+            experiment
+                .claims
+                .iter()
+                .filter(|judged| judged.verdict == verdict)
+                .count()
         }),
     };
-    analysis.experiments.iter().zip(anchors).map(entry).collect()
+    analysis
+        .experiments
+        .iter()
+        .zip(anchors)
+        .map(entry)
+        .collect()
 }

@@ -26,8 +26,12 @@ impl<'a> RunWide<'a> {
 
     /// The shared values by name.
     pub(super) fn values(&self) -> Vec<(String, String)> {
-        let same = self.0.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
-        same.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let same = self
+            .0
+            .iter()
+            .filter_map(|(name, value)| Some((*name, (*value)?)));
+        same.map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     fn has(&self, name: &str) -> bool {
@@ -49,8 +53,12 @@ impl Pragmas {
     /// The PRAGMAs of an experiment; none where no connection was read back.
     pub(super) fn of(experiment: &ExperimentAnalysis, run_wide: &RunWide<'_>) -> Option<Pragmas> {
         let shared = shared(connections(experiment));
-        let (differing, same): (Vec<_>, Vec<_>) = shared.into_iter().partition(|(_, value)| value.is_none());
-        let differing: Vec<String> = differing.into_iter().map(|(name, _)| name.to_owned()).collect();
+        let (differing, same): (Vec<_>, Vec<_>) =
+            shared.into_iter().partition(|(_, value)| value.is_none());
+        let differing: Vec<String> = differing
+            .into_iter()
+            .map(|(name, _)| name.to_owned())
+            .collect();
         let names = Names::of(experiment);
         let rows: Vec<_> = by_rank(experiment)
             .into_iter()
@@ -61,7 +69,11 @@ impl Pragmas {
             .filter(|(name, _)| !run_wide.has(name))
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect();
-        (!rows.is_empty()).then_some(Pragmas { differing, rows, same_here })
+        (!rows.is_empty()).then_some(Pragmas {
+            differing,
+            rows,
+            same_here,
+        })
     }
 }
 
@@ -81,14 +93,22 @@ fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
         }
     }
     // A PRAGMA that some connection does not know differs there.
-    seen.into_iter().map(|(name, (count, value))| (name, value.filter(|_| count == all))).collect()
+    seen.into_iter()
+        .map(|(name, (count, value))| (name, value.filter(|_| count == all)))
+        .collect()
 }
 
 /// One row for all connections of an arm that agree in what differs.
 fn rows(arm: &ArmAnalysis, name: &str, differing: &[String]) -> Vec<(String, String, Vec<String>)> {
     let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
     for connection in &arm.connections {
-        let value = |name: &String| connection.pragmas.get(name).map_or("–", String::as_str).to_owned();
+        let value = |name: &String| {
+            connection
+                .pragmas
+                .get(name)
+                .map_or("–", String::as_str)
+                .to_owned()
+        };
         let values: Vec<String> = differing.iter().map(value).collect();
         match rows.iter_mut().find(|row| row.2 == values) {
             Some(row) => row.1.push_str(&format!(", {}", connection.connection)),

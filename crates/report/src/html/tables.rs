@@ -22,7 +22,10 @@ pub(super) struct Figure {
 
 impl Figure {
     fn new(value: Option<f64>, show: impl Fn(f64) -> String) -> Figure {
-        Figure { value, text: value.map_or_else(|| "–".to_owned(), show) }
+        Figure {
+            value,
+            text: value.map_or_else(|| "–".to_owned(), show),
+        }
     }
 }
 
@@ -48,7 +51,10 @@ impl ArmTable {
         let names = Names::of(experiment);
         ArmTable {
             open: experiment.arms.len() <= OPEN_UP_TO,
-            rows: by_rank(experiment).into_iter().map(|arm| row(experiment, arm, names.get(arm))).collect(),
+            rows: by_rank(experiment)
+                .into_iter()
+                .map(|arm| row(experiment, arm, names.get(arm)))
+                .collect(),
         }
     }
 }
@@ -58,7 +64,8 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
     let metric = &experiment.metric;
     let summary = arm.summaries.get(metric);
     let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
-    let interval = estimate.map(|estimate| figures::interval_of_ratio(estimate.centre, estimate.interval));
+    let interval =
+        estimate.map(|estimate| figures::interval_of_ratio(estimate.centre, estimate.interval));
     let ratio = estimate.map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval));
     let range = summary.map(|summary| figures::range(summary.range, metric));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
@@ -66,11 +73,24 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
         name: name.to_owned(),
         standing: Standing::of(arm, metric),
         figures: [
-            Figure::new(summary.map(|summary| summary.median), |value| figures::figure(value, metric)),
-            Figure { value: summary.map(|summary| summary.range.low), text: or_dash(range) },
-            Figure::new(Some(arm.trials.measured as f64), |_| figures::count(arm.trials.measured)),
-            Figure { value: estimate.map(|estimate| estimate.centre), text: or_dash(ratio) },
-            Figure { value: estimate.map(|estimate| estimate.interval.low), text: or_dash(interval) },
+            Figure::new(summary.map(|summary| summary.median), |value| {
+                figures::figure(value, metric)
+            }),
+            Figure {
+                value: summary.map(|summary| summary.range.low),
+                text: or_dash(range),
+            },
+            Figure::new(Some(arm.trials.measured as f64), |_| {
+                figures::count(arm.trials.measured)
+            }),
+            Figure {
+                value: estimate.map(|estimate| estimate.centre),
+                text: or_dash(ratio),
+            },
+            Figure {
+                value: estimate.map(|estimate| estimate.interval.low),
+                text: or_dash(interval),
+            },
             Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
         ],
         groups: arm.groups.clone(),
@@ -94,17 +114,25 @@ impl MetricTable {
             return None;
         }
         let names = Names::of(experiment);
-        let measured = by_rank(experiment).into_iter().filter(|arm| !experiment.arms[*arm].unmeasured());
+        let measured = by_rank(experiment)
+            .into_iter()
+            .filter(|arm| !experiment.arms[*arm].unmeasured());
         let rows = measured.map(|arm| {
             let summaries = &experiment.arms[arm].summaries;
             let figure = |metric: &&String| {
                 let median = summaries.get(*metric).map(|summary| summary.median);
                 Figure::new(median, |value| figures::figure(value, metric))
             };
-            (names.get(arm).to_owned(), others.iter().map(figure).collect())
+            (
+                names.get(arm).to_owned(),
+                others.iter().map(figure).collect(),
+            )
         });
         Some(MetricTable {
-            metrics: others.iter().map(|name| ((*name).clone(), metric_heading(name))).collect(),
+            metrics: others
+                .iter()
+                .map(|name| ((*name).clone(), metric_heading(name)))
+                .collect(),
             rows: rows.collect(),
         })
     }

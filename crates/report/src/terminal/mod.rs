@@ -31,7 +31,10 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
     head(&mut text, analysis);
     findings(&mut text, analysis);
     for experiment in &analysis.experiments {
-        let found = analysis.findings.iter().find(|finding| finding.experiment == experiment.key);
+        let found = analysis
+            .findings
+            .iter()
+            .find(|finding| finding.experiment == experiment.key);
         section(&mut text, experiment, found);
     }
     text.finish()
@@ -39,12 +42,29 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
 
 fn head(text: &mut Text, analysis: &Analysis) {
     let plan = &analysis.plan;
-    text.heading(&format!("{} on {}", facts::sqlite(analysis), facts::machine(&analysis.environment.machine)));
+    text.heading(&format!(
+        "{} on {}",
+        facts::sqlite(analysis),
+        facts::machine(&analysis.environment.machine)
+    ));
     text.line(
         Paint::Dim,
-        &format!("{} · {} scale · seed {} · {}", plan.id, plan.scale, plan.seed.0, facts::minute(&plan.created)),
+        &format!(
+            "{} · {} scale · seed {} · {}",
+            plan.id,
+            plan.scale,
+            plan.seed.0,
+            facts::minute(&plan.created)
+        ),
     );
-    text.line(Paint::Dim, &format!("{} · {}", facts::trials(analysis), facts::time_taken(analysis)));
+    text.line(
+        Paint::Dim,
+        &format!(
+            "{} · {}",
+            facts::trials(analysis),
+            facts::time_taken(analysis)
+        ),
+    );
     if let Some(counts) = facts::verdict_counts(analysis) {
         text.line(Paint::Plain, &format!("Claims: {counts}"));
     }
@@ -57,18 +77,31 @@ fn findings(text: &mut Text, analysis: &Analysis) {
     text.gap();
     text.heading("What matters on this machine");
     if analysis.findings.is_empty() {
-        text.line(Paint::Plain, "No arm was found to be better than the reference of its experiment.");
+        text.line(
+            Paint::Plain,
+            "No arm was found to be better than the reference of its experiment.",
+        );
     }
     for (index, finding) in analysis.findings.iter().enumerate() {
-        let of = analysis.experiments.iter().find(|experiment| experiment.key == finding.experiment);
+        let of = analysis
+            .experiments
+            .iter()
+            .find(|experiment| experiment.key == finding.experiment);
         let Some(experiment) = of else { continue };
-        text.item(Paint::Strong, &format!("{}.", index + 1), &one_finding(finding, experiment));
+        text.item(
+            Paint::Strong,
+            &format!("{}.", index + 1),
+            &one_finding(finding, experiment),
+        );
     }
 }
 
 fn one_finding(finding: &Finding, experiment: &ExperimentAnalysis) -> String {
     let mut line = answer::plain(&answer::finding(finding, &experiment.metric));
-    line.push_str(&format!(" {}", figures::ratio(finding.gain, finding.interval)));
+    line.push_str(&format!(
+        " {}",
+        figures::ratio(finding.gain, finding.interval)
+    ));
     if let Some(tied) = answer::tied(finding, experiment) {
         line.push_str(&format!(" {}", answer::plain(&tied)));
     }
@@ -82,8 +115,19 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
     text.gap();
     text.rule();
     text.heading(&experiment.question);
-    text.line(Paint::Dim, &format!("{} · {} in {}", experiment.key, experiment.workload, experiment.directory.display()));
-    text.line(Paint::Plain, &answer::plain(&answer::answer(experiment, found)));
+    text.line(
+        Paint::Dim,
+        &format!(
+            "{} · {} in {}",
+            experiment.key,
+            experiment.workload,
+            experiment.directory.display()
+        ),
+    );
+    text.line(
+        Paint::Plain,
+        &answer::plain(&answer::answer(experiment, found)),
+    );
     for (name, why) in facts::doubts(experiment) {
         text.item(Paint::Warning, "!", &format!("{name}: {why}"));
     }
@@ -98,20 +142,34 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
         claim(text, judged);
     }
     text.gap();
-    text.line(Paint::Dim, &format!("{}.", facts::footnotes(experiment).join("; ")));
+    text.line(
+        Paint::Dim,
+        &format!("{}.", facts::footnotes(experiment).join("; ")),
+    );
 }
 
 fn claim(text: &mut Text, judged: &Judged) {
-    let head = format!("{} ({}): {}", judged.verdict, judged.claim.id, judged.claim.says);
-    text.item(Paint::Verdict(judged.verdict), verdict_sign(judged.verdict), &head);
+    let head = format!(
+        "{} ({}): {}",
+        judged.verdict, judged.claim.id, judged.claim.says
+    );
+    text.item(
+        Paint::Verdict(judged.verdict),
+        verdict_sign(judged.verdict),
+        &head,
+    );
     let measured = figures::claim_figure(judged).map(|figure| {
-        let interval = figures::claim_interval(judged).map(|it| format!(" {it}")).unwrap_or_default();
+        let interval = figures::claim_interval(judged)
+            .map(|it| format!(" {it}"))
+            .unwrap_or_default();
         format!("measured {figure}{interval}")
     });
     let published = figures::claim_published(judged).map(|figure| format!("published {figure}"));
     let bounds = Some(format!("confirmed by {}", figures::claim_bounds(judged)));
     let preliminary = judged.preliminary.then(|| "preliminary".to_owned());
-    let parts: Vec<String> =
-        [measured, bounds, published, preliminary, judged.why.clone()].into_iter().flatten().collect();
+    let parts: Vec<String> = [measured, bounds, published, preliminary, judged.why.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
     text.under(Paint::Dim, &parts.join("; "));
 }

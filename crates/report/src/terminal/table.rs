@@ -1,6 +1,8 @@
 //! The table of an experiment's arms.
 
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
+use comfy_table::{
+    Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
+};
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
 
 use crate::facts::arm_notes;
@@ -8,11 +10,15 @@ use crate::figures;
 use crate::names::Names;
 use crate::words::{Standing, by_rank, metric_heading};
 
+/// In narrower windows a ratio and its interval stand on two lines.
+const NARROW: usize = 72;
+
 /// The arms from best to worst: name, median, ratio with interval, groups of ranks.
 pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
     let names = Names::of(experiment);
+    let between = if width < NARROW { "\n  " } else { " " };
     let mut table = Table::new();
-    let line = LineStyle::none().fill('─').junction('─');
+    let line = LineStyle::none().fill('─');
     table
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
@@ -28,15 +34,39 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
         table.add_row([
             Cell::new(names.get(arm)),
             right(&median(experiment, analysed)),
-            Cell::new(compared(experiment, analysed)),
+            Cell::new(compared(experiment, analysed, between)),
             Cell::new(&analysed.groups),
         ]);
     }
-    // Names give way first: figures that are broken over two lines cannot be read.
-    let figures = [15, 24, 7].map(|most| ColumnConstraint::UpperBoundary(Width::Fixed(most)));
-    let name = ColumnConstraint::LowerBoundary(Width::Fixed(12));
-    table.set_constraints([name].into_iter().chain(figures));
+    lay_out(&mut table, width);
     table.to_string()
+}
+
+/// Room for the columns: words of names and figures are not broken as long as that can be helped.
+fn lay_out(table: &mut Table, width: usize) {
+    const GAP: u16 = 2;
+    let figures: [u16; 3] = if width < NARROW {
+        [15, 16, 7]
+    } else {
+        [15, 28, 7]
+    };
+    let room = width.saturating_sub(figures.iter().copied().map(usize::from).sum());
+    let names = table.column_cells_iter(0).flatten();
+    let words = names.map(|cell| {
+        let content = cell.content();
+        content
+            .split(' ')
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or(0)
+    });
+    let longest = (words.max().unwrap_or(0) + usize::from(GAP)).min(room) as u16;
+    let name = ColumnConstraint::LowerBoundary(Width::Fixed(longest));
+    let figures = figures.map(|most| ColumnConstraint::UpperBoundary(Width::Fixed(most)));
+    table.set_constraints([name].into_iter().chain(figures));
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == 3 { 0 } else { GAP }));
+    }
 }
 
 /// What weakens the figures of single arms.
@@ -45,7 +75,9 @@ pub(super) fn notes(experiment: &ExperimentAnalysis) -> Vec<(String, String)> {
     by_rank(experiment)
         .into_iter()
         .filter_map(|arm| {
-            let notes = arm_notes(experiment, &experiment.arms[arm]);
+            let analysed = &experiment.arms[arm];
+            let mut notes = arm_notes(experiment, analysed);
+            notes.extend(unseen(experiment, analysed));
             (!notes.is_empty()).then(|| (names.get(arm).to_owned(), notes.join("; ")))
         })
         .collect()
@@ -62,19 +94,28 @@ fn median(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
     }
 }
 
-fn compared(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
+/// How the arm stands to the reference; in a narrow window the interval has a line of its own.
+fn compared(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, between: &str) -> String {
     let standing = Standing::of(arm, &experiment.metric);
-    match (standing, &arm.effect) {
-        (Standing::Reference, _) => "◆ reference".to_owned(),
-        (Standing::Unmeasured, _) | (_, None) => format!("{} {}", standing.sign(), standing.words()),
-        (Standing::Same, Some(effect)) => format!(
-            "{} {} (MDE {})",
+    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    match estimate {
+        Some(estimate) if standing != Standing::Reference => format!(
+            "{} {}{between}{}",
             standing.sign(),
-            figures::ratio(effect.estimate.centre, effect.estimate.interval),
-            figures::percent(effect.estimate.mde)
+            figures::ratio_alone(estimate.centre, estimate.interval),
+            figures::interval_of_ratio(estimate.centre, estimate.interval)
         ),
-        (_, Some(effect)) => {
-            format!("{} {}", standing.sign(), figures::ratio(effect.estimate.centre, effect.estimate.interval))
-        }
+        _ => format!("{} {}", standing.sign(), standing.words()),
     }
+}
+
+/// What can be said of an arm for which no difference was seen.
+fn unseen(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String> {
+    let standing = Standing::of(arm, &experiment.metric);
+    let effect = arm.effect.as_ref().filter(|_| standing == Standing::Same)?;
+    Some(format!(
+        "{} (MDE {})",
+        standing.words(),
+        figures::percent(effect.estimate.mde)
+    ))
 }

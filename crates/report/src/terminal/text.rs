@@ -18,7 +18,11 @@ pub(super) struct Text {
 impl Text {
     /// Nothing yet.
     pub(super) fn new(style: Style) -> Text {
-        Text { out: String::new(), width: style.width.clamp(NARROWEST, WIDEST), colour: style.colour }
+        Text {
+            out: String::new(),
+            width: style.width.clamp(NARROWEST, WIDEST),
+            colour: style.colour,
+        }
     }
 
     /// The width to which lines are broken.
@@ -99,6 +103,8 @@ impl Text {
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut filled = 0;
+    // A number stays with its sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let length = word.chars().count();
         if filled > 0 && filled + 1 + length > width {
@@ -114,7 +120,11 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
                 lines.push(String::new());
                 filled = 0;
             }
-            last(&mut lines).push(character);
+            last(&mut lines).push(if character == '\u{a0}' {
+                ' '
+            } else {
+                character
+            });
             filled += 1;
         }
     }
@@ -134,12 +144,23 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
         assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("about 5 %", 8), ["about", "5 %"]);
     }
 
     #[test]
     fn further_lines_of_an_item_stand_under_its_first() {
-        let mut text = Text::new(Style { width: 40, colour: false });
-        text.item(Paint::Plain, "1.", "word word word word word word word word word");
-        assert_eq!(text.finish(), "1. word word word word word word word\n   word word\n");
+        let mut text = Text::new(Style {
+            width: 40,
+            colour: false,
+        });
+        text.item(
+            Paint::Plain,
+            "1.",
+            "word word word word word word word word word",
+        );
+        assert_eq!(
+            text.finish(),
+            "1. word word word word word word word\n   word word\n"
+        );
     }
 }

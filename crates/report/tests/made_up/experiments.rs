@@ -6,6 +6,7 @@ use lab::level::{Level, Settings};
 use lab::trial::Outcome;
 
 /// A level that would run as a script if it were not escaped.
+#[allow(dead_code)] // Used by one of the tests only.
 pub const HOSTILE: &str = "<script>alert(1)</script>";
 
 /// The experiment files.
@@ -160,19 +161,24 @@ pub fn is_interrupted(key: &str, trials: usize) -> bool {
 
 /// Trials that end without a measurement.
 pub fn trouble(key: &str, levels: &Settings, round: u32) -> Option<Outcome> {
-    let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
+    let text = |name: &str| {
+        levels
+            .get(name)
+            .and_then(Level::as_text)
+            .unwrap_or_default()
+    };
     let why = |why: &str| why.to_owned();
     match (key, text("journal_mode"), text("synchronous")) {
-        ("journal-and-sync", "off", "normal") => {
-            Some(Outcome::Failed { why: why("wrong answer: 99,998 rows found where 100,000 were written") })
-        }
+        ("journal-and-sync", "off", "normal") => Some(Outcome::Failed {
+            why: why("wrong answer: 99,998 rows found where 100,000 were written"),
+        }),
         ("journal-and-sync", "memory", "extra") => Some(Outcome::TimedOut { limit_s: 60.0 }),
-        ("journal-and-sync", "off", "full") => {
-            Some(Outcome::Skipped { why: why("needs 12.4 GiB of free space, there are 3.1 GiB") })
-        }
-        ("journal-and-sync", "persist", "extra") if round == 1 => {
-            Some(Outcome::Failed { why: why("disk I/O error (10)") })
-        }
+        ("journal-and-sync", "off", "full") => Some(Outcome::Skipped {
+            why: why("needs 12.4 GiB of free space, there are 3.1 GiB"),
+        }),
+        ("journal-and-sync", "persist", "extra") if round == 1 => Some(Outcome::Failed {
+            why: why("disk I/O error (10)"),
+        }),
         _ => None,
     }
 }
@@ -184,7 +190,12 @@ pub fn canary_bias(key: &str) -> f64 {
 
 /// The true rate of an arm, in rows or transactions a second.
 pub fn rate(key: &str, levels: &Settings) -> f64 {
-    let text = |name: &str| levels.get(name).and_then(Level::as_text).unwrap_or_default();
+    let text = |name: &str| {
+        levels
+            .get(name)
+            .and_then(Level::as_text)
+            .unwrap_or_default()
+    };
     match key {
         "insert-index-timing" => match text("index") {
             "before" => 512_000.0,
@@ -192,7 +203,9 @@ pub fn rate(key: &str, levels: &Settings) -> f64 {
             "before-sorted" => 1_386_000.0,
             _ => 478_000.0,
         },
-        "journal-and-sync" => journal(text("journal_mode")) * sync(text("synchronous"), text("journal_mode")),
+        "journal-and-sync" => {
+            journal(text("journal_mode")) * sync(text("synchronous"), text("journal_mode"))
+        }
         "blobs-in-rows" => 18_000.0,
         _ => 9_300.0,
     }

@@ -41,7 +41,10 @@ const PRAGMAS: [(&str, &str); 24] = [
 
 /// The PRAGMAs of a connection.
 pub fn pragmas() -> BTreeMap<String, String> {
-    PRAGMAS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    PRAGMAS
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 /// Whether a setting is a PRAGMA.
@@ -51,7 +54,11 @@ pub fn is_pragma(name: &str) -> bool {
 
 /// The machine and its engines.
 pub fn environment() -> EnvironmentFile {
-    EnvironmentFile { format: FORMAT, machine: machine(), engines: vec![engine()] }
+    EnvironmentFile {
+        format: FORMAT,
+        machine: machine(),
+        engines: vec![engine()],
+    }
 }
 
 fn machine() -> Environment {
@@ -69,7 +76,10 @@ fn machine() -> Environment {
             turbo: Some(true),
             hypervisor: Some(true),
         },
-        memory: Memory { total_bytes: Some(16_776_192_000), available_bytes: Some(13_103_005_696) },
+        memory: Memory {
+            total_bytes: Some(16_776_192_000),
+            available_bytes: Some(13_103_005_696),
+        },
         volumes: vec![disk(), memory()],
         ..Environment::default()
     };
@@ -113,11 +123,25 @@ fn memory() -> Volume {
 
 fn engine() -> EngineRecord {
     let options = [
-        "ATOMIC_INTRINSICS=1", "COMPILER=gcc-14.2.0", "DEFAULT_AUTOVACUUM", "DEFAULT_CACHE_SIZE=-2000",
-        "DEFAULT_FILE_FORMAT=4", "DEFAULT_JOURNAL_SIZE_LIMIT=-1", "DEFAULT_MMAP_SIZE=0",
-        "DEFAULT_PAGE_SIZE=4096", "DEFAULT_SYNCHRONOUS=2", "DEFAULT_WAL_AUTOCHECKPOINT=1000",
-        "ENABLE_CARRAY", "ENABLE_DBPAGE_VTAB", "ENABLE_DBSTAT_VTAB", "ENABLE_FTS5", "ENABLE_STMTVTAB",
-        "MAX_MMAP_SIZE=0x7fff0000", "SYSTEM_MALLOC", "TEMP_STORE=1", "THREADSAFE=1",
+        "ATOMIC_INTRINSICS=1",
+        "COMPILER=gcc-14.2.0",
+        "DEFAULT_AUTOVACUUM",
+        "DEFAULT_CACHE_SIZE=-2000",
+        "DEFAULT_FILE_FORMAT=4",
+        "DEFAULT_JOURNAL_SIZE_LIMIT=-1",
+        "DEFAULT_MMAP_SIZE=0",
+        "DEFAULT_PAGE_SIZE=4096",
+        "DEFAULT_SYNCHRONOUS=2",
+        "DEFAULT_WAL_AUTOCHECKPOINT=1000",
+        "ENABLE_CARRAY",
+        "ENABLE_DBPAGE_VTAB",
+        "ENABLE_DBSTAT_VTAB",
+        "ENABLE_FTS5",
+        "ENABLE_STMTVTAB",
+        "MAX_MMAP_SIZE=0x7fff0000",
+        "SYSTEM_MALLOC",
+        "TEMP_STORE=1",
+        "THREADSAFE=1",
     ];
     EngineRecord {
         name: "default".to_owned(),

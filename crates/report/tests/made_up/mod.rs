@@ -5,6 +5,8 @@
 mod experiments;
 mod machine;
 
+use std::sync::OnceLock;
+
 use lab::analysis::{Analysis, Collector, seen};
 use lab::catalogue::Catalogue;
 use lab::design::{History, Next, Role, arms, next};
@@ -14,6 +16,7 @@ use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialReco
 use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Outcome, ReadBack};
 
+#[allow(unused_imports)] // The example shows the page and looks for nothing.
 pub use experiments::HOSTILE;
 
 const SEED: Seed = Seed(20_260_301);
@@ -21,20 +24,27 @@ const SEED: Seed = Seed(20_260_301);
 /// The plan, the machine and the trials in the order in which they would have run.
 pub fn run() -> (RunPlan, EnvironmentFile, Vec<TrialRecord>) {
     let plan = plan();
-    let trials = plan.experiments.iter().flat_map(|planned| trials_of(&plan, planned)).collect();
+    let trials = plan
+        .experiments
+        .iter()
+        .flat_map(|planned| trials_of(&plan, planned))
+        .collect();
     (plan, machine::environment(), trials)
 }
 
-/// The analysis of the run.
-pub fn analysis() -> Analysis {
-    let (plan, environment, trials) = run();
-    let mut collector = Collector::new(plan, environment);
-    trials.into_iter().for_each(|trial| collector.add(trial));
-    collector.finish()
+/// The analysis of the run, made once.
+pub fn analysis() -> &'static Analysis {
+    static ANALYSIS: OnceLock<Analysis> = OnceLock::new();
+    ANALYSIS.get_or_init(|| {
+        let (plan, environment, trials) = run();
+        let mut collector = Collector::new(plan, environment);
+        trials.into_iter().for_each(|trial| collector.add(trial));
+        collector.finish()
+    })
 }
 
 /// The analysis of a run of which nothing was measured yet.
-#[allow(dead_code)]
+#[allow(dead_code)] // Used by one of the tests only.
 pub fn nothing_yet() -> Analysis {
     let (plan, environment, _) = run();
     Collector::new(plan, environment).finish()
@@ -46,9 +56,19 @@ fn plan() -> RunPlan {
         let memory = experiment.id == "checkpoint-size";
         PlannedExperiment {
             key: experiment.id.clone(),
-            directory: if memory { "/dev/shm/pragmark" } else { "/srv/pragmark" }.into(),
+            directory: if memory {
+                "/dev/shm/pragmark"
+            } else {
+                "/srv/pragmark"
+            }
+            .into(),
             arms: arms(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
+            crash_relevant: ["journal_mode", "synchronous"]
+                .map(str::to_owned)
+                .into_iter()
+                .filter(|factor| experiment.factors.contains_key(factor))
+                .collect(),
             budget_s: None,
             experiment,
         }
@@ -71,9 +91,13 @@ fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
     let seed = plan.seed.child(&planned.key);
-    while let Next::Trial { place, arm, role } =
-        next(seed, planned.arms.len(), planned.stopping, planned.budget_s, &history)
-    {
+    while let Next::Trial { place, arm, role } = next(
+        seed,
+        planned.arms.len(),
+        planned.stopping,
+        planned.budget_s,
+        &history,
+    ) {
         if experiments::is_interrupted(&planned.key, trials.len()) {
             break;
         }
@@ -84,7 +108,12 @@ fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     trials
 }
 
-fn trial(planned: &PlannedExperiment, place: (u32, u32, u32), arm: usize, role: Role) -> TrialRecord {
+fn trial(
+    planned: &PlannedExperiment,
+    place: (u32, u32, u32),
+    arm: usize,
+    role: Role,
+) -> TrialRecord {
     let (round, block, position) = place;
     let arm = &planned.arms[arm];
     let disturbed = planned.key == "insert-index-timing" && (round, block) == (2, 0);
@@ -97,7 +126,11 @@ fn trial(planned: &PlannedExperiment, place: (u32, u32, u32), arm: usize, role: 
         position,
         arm: arm.label.clone(),
         role,
-        started: format!("2026-03-01T09:{:02}:{:02}Z", 31 + round % 20, (block * 8 + position) % 60),
+        started: format!(
+            "2026-03-01T09:{:02}:{:02}Z",
+            31 + round % 20,
+            (block * 8 + position) % 60
+        ),
         wall_s: 1.25 + f64::from(position) / 8.0,
         covariates: Covariates {
             duration_ns: 1_250_000_000,
@@ -116,13 +149,27 @@ fn measured(
 ) -> Outcome {
     let (round, block, position) = place;
     let drift = 1.0 + f64::from((round * 3 + block) % 5) / 100.0;
-    let noise = 1.0 + 0.03 * bell(SEED.child(&planned.key).nth(round.into()).nth(position.into()).nth(block.into()));
-    let bias = if role == Role::Canary { experiments::canary_bias(&planned.key) } else { 1.0 };
+    let noise = 1.0
+        + 0.03
+            * bell(
+                SEED.child(&planned.key)
+                    .nth(round.into())
+                    .nth(position.into())
+                    .nth(block.into()),
+            );
+    let bias = if role == Role::Canary {
+        experiments::canary_bias(&planned.key)
+    } else {
+        1.0
+    };
     let rate = experiments::rate(&planned.key, &arm.levels) * drift * noise * bias;
     Outcome::Measured(Box::new(Measured {
         metrics: experiments::metrics(&planned.key, &arm.levels, rate),
         windows: windows(&arm.label, rate),
-        engine: EngineMark { version: "3.50.4".to_owned(), source_id: machine::SOURCE_ID.to_owned() },
+        engine: EngineMark {
+            version: "3.50.4".to_owned(),
+            source_id: machine::SOURCE_ID.to_owned(),
+        },
         connections: connections(arm),
         ..Measured::default()
     }))
@@ -130,17 +177,30 @@ fn measured(
 
 /// Arms that write to a log without bound slow down as it grows.
 fn windows(label: &str, rate: f64) -> Vec<f64> {
-    let slowing = if label.contains("wal_autocheckpoint=0") { 0.5 } else { 0.0 };
-    (0..100).map(|window| rate * (1.0 - slowing * f64::from(window) / 100.0)).collect()
+    let slowing = if label.contains("wal_autocheckpoint=0") {
+        0.5
+    } else {
+        0.0
+    };
+    (0..100)
+        .map(|window| rate * (1.0 - slowing * f64::from(window) / 100.0))
+        .collect()
 }
 
 fn connections(arm: &lab::design::Arm) -> Vec<ReadBack> {
     let read_back = |connection: &str| {
         let mut pragmas = machine::pragmas();
-        for (name, level) in arm.settings.iter().filter(|(name, _)| machine::is_pragma(name)) {
+        for (name, level) in arm
+            .settings
+            .iter()
+            .filter(|(name, _)| machine::is_pragma(name))
+        {
             pragmas.insert(name.clone(), level.to_string());
         }
-        ReadBack { connection: connection.to_owned(), pragmas }
+        ReadBack {
+            connection: connection.to_owned(),
+            pragmas,
+        }
     };
     vec![read_back("writer"), read_back("reader")]
 }
@@ -148,5 +208,8 @@ fn connections(arm: &lab::design::Arm) -> Vec<ReadBack> {
 /// Roughly a standard normal value: the sum of twelve uniform ones, less six.
 fn bell(seed: Seed) -> f64 {
     let mut generator = seed.generator();
-    (0..12).map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+    (0..12)
+        .map(|_| generator.below(1 << 20) as f64 / f64::from(1 << 20))
+        .sum::<f64>()
+        - 6.0
 }

@@ -32,8 +32,17 @@ struct Transaction<'c> {
 /// The ways of inserting some rows.
 enum Rows<'c> {
     OneByOne(Statement<'c, 'static>),
-    Many { rows: usize, many: Statement<'c, 'static>, one: Statement<'c, 'static> },
-    PreparedEachTime { connection: &'c Connection, rows: usize, many: String, one: String },
+    Many {
+        rows: usize,
+        many: Statement<'c, 'static>,
+        one: Statement<'c, 'static>,
+    },
+    PreparedEachTime {
+        connection: &'c Connection,
+        rows: usize,
+        many: String,
+        one: String,
+    },
 }
 
 impl<'c> Inserter<'c> {
@@ -47,7 +56,10 @@ impl<'c> Inserter<'c> {
         let transaction = if rows_per_txn == Some(1) {
             None
         } else {
-            Some(Transaction { begin: connection.prepare(begin)?, commit: connection.prepare("COMMIT")? })
+            Some(Transaction {
+                begin: connection.prepare(begin)?,
+                commit: connection.prepare("COMMIT")?,
+            })
         };
         Ok(Inserter {
             rows: Rows::prepare(connection, parameters)?,
@@ -74,7 +86,10 @@ impl<'c> Inserter<'c> {
             last = now;
             inserted.rows += rows.len();
             inserted.transactions += 1;
-            if self.stop_after.is_some_and(|limit| now.duration_since(start) >= limit) {
+            if self
+                .stop_after
+                .is_some_and(|limit| now.duration_since(start) >= limit)
+            {
                 break;
             }
         }
@@ -82,7 +97,11 @@ impl<'c> Inserter<'c> {
     }
 
     #[inline]
-    fn insert_transaction(&mut self, rows: &[i64], windows: &mut Windows) -> Result<(), TrialError> {
+    fn insert_transaction(
+        &mut self,
+        rows: &[i64],
+        windows: &mut Windows,
+    ) -> Result<(), TrialError> {
         if let Some(transaction) = &mut self.transaction {
             transaction.begin.run()?;
         }
@@ -110,15 +129,25 @@ fn split_last_window(rows: &[i64], step: usize) -> (&[i64], &[i64]) {
 }
 
 impl<'c> Rows<'c> {
-    fn prepare(connection: &'c Connection, parameters: &Parameters) -> Result<Rows<'c>, TrialError> {
+    fn prepare(
+        connection: &'c Connection,
+        parameters: &Parameters,
+    ) -> Result<Rows<'c>, TrialError> {
         let rows = parameters.rows_per_statement;
         let (one, many) = (insert_sql(1), insert_sql(rows));
         Ok(match parameters.statement {
-            Preparing::PreparedEachTime => Rows::PreparedEachTime { connection, rows, many, one },
+            Preparing::PreparedEachTime => Rows::PreparedEachTime {
+                connection,
+                rows,
+                many,
+                one,
+            },
             Preparing::Reused if rows == 1 => Rows::OneByOne(connection.prepare(&one)?),
-            Preparing::Reused => {
-                Rows::Many { rows, many: connection.prepare(&many)?, one: connection.prepare(&one)? }
-            }
+            Preparing::Reused => Rows::Many {
+                rows,
+                many: connection.prepare(&many)?,
+                one: connection.prepare(&one)?,
+            },
         })
     }
 
@@ -134,7 +163,12 @@ impl<'c> Rows<'c> {
                 }
                 insert_one_by_one(one, rest)
             }
-            Rows::PreparedEachTime { connection, rows, many, one } => {
+            Rows::PreparedEachTime {
+                connection,
+                rows,
+                many,
+                one,
+            } => {
                 for chunk in data.chunks(*rows) {
                     let sql = if chunk.len() == *rows { &*many } else { &*one };
                     let whole = if chunk.len() == *rows { chunk.len() } else { 1 };
@@ -149,7 +183,10 @@ impl<'c> Rows<'c> {
 }
 
 #[inline]
-fn insert_one_by_one(statement: &mut Statement<'_, 'static>, data: &[i64]) -> Result<(), TrialError> {
+fn insert_one_by_one(
+    statement: &mut Statement<'_, 'static>,
+    data: &[i64],
+) -> Result<(), TrialError> {
     for value in data {
         statement.bind_i64(1, *value)?;
         statement.run()?;
@@ -180,12 +217,18 @@ mod tests {
         for (rows, step, last) in [(10, 3, 1), (9, 3, 3), (2, 5, 2), (1, 1, 1), (0, 4, 0)] {
             let data = vec![0; rows];
             let (tail, before) = split_last_window(&data, step);
-            assert_eq!((tail.len(), before.len() + tail.len(), before.len() % step), (last, rows, 0));
+            assert_eq!(
+                (tail.len(), before.len() + tail.len(), before.len() % step),
+                (last, rows, 0)
+            );
         }
     }
 
     #[test]
     fn a_statement_has_a_place_for_every_row() {
-        assert_eq!(insert_sql(3), "INSERT INTO integers(value) VALUES (?),(?),(?)");
+        assert_eq!(
+            insert_sql(3),
+            "INSERT INTO integers(value) VALUES (?),(?),(?)"
+        );
     }
 }

@@ -67,7 +67,9 @@ impl Workload for BulkInsert {
             ("wal_bytes".to_owned(), wal_bytes),
             ("bytes_per_row".to_owned(), db_bytes / rows),
         ]);
-        measured.metrics.extend(peak_memory_bytes().map(|bytes| ("peak_memory_bytes".to_owned(), bytes)));
+        measured
+            .metrics
+            .extend(peak_memory_bytes().map(|bytes| ("peak_memory_bytes".to_owned(), bytes)));
         measured.connections.push(read_back);
         measured.windows = work.windows.rates();
         Ok(measured)
@@ -92,7 +94,11 @@ fn work(
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
     let mut histogram = LatencyHistogram::new()?;
-    let mut windows = Windows::new(data.len(), parameters.rows_per_statement, parameters.stop_after);
+    let mut windows = Windows::new(
+        data.len(),
+        parameters.rows_per_statement,
+        parameters.stop_after,
+    );
     let begin = sqlite::begin_statement(trial.settings);
     let mut inserter = insert::Inserter::prepare(connection, parameters, begin)?;
     let cpu_before = CpuTime::now()?;
@@ -113,7 +119,14 @@ fn work(
     };
     let cpu = CpuTime::now()?.since(cpu_before);
     let load_s = loaded.duration_since(start).as_secs_f64();
-    Ok(Work { inserted, load_s, index_s, cpu, histogram, windows })
+    Ok(Work {
+        inserted,
+        load_s,
+        index_s,
+        cpu,
+        histogram,
+        windows,
+    })
 }
 
 impl Work {
@@ -124,11 +137,17 @@ impl Work {
             ("seconds".to_owned(), seconds),
             ("seconds.load".to_owned(), self.load_s),
             ("rows_per_s".to_owned(), self.inserted.rows as f64 / seconds),
-            ("txns_per_s".to_owned(), self.inserted.transactions as f64 / self.load_s),
+            (
+                "txns_per_s".to_owned(),
+                self.inserted.transactions as f64 / self.load_s,
+            ),
             ("cpu_user_s".to_owned(), self.cpu.user),
             ("cpu_system_s".to_owned(), self.cpu.system),
         ]);
-        measured.metrics.extend(self.index_s.map(|index_s| ("seconds.index".to_owned(), index_s)));
+        measured.metrics.extend(
+            self.index_s
+                .map(|index_s| ("seconds.index".to_owned(), index_s)),
+        );
         // One transaction has a duration, but no distribution of latencies.
         if parameters.rows_per_txn.is_some() {
             measured.metrics.extend(self.histogram.metrics());

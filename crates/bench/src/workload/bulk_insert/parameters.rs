@@ -50,8 +50,10 @@ pub(super) enum Statement {
 }
 
 impl Statement {
-    const NAMES: &[(&str, Statement)] =
-        &[("reused", Statement::Reused), ("prepared-each-time", Statement::PreparedEachTime)];
+    const NAMES: &[(&str, Statement)] = &[
+        ("reused", Statement::Reused),
+        ("prepared-each-time", Statement::PreparedEachTime),
+    ];
 }
 
 /// The parameters of one trial.
@@ -84,7 +86,10 @@ impl Parameters {
 }
 
 fn by_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    names
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
 }
 
 fn names<T>(names: &[(&str, T)]) -> Accepts {
@@ -99,6 +104,7 @@ pub(super) fn info() -> WorkloadInfo {
         default: Some(default),
         about: about.to_owned(),
         scope: Scope::Workload,
+        crash_relevant: false,
     };
     let count = |min, max| Accepts::Int { min, max };
     WorkloadInfo {
@@ -106,12 +112,42 @@ pub(super) fn info() -> WorkloadInfo {
         about: "inserts rows into the table integers(value INTEGER)".to_owned(),
         parameters: vec![
             parameter("rows", count(1, i64::MAX), 100_000.into(), "rows to insert"),
-            parameter("values", names(Values::NAMES), "int32".into(), "which integers: all alike, or uniform over so many bits"),
-            parameter("index", names(Index::NAMES), "none".into(), "when an index on the value is made; before-sorted: the application sorts the rows first, within the measured time"),
-            parameter("statement", names(Statement::NAMES), "reused".into(), "whether the INSERT is prepared once or for each use"),
-            parameter("rows_per_statement", count(1, MAX_HOST_PARAMETERS), 1.into(), "rows in the VALUES list of one INSERT"),
-            parameter("rows_per_txn", count(0, i64::MAX), 0.into(), "rows in a transaction; 0: all; 1: no BEGIN, each INSERT commits itself"),
-            parameter("stop_after_ms", count(0, i64::MAX), 0.into(), "milliseconds after which no further transaction begins; 0: never. For arms whose speeds differ a hundredfold"),
+            parameter(
+                "values",
+                names(Values::NAMES),
+                "int32".into(),
+                "which integers: all alike, or uniform over so many bits",
+            ),
+            parameter(
+                "index",
+                names(Index::NAMES),
+                "none".into(),
+                "when an index on the value is made; before-sorted: the application sorts the rows first, within the measured time",
+            ),
+            parameter(
+                "statement",
+                names(Statement::NAMES),
+                "reused".into(),
+                "whether the INSERT is prepared once or for each use",
+            ),
+            parameter(
+                "rows_per_statement",
+                count(1, MAX_HOST_PARAMETERS),
+                1.into(),
+                "rows in the VALUES list of one INSERT",
+            ),
+            parameter(
+                "rows_per_txn",
+                count(0, i64::MAX),
+                0.into(),
+                "rows in a transaction; 0: all; 1: no BEGIN, each INSERT commits itself",
+            ),
+            parameter(
+                "stop_after_ms",
+                count(0, i64::MAX),
+                0.into(),
+                "milliseconds after which no further transaction begins; 0: never. For arms whose speeds differ a hundredfold",
+            ),
         ],
         phases: vec!["load".to_owned(), "index".to_owned()],
     }

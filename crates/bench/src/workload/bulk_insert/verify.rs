@@ -23,12 +23,32 @@ fn check_through(connection: &Connection, through: &str, data: &[i64]) -> Result
         if found == wanted {
             return Ok(());
         }
-        let (what, found, wanted) = (format!("{what} of the rows ({through})"), found.to_string(), wanted.to_string());
-        Err(TrialError::WrongResult { what, found, wanted })
+        let (what, found, wanted) = (
+            format!("{what} of the rows ({through})"),
+            found.to_string(),
+            wanted.to_string(),
+        );
+        Err(TrialError::WrongResult {
+            what,
+            found,
+            wanted,
+        })
     };
     sum("count(*)", "the count", data.len() as i64)?;
-    sum("ifnull(sum(value >> 32), 0)", "the sum of the upper halves", data.iter().map(|value| value >> 32).sum())?;
-    sum("ifnull(sum(value & 4294967295), 0)", "the sum of the lower halves", data.iter().map(|value| value & 0xffff_ffff).sum())?;
+    sum(
+        "ifnull(sum(value >> 32), 0)",
+        "the sum of the upper halves",
+        data.iter().map(|value| value >> 32).sum(),
+    )?;
+    sum(
+        "ifnull(sum(value & 4294967295), 0)",
+        "the sum of the lower halves",
+        data.iter().map(|value| value & 0xffff_ffff).sum(),
+    )?;
     let residue = |value: &i64| (value % 65_521) * (value % 65_521);
-    sum("ifnull(sum((value % 65521) * (value % 65521)), 0)", "the sum of squared residues", data.iter().map(residue).sum())
+    sum(
+        "ifnull(sum((value % 65521) * (value % 65521)), 0)",
+        "the sum of squared residues",
+        data.iter().map(residue).sum(),
+    )
 }

@@ -4,12 +4,16 @@
 //! Three significant digits are enough for a measured figure: the noise of a good machine is in
 //! the third. Exports do not pass through here; they keep every digit.
 
-use lab::claims::{Bounds, Form, Judged};
+mod claim;
+mod digits;
+
 use lab::metric::{self, Unit};
 use lab::stats::Interval;
 
-/// Significant digits of a measured figure.
-const DIGITS: i32 = 3;
+pub(crate) use claim::is_spread;
+pub use claim::{claim_bounds, claim_figure, claim_interval, claim_published};
+pub use digits::significant;
+use digits::{decimals, grouped, rounded, trimmed};
 
 /// The figure of a metric with its unit; a name that is not in the catalogue of metrics has none.
 pub fn figure(value: f64, metric: &str) -> String {
@@ -27,9 +31,14 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
 
 /// The mark of an axis: short, and without `rows/s`, which the heading of the axis says.
 pub(crate) fn tick(value: f64, metric: &str) -> String {
-    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else { return trimmed(value) };
+    let Some(unit) = metric::find(metric).map(|metric| metric.unit) else {
+        return trimmed(value);
+    };
     let (divisor, suffix) = scale(value, unit);
-    let suffix = suffix.trim_end_matches("rows/s").trim_end_matches("ops/s").trim_end();
+    let suffix = suffix
+        .trim_end_matches("rows/s")
+        .trim_end_matches("ops/s")
+        .trim_end();
     join(&trimmed(value / divisor), suffix)
 }
 
@@ -44,14 +53,25 @@ pub fn range(range: Interval, metric: &str) -> String {
         return format!("{}–{}", significant(range.low), significant(range.high));
     };
     let (divisor, suffix) = scale(range.high, unit);
-    let (low, high) = (scaled(range.low / divisor, unit), scaled(range.high / divisor, unit));
-    if low == high { join(&high, suffix) } else { join(&format!("{low}–{high}"), suffix) }
+    let (low, high) = (
+        scaled(range.low / divisor, unit),
+        scaled(range.high / divisor, unit),
+    );
+    if low == high {
+        join(&high, suffix)
+    } else {
+        join(&format!("{low}–{high}"), suffix)
+    }
 }
 
 /// A ratio with its interval: `×2.1 [1.9, 2.3]`. As many decimals are shown as the interval
 /// supports.
 pub fn ratio(centre: f64, interval: Interval) -> String {
-    format!("{} {}", ratio_alone(centre, interval), interval_of_ratio(centre, interval))
+    format!(
+        "{} {}",
+        ratio_alone(centre, interval),
+        interval_of_ratio(centre, interval)
+    )
 }
 
 /// The ratio without its interval, to the precision that the interval supports.
@@ -115,73 +135,21 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// The measured figure of a claim: a ratio, or for a spread the fraction in per cent.
-pub fn claim_figure(judged: &Judged) -> Option<String> {
-    let figure = judged.figure?;
-    Some(match (is_spread(judged), judged.interval) {
-        (true, _) => percent(figure),
-        (false, Some(interval)) => ratio_alone(figure, interval),
-        (false, None) => plain_ratio(figure),
-    })
-}
-
-/// The interval of a claim's figure, in the form of [`claim_figure`].
-pub fn claim_interval(judged: &Judged) -> Option<String> {
-    let (figure, interval) = (judged.figure?, judged.interval?);
-    Some(match is_spread(judged) {
-        true if interval.high.is_finite() => {
-            format!("[{}, {}]", percent(interval.low), percent(interval.high))
-        }
-        true => format!("[{}, ∞]", percent(interval.low.max(0.0))),
-        false => interval_of_ratio(figure, interval),
-    })
-}
-
-/// The published figure of a claim, in the form of [`claim_figure`].
-pub fn claim_published(judged: &Judged) -> Option<String> {
-    let published = judged.claim.published?;
-    Some(claim_value(judged, published))
-}
-
-/// The bounds that confirm a claim: `at least ×2`.
-pub fn claim_bounds(judged: &Judged) -> String {
-    let show = |value| claim_value(judged, value);
-    match judged.bounds {
-        Bounds { low: Some(low), high: Some(high) } => format!("{} to {}", show(low), show(high)),
-        Bounds { low: Some(low), high: None } => format!("at least {}", show(low)),
-        Bounds { low: None, high: Some(high) } => format!("at most {}", show(high)),
-        Bounds { low: None, high: None } => "any".to_owned(),
-    }
-}
-
-fn claim_value(judged: &Judged, value: f64) -> String {
-    if is_spread(judged) { percent(value) } else { plain_ratio(value) }
-}
-
-/// A spread is a ratio less one, so it is shown as a percentage.
-pub(crate) fn is_spread(judged: &Judged) -> bool {
-    matches!(judged.claim.forms().first(), Some(Form::Spread(_)))
-}
-
-/// Three significant digits without an exponent.
-pub fn significant(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let value = rounded(value);
-    let decimals = (DIGITS - 1 - magnitude(value)).max(0) as usize;
-    grouped(&format!("{value:.decimals$}"))
-}
-
 /// The divisor and the suffix that suit a value of this unit.
 fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
     const RATES: [(f64, &str); 4] = [(1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, "")];
     const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     const MICROSECONDS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
-    const BYTES: [(f64, &str); 4] =
-        [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+    const BYTES: [(f64, &str); 4] = [
+        (1_073_741_824.0, "GiB"),
+        (1_048_576.0, "MiB"),
+        (1024.0, "KiB"),
+        (1.0, "B"),
+    ];
     let pick = |steps: &[(f64, &'static str)]| {
-        let fits = steps.iter().find(|(step, _)| rounded(value.abs() / step) >= 1.0);
+        let fits = steps
+            .iter()
+            .find(|(step, _)| rounded(value.abs() / step) >= 1.0);
         *fits.or(steps.last()).unwrap_or(&(1.0, ""))
     };
     match unit {
@@ -216,67 +184,11 @@ fn scaled(value: f64, unit: Unit) -> String {
 }
 
 fn join(number: &str, suffix: &str) -> String {
-    if suffix.is_empty() { number.to_owned() } else { format!("{number} {suffix}") }
-}
-
-/// Decimals with which a ratio is written: enough to tell the ends of the interval apart, at
-/// least two significant digits of the ratio and one of the lower end, at most what three
-/// significant digits below one or three decimals above it need.
-fn decimals(centre: f64, interval: Interval) -> usize {
-    const MOST: i32 = 3;
-    if !centre.is_finite() || centre <= 0.0 {
-        return 2;
+    if suffix.is_empty() {
+        number.to_owned()
+    } else {
+        format!("{number} {suffix}")
     }
-    let of_width = match interval.half_width() {
-        width if width.is_finite() && width > 0.0 => (-width.log10()).ceil() as i32,
-        _ => 2 - magnitude(centre),
-    };
-    let of_centre = 1 - magnitude(centre);
-    let of_low = if interval.low > 0.0 { -magnitude(interval.low) } else { 0 };
-    let most = MOST.max(2 - magnitude(centre));
-    of_width.max(of_centre).max(of_low.min(of_centre + 1)).clamp(0, most) as usize
-}
-
-/// The power of ten of the first digit.
-fn magnitude(value: f64) -> i32 {
-    rounded(value).abs().log10().floor() as i32
-}
-
-/// The value rounded to the significant digits shown, so that 999.9 is already a thousand.
-fn rounded(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let digits = DIGITS - 1 - value.abs().log10().floor() as i32;
-    let power = 10f64.powi(digits.abs());
-    if digits >= 0 { (value * power).round() / power } else { (value / power).round() * power }
-}
-
-/// At most four significant digits, without zeros at the end: bounds are stated, not measured.
-fn trimmed(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let decimals = (DIGITS - magnitude(value)).clamp(0, 6) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn grouped(number: &str) -> String {
-    let (whole, fraction) = number.split_once('.').map_or((number, None), |(w, f)| (w, Some(f)));
-    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("-", digits));
-    let mut text = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if let Some(fraction) = fraction {
-        text.push('.');
-        text.push_str(fraction);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -309,8 +221,14 @@ mod tests {
 
     #[test]
     fn a_range_has_one_unit_and_equal_ends_are_one_figure() {
-        assert_eq!(range(between(2.31e6, 2.58e6), "rows_per_s"), "2.31–2.58 M rows/s");
-        assert_eq!(range(between(900_000.0, 1.2e6), "rows_per_s"), "0.900–1.20 M rows/s");
+        assert_eq!(
+            range(between(2.31e6, 2.58e6), "rows_per_s"),
+            "2.31–2.58 M rows/s"
+        );
+        assert_eq!(
+            range(between(900_000.0, 1.2e6), "rows_per_s"),
+            "0.900–1.20 M rows/s"
+        );
         assert_eq!(range(between(4096.0, 4096.0), "db_bytes"), "4 KiB");
     }
 

@@ -1,165 +1,11 @@
-//! The raw handles of SQLite, each owned by exactly one value.
-//!
-//! They stand apart so that every call on a raw handle is in this file. What the borrow checker cannot
-//! see from here (how long bound memory lives) is the duty of `Statement`, through the unsafe
-//! functions below.
+//! The handle of a prepared statement.
 
+use super::DatabaseHandle;
 use crate::array::RawArray;
-use crate::error::{During, EngineError, SqliteError};
+use crate::error::{During, EngineError};
 use crate::ffi::{self, Api};
-use crate::library::Library;
-use std::ffi::{CStr, c_char, c_int};
-use std::path::Path;
+use std::ffi::{CStr, c_int};
 use std::ptr::NonNull;
-use std::sync::Arc;
-
-/// An open database connection. Exactly one exists per `sqlite3*`.
-///
-/// Not `Sync`: even in serialised mode the error code and message belong to the last call of any
-/// thread, and a NOMUTEX connection allows one thread at a time.
-pub(crate) struct DatabaseHandle {
-    raw: NonNull<ffi::sqlite3>,
-    library: Arc<Library>,
-}
-
-// SAFETY: SQLite lets a connection move between threads as long as one uses it at a time, in every
-// mode but THREADSAFE=0 (https://sqlite.org/threadsafe.html); of such a library `Library::enter` lets
-// only one connection exist, so that moving it moves all use of the library.
-unsafe impl Send for DatabaseHandle {}
-
-impl DatabaseHandle {
-    /// Opens `name`, which is `path` as a C string; the path itself is for the message.
-    pub(crate) fn open(
-        library: &Arc<Library>,
-        name: &CStr,
-        path: &Path,
-        flags: c_int,
-        vfs: Option<&CStr>,
-    ) -> Result<DatabaseHandle, EngineError> {
-        library.enter()?;
-        let mut raw = std::ptr::null_mut();
-        let vfs = vfs.map_or(std::ptr::null(), CStr::as_ptr);
-        // SAFETY: both names are C strings that outlive the call, and `raw` is a valid place.
-        let code = unsafe { (library.api().open_v2)(name.as_ptr(), &mut raw, flags, vfs) };
-        let Some(raw) = NonNull::new(raw) else {
-            library.leave();
-            let message = "out of memory".to_owned();
-            return Err(SqliteError::new(code, message, During::Opening(path.to_owned())).into());
-        };
-        // Even a failed open gives a handle, which holds the message and must be closed (by `Drop`).
-        let database = DatabaseHandle {
-            raw,
-            library: Arc::clone(library),
-        };
-        match code {
-            ffi::SQLITE_OK => Ok(database),
-            _ => Err(database.error(|| During::Opening(path.to_owned()))),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn api(&self) -> &Api {
-        self.library.api()
-    }
-
-    pub(crate) fn library(&self) -> &Arc<Library> {
-        &self.library
-    }
-
-    #[inline]
-    pub(crate) fn as_ptr(&self) -> *mut ffi::sqlite3 {
-        self.raw.as_ptr()
-    }
-
-    /// The error of the last call, with SQLite's message.
-    #[cold]
-    pub(crate) fn error(&self, during: impl FnOnce() -> During) -> EngineError {
-        // SAFETY: the handle is open, and the message is copied before any other call.
-        let (code, message) = unsafe {
-            let code = (self.api().extended_errcode)(self.as_ptr());
-            (
-                code,
-                CStr::from_ptr((self.api().errmsg)(self.as_ptr()))
-                    .to_string_lossy()
-                    .into_owned(),
-            )
-        };
-        SqliteError::new(code, message, during()).into()
-    }
-
-    /// Turns the result of a call without SQL of its own into an error.
-    pub(crate) fn check(&self, code: c_int, purpose: &'static str) -> Result<(), EngineError> {
-        if code == ffi::SQLITE_OK {
-            return Ok(());
-        }
-        // SAFETY: any code is allowed; the result is a static string.
-        let text = unsafe { CStr::from_ptr((self.api().errstr)(code)) };
-        let message = text.to_string_lossy().into_owned();
-        Err(SqliteError::new(code, message, During::Call(purpose)).into())
-    }
-
-    /// Runs every statement of `sql` and ignores rows.
-    pub(crate) fn exec(&self, sql: &CStr) -> Result<(), EngineError> {
-        let none = std::ptr::null_mut();
-        // SAFETY: the handle is open, `sql` is a C string, and no callback is given.
-        let code =
-            unsafe { (self.api().exec)(self.as_ptr(), sql.as_ptr(), None, none, none.cast()) };
-        if code != ffi::SQLITE_OK {
-            return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
-        }
-        Ok(())
-    }
-
-    /// Prepares the first statement of `sql`; `None` where there is only white space or comment.
-    /// The second value is what follows the statement.
-    pub(crate) fn prepare<'c, 's>(
-        &'c self,
-        sql: &'s CStr,
-    ) -> Result<(Option<StatementHandle<'c>>, &'s CStr), EngineError> {
-        let mut raw = std::ptr::null_mut();
-        let mut tail: *const c_char = sql.as_ptr();
-        // SAFETY: the handle is open and `sql` is a C string, which the length −1 announces; a length
-        // would make SQLite copy the text first.
-        let code = unsafe {
-            (self.api().prepare_v2)(self.as_ptr(), sql.as_ptr(), -1, &mut raw, &mut tail)
-        };
-        if code != ffi::SQLITE_OK {
-            return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
-        }
-        // SAFETY: SQLite sets the tail to a place within `sql`, which ends in the same NUL.
-        let tail = unsafe { CStr::from_ptr(tail) };
-        let statement = NonNull::new(raw).map(|raw| StatementHandle {
-            raw,
-            api: self.api(),
-            database: self,
-            failed: false,
-        });
-        Ok((statement, tail))
-    }
-
-    /// Closes and reports why not: unlike `Drop`, which leaves the rest to SQLite.
-    pub(crate) fn close(self) -> Result<(), EngineError> {
-        // SAFETY: the handle is open.
-        let code = unsafe { (self.api().close)(self.as_ptr()) };
-        if code != ffi::SQLITE_OK {
-            return Err(self.error(|| During::Call("closing the connection")));
-        }
-        self.library.leave();
-        let closed = std::mem::ManuallyDrop::new(self);
-        // SAFETY: `closed` is never dropped, so the Arc is taken out exactly once.
-        drop(unsafe { std::ptr::read(&closed.library) });
-        Ok(())
-    }
-}
-
-impl Drop for DatabaseHandle {
-    fn drop(&mut self) {
-        // SAFETY: the handle is open and not used again. Statements borrow it, so any that SQLite still
-        // finds was leaked by its owner and is never touched again.
-        unsafe { (self.api().close_v2)(self.as_ptr()) };
-        self.library.leave();
-    }
-}
 
 /// A prepared statement. Exactly one exists per `sqlite3_stmt*`.
 pub(crate) struct StatementHandle<'c> {
@@ -172,6 +18,20 @@ pub(crate) struct StatementHandle<'c> {
 }
 
 impl<'c> StatementHandle<'c> {
+    /// # Safety
+    /// `raw` must be a statement of `database` that nothing else owns.
+    pub(super) unsafe fn new(
+        raw: NonNull<ffi::sqlite3_stmt>,
+        database: &'c DatabaseHandle,
+    ) -> StatementHandle<'c> {
+        StatementHandle {
+            raw,
+            api: database.api(),
+            database,
+            failed: false,
+        }
+    }
+
     #[inline]
     pub(crate) fn api(&self) -> &'c Api {
         self.api

@@ -1,11 +1,12 @@
-//! Prepared statements.
+//! Prepared statements: running them and binding values. Reading rows is in `columns`.
+
+mod columns;
 
 use crate::array::Array;
 use crate::error::EngineError;
 use crate::ffi;
 use crate::handle::StatementHandle;
 use crate::value::Value;
-use std::ffi::CStr;
 use std::marker::PhantomData;
 
 /// What a step came to.
@@ -49,6 +50,19 @@ pub enum StatementStatus {
 ///
 /// Parameters are numbered from 1, columns from 0. A parameter keeps its value over [`reset`]; binding
 /// is allowed only on a statement that has not been stepped since it was prepared or reset.
+///
+/// ```compile_fail,E0597
+/// # use pragmark_engine::{Connection, EngineError};
+/// # fn bind(connection: &Connection) -> Result<(), EngineError> {
+/// let mut statement = connection.prepare("SELECT ?")?;
+/// {
+///     let text = String::from("too short a life");
+///     statement.bind_text_borrowed(1, &text)?; // error: `text` does not live long enough
+/// }
+/// statement.step()?;
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// [`bind_array`]: Statement::bind_array
 /// [`with_borrowed`]: Statement::with_borrowed
@@ -220,6 +234,25 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// Lends the statement to `work` for bindings that borrow memory of a shorter life, `'short`.
     /// When `work` ends, even by a panic, the statement is reset and all its bindings are cleared.
     ///
+    /// ```
+    /// # use pragmark_engine::{Connection, EngineError};
+    /// # fn insert(connection: &Connection, mut fill: impl FnMut(&mut Vec<String>)) -> Result<(), EngineError> {
+    /// let mut insert = connection.prepare("INSERT INTO t VALUES (?)")?;
+    /// let mut batch = Vec::new();
+    /// for _ in 0..10 {
+    ///     fill(&mut batch); // changes what the batch before was bound from
+    ///     insert.with_borrowed(|insert| {
+    ///         for text in &batch {
+    ///             insert.bind_text_borrowed(1, text)?;
+    ///             insert.run()?;
+    ///         }
+    ///         Ok(())
+    ///     })?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// What `work` returns, or else an error of resetting.
     pub fn with_borrowed<'short, R>(
@@ -255,96 +288,6 @@ impl<'c, 'd> Statement<'c, 'd> {
         })
     }
 
-    /// The number of columns of the result; 0 for a statement without rows.
-    pub fn column_count(&self) -> i32 {
-        // SAFETY: the statement is alive.
-        unsafe { (self.handle.api().column_count)(self.handle.as_ptr()) }
-    }
-
-    /// The name of a column; `None` where there is no column of that number.
-    pub fn column_name(&self, column: i32) -> Option<String> {
-        // SAFETY: the statement is alive, and the name is copied at once.
-        let name = unsafe { (self.handle.api().column_name)(self.handle.as_ptr(), column) };
-        if name.is_null() {
-            return None;
-        }
-        // SAFETY: not null, hence a C string.
-        Some(
-            unsafe { CStr::from_ptr(name) }
-                .to_string_lossy()
-                .into_owned(),
-        )
-    }
-
-    /// The column as an integer, by SQLite's conversions (<https://sqlite.org/c3ref/column_blob.html>);
-    /// 0 where there is no row or no such column.
-    #[inline]
-    pub fn column_i64(&self, column: i32) -> i64 {
-        self.handle.column_i64(column)
-    }
-
-    /// The column as a floating point number; otherwise as [`column_i64`](Self::column_i64).
-    #[inline]
-    pub fn column_f64(&self, column: i32) -> f64 {
-        self.handle.column_f64(column)
-    }
-
-    /// Whether the column is NULL; true also where there is no row or no such column.
-    #[inline]
-    pub fn column_is_null(&self, column: i32) -> bool {
-        self.handle.column_type(column) == ffi::SQLITE_NULL
-    }
-
-    /// The text of the column, where it lies in SQLite's memory.
-    ///
-    /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a text; [`EngineError::NotUtf8`].
-    #[inline]
-    pub fn column_text(&self, column: i32) -> Result<&str, EngineError> {
-        std::str::from_utf8(self.column_text_bytes(column)?)
-            .map_err(|_| EngineError::NotUtf8 { column })
-    }
-
-    /// The bytes of the column's text, without a check that they are UTF-8.
-    ///
-    /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a text.
-    #[inline]
-    pub fn column_text_bytes(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle
-            .column_text(column)
-            .ok_or_else(|| self.wrong_type(column, "text"))
-    }
-
-    /// The bytes of the column's blob, where they lie in SQLite's memory.
-    ///
-    /// # Errors
-    /// [`EngineError::WrongType`] unless the column holds a blob.
-    #[inline]
-    pub fn column_blob(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle
-            .column_blob(column)
-            .ok_or_else(|| self.wrong_type(column, "blob"))
-    }
-
-    /// A copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
-    pub fn column_value(&self, column: i32) -> Value {
-        if let Some(text) = self.handle.column_text(column) {
-            return match std::str::from_utf8(text) {
-                Ok(text) => Value::Text(text.to_owned()),
-                Err(_) => Value::Blob(text.to_vec()),
-            };
-        }
-        if let Some(bytes) = self.handle.column_blob(column) {
-            return Value::Blob(bytes.to_vec());
-        }
-        match self.handle.column_type(column) {
-            ffi::SQLITE_INTEGER => Value::Integer(self.column_i64(column)),
-            ffi::SQLITE_FLOAT => Value::Real(self.column_f64(column)),
-            _ => Value::Null,
-        }
-    }
-
     /// Reads a counter of the statement, and sets it to zero if `reset`.
     pub fn status(&self, counter: StatementStatus, reset: bool) -> i32 {
         let api = self.handle.api();
@@ -368,16 +311,6 @@ impl<'c, 'd> Statement<'c, 'd> {
     #[inline]
     pub fn as_ptr(&self) -> *mut ffi::sqlite3_stmt {
         self.handle.as_ptr()
-    }
-
-    #[cold]
-    fn wrong_type(&self, column: i32, wanted: &'static str) -> EngineError {
-        let found = self.column_value(column).type_name();
-        EngineError::WrongType {
-            column,
-            wanted,
-            found,
-        }
     }
 }
 

@@ -1,0 +1,70 @@
+#![forbid(unsafe_code)]
+//! Benchmarks of pragmark itself.
+//!
+//! Each prints what it measured and the figure to reach; `docs/benchmarks.md` keeps what was
+//! measured on the development machine. They are run by hand, never as tests.
+
+mod big_report;
+mod empty_trial;
+mod insert_loop;
+mod program;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What went wrong, in words.
+type Failure = Box<dyn std::error::Error>;
+
+/// Benchmarks of pragmark itself.
+#[derive(Debug, Parser)]
+struct Cli {
+    /// The program to be measured.
+    #[arg(long, default_value = "target/release/pragmark")]
+    pragmark: PathBuf,
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(Debug, Subcommand)]
+enum Benchmark {
+    /// The native driver's insert loop against a C loop linked statically with the same
+    /// amalgamation, in pairs of random order. To reach: at most 3 % more.
+    InsertLoop {
+        /// Rows of each repetition.
+        #[arg(long, default_value_t = 1_000_000)]
+        rows: usize,
+        /// Pairs.
+        #[arg(long, default_value_t = 40)]
+        pairs: usize,
+    },
+    /// Starting, running and tearing down an empty trial. To reach: at most 30 ms.
+    EmptyTrial {
+        /// Trials.
+        #[arg(long, default_value_t = 200)]
+        trials: usize,
+    },
+    /// A report over many outcomes. To reach: 100,000 in at most 3 s and 500 MB.
+    BigReport {
+        /// Outcomes.
+        #[arg(long, default_value_t = 100_000)]
+        outcomes: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.benchmark {
+        Benchmark::InsertLoop { rows, pairs } => insert_loop::run(&cli.pragmark, rows, pairs),
+        Benchmark::EmptyTrial { trials } => empty_trial::run(&cli.pragmark, trials),
+        Benchmark::BigReport { outcomes } => big_report::run(&cli.pragmark, outcomes),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Running trials with the program to be measured.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lab::level::Settings;
+use lab::trial::{Measured, Outcome, PROTOCOL, TrialSpec};
+use runner::Driver;
+use runner::process::run_trial;
+
+use crate::Failure;
+
+/// A copy of the program in a place of its own, so that where its bytes lie in memory is noise
+/// between repetitions instead of a bias of the whole benchmark.
+pub fn fresh_copy(program: &Path, directory: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let copy = directory.join(name);
+    std::fs::copy(program, &copy)
+        .map_err(|error| format!("cannot copy {}: {error}", program.display()))?;
+    Ok(copy)
+}
+
+/// A specification with these settings.
+pub fn specification(workload: &str, settings: Settings, directory: &Path, seed: u64) -> TrialSpec {
+    TrialSpec {
+        protocol: PROTOCOL,
+        workload: workload.to_owned(),
+        settings,
+        engine: "default".to_owned(),
+        directory: directory.to_owned(),
+        seed,
+    }
+}
+
+/// Runs one trial that must be measured.
+pub fn measure(program: &Path, spec: &TrialSpec) -> Result<Measured, Failure> {
+    let driver = Driver {
+        program: program.to_owned(),
+        arguments: vec!["trial".into()],
+    };
+    let never = AtomicBool::new(false);
+    match run_trial(&driver, spec, Duration::from_secs(600), &never, &mut |_| {})? {
+        Some(Outcome::Measured(measured)) => Ok(*measured),
+        other => Err(format!("the trial was not measured: {other:?}").into()),
+    }
+}

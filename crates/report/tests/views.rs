@@ -1,0 +1,170 @@
+//! The text views of a made-up run, kept as snapshots that a reader can judge, and what exports
+//! promise to other programs.
+
+mod made_up;
+
+use lab::record::TrialRecord;
+use pragmark_report as report;
+use report::export::{TrialsCsv, arms_csv, claims_csv, json};
+
+fn plain(width: usize) -> String {
+    report::terminal(
+        made_up::analysis(),
+        report::Style {
+            width,
+            colour: false,
+        },
+    )
+}
+
+fn trials_csv(trials: &[TrialRecord]) -> String {
+    let mut export = TrialsCsv::new(Vec::new());
+    trials.iter().for_each(|trial| export.write(trial).unwrap());
+    String::from_utf8(export.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn the_terminal_view_reads_well_in_sixty_columns() {
+    let text = plain(60);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 60),
+        "a line is too long:\n{text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_terminal_view_reads_well_in_a_hundred_columns() {
+    let text = plain(100);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "a line is too long:\n{text}"
+    );
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn colour_adds_codes_and_no_words() {
+    let style = report::Style {
+        width: 80,
+        colour: true,
+    };
+    let coloured = report::terminal(made_up::analysis(), style);
+    assert!(coloured.contains("\u{1b}[32m✓\u{1b}[0m confirmed"));
+    let mut pieces = coloured.split("\u{1b}[");
+    let mut bare = pieces.next().unwrap().to_owned();
+    pieces.for_each(|piece| bare.push_str(piece.split_once('m').unwrap().1));
+    assert_eq!(bare, plain(80));
+    assert!(!plain(80).contains('\u{1b}'));
+}
+
+#[test]
+fn markdown_holds_findings_arms_claims_and_the_way_to_repeat_it() {
+    insta::assert_snapshot!(report::markdown(made_up::analysis()));
+}
+
+#[test]
+fn a_run_without_a_trial_has_its_views_all_the_same() {
+    let analysis = made_up::nothing_yet();
+    let text = report::terminal(
+        &analysis,
+        report::Style {
+            width: 80,
+            colour: false,
+        },
+    );
+    assert!(text.contains("No answer yet: nothing was measured."));
+    assert!(text.contains("unfinished: 5 of 5 experiments"));
+    assert!(report::markdown(&analysis).contains("No arm was found to be better"));
+    assert!(
+        report::html(&analysis)
+            .unwrap()
+            .contains("No answer yet: nothing was measured.")
+    );
+}
+
+#[test]
+fn arms_are_exported_with_every_digit() {
+    insta::assert_snapshot!(rounded(&arms_csv(made_up::analysis()).unwrap()));
+}
+
+#[test]
+fn claims_are_exported_with_figures_and_bounds() {
+    insta::assert_snapshot!(rounded(&claims_csv(made_up::analysis()).unwrap()));
+}
+
+#[test]
+fn trials_are_exported_with_a_fixed_header_and_the_rest_in_one_column() {
+    let (_, _, trials) = made_up::run();
+    let first_of = |outcome: &str| {
+        let is = |trial: &&TrialRecord| match outcome {
+            "measured" => trial.outcome.problem().is_none(),
+            start => trial
+                .outcome
+                .problem()
+                .is_some_and(|problem| problem.starts_with(start)),
+        };
+        trials.iter().find(is).unwrap().clone()
+    };
+    let chosen = ["measured", "skipped", "failed", "stopped"].map(first_of);
+    let csv = trials_csv(&chosen);
+    assert!(csv.lines().nth(1).unwrap().contains(",seconds.index="));
+    insta::assert_snapshot!(rounded(&csv));
+}
+
+#[test]
+fn an_export_of_no_trials_is_a_header() {
+    let csv = trials_csv(&[]);
+    assert_eq!(csv.lines().count(), 1);
+    assert!(csv.starts_with("experiment,round,block,") && csv.trim_end().ends_with(",more"));
+}
+
+#[test]
+fn figures_in_the_trials_export_read_back_as_they_were() {
+    let (_, _, trials) = made_up::run();
+    let csv = trials_csv(&trials);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let column = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|name| name == "seconds")
+        .unwrap();
+    let read: Vec<Option<f64>> = reader
+        .records()
+        .map(|row| row.unwrap()[column].parse().ok())
+        .collect();
+    let written: Vec<Option<f64>> = trials
+        .iter()
+        .map(|trial| match &trial.outcome {
+            lab::trial::Outcome::Measured(measured) => measured.metrics.get("seconds").copied(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(read, written);
+}
+
+#[test]
+fn the_json_export_is_the_analysis() {
+    let analysis = made_up::analysis();
+    let text = json(analysis).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["plan"]["id"], analysis.plan.id);
+    assert_eq!(
+        value["experiments"].as_array().unwrap().len(),
+        analysis.experiments.len()
+    );
+    assert_eq!(value["trials"]["failed"], analysis.trials.failed);
+    assert!(text.starts_with("{\n  \"plan\""));
+}
+
+/// Numbers with ten digits, so that snapshots do not depend on the last bits of a platform's
+/// logarithms.
+fn rounded(csv: &str) -> String {
+    let cell = |cell: &str| match cell.parse::<f64>() {
+        Ok(value) if cell.contains('.') => format!("{}", (value * 1e6).round() / 1e6),
+        _ => cell.to_owned(),
+    };
+    let line = |line: &str| line.split(',').map(cell).collect::<Vec<_>>().join(",");
+    csv.lines().map(line).collect::<Vec<_>>().join("\n")
+}
