@@ -82,6 +82,8 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
             directory: folder.to_owned(),
             arms: arms.clone(),
             stopping: Default::default(),
+            limits: Vec::new(),
+            counting: false,
             crash_relevant: Vec::new(),
             budget_s: None,
         })

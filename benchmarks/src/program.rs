@@ -29,6 +29,7 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         engine: "default".to_owned(),
         directory: directory.to_owned(),
         seed,
+        counting: false,
     }
 }
 

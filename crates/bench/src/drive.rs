@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use engine::vfs::CountingVfs;
 use engine::{Library, Origin, Source};
 use lab::record::EngineRecord;
 use lab::seed::Seed;
@@ -85,6 +86,10 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
         library: Arc::clone(&library),
         directory: &spec.directory,
         seed: Seed(spec.seed),
+        counter: spec
+            .counting
+            .then(|| CountingVfs::register(&library))
+            .transpose()?,
         phase,
     };
     let measured = workload.run(&mut trial)?;
@@ -129,6 +134,7 @@ mod tests {
             engine: "default".to_owned(),
             directory: directory.to_owned(),
             seed: 7,
+            counting: false,
         }
     }
 

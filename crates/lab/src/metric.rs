@@ -46,6 +46,9 @@ pub struct Metric {
     pub better: Better,
     /// What it means and how it is taken.
     pub about: &'static str,
+    /// Whether it comes from the counting trial, which is not timed. Suffixes of these metrics
+    /// name kinds of files: `database`, `journal`, `wal`, `temporary`, `super_journal`.
+    pub counted: bool,
 }
 
 const fn metric(name: &'static str, unit: Unit, better: Better, about: &'static str) -> Metric {
@@ -54,6 +57,17 @@ const fn metric(name: &'static str, unit: Unit, better: Better, about: &'static 
         unit,
         better,
         about,
+        counted: false,
+    }
+}
+
+const fn counted(name: &'static str, unit: Unit, about: &'static str) -> Metric {
+    Metric {
+        name,
+        unit,
+        better: Better::Lower,
+        about,
+        counted: true,
     }
 }
 
@@ -154,6 +168,52 @@ pub const METRICS: &[Metric] = &[
         Unit::Microseconds,
         Better::Lower,
         "largest latency of an operation",
+    ),
+    counted(
+        "syncs",
+        Unit::Count,
+        "syncs of files and directories during the measured work",
+    ),
+    counted(
+        "writes",
+        Unit::Count,
+        "write calls during the measured work",
+    ),
+    counted(
+        "bytes_written",
+        Unit::Bytes,
+        "bytes written during the measured work",
+    ),
+    counted("reads", Unit::Count, "read calls during the measured work"),
+    counted(
+        "bytes_read",
+        Unit::Bytes,
+        "bytes read during the measured work",
+    ),
+    counted(
+        "truncates",
+        Unit::Count,
+        "changes of file size during the measured work, without those that writing makes",
+    ),
+    counted(
+        "deletes",
+        Unit::Count,
+        "files deleted during the measured work",
+    ),
+    counted(
+        "cache_misses",
+        Unit::Count,
+        "pages not found in the page cache during the measured work",
+    ),
+    counted(
+        "cache_spills",
+        Unit::Count,
+        "pages written in the middle of a transaction because the page cache was full",
+    ),
+    counted(
+        "pages_written",
+        Unit::Count,
+        "pages written to the database or its log during the measured work",
     ),
 ];
 

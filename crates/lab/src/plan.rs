@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
-use crate::design::arms;
+use crate::design::{arms, limits};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
@@ -54,6 +54,8 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                 experiment: experiment.clone(),
                 directory: directory.clone(),
                 arms: arms(experiment, scale, catalogue),
+                limits: limits(experiment, scale, catalogue),
+                counting: true,
                 crash_relevant: crash_relevant(experiment, catalogue),
                 stopping: if quick { stopping.quick() } else { stopping },
                 budget_s: None,
@@ -91,8 +93,9 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
 
 /// Gives each experiment a share of the time by the trials in one of its rounds.
 fn share(budget_s: f64, experiments: &mut [PlannedExperiment]) {
-    let trials =
-        |planned: &PlannedExperiment| crate::design::trials_per_round(planned.arms.len()) as f64;
+    let trials = |planned: &PlannedExperiment| {
+        crate::design::trials_per_round(planned.arms.len() + planned.limits.len()) as f64
+    };
     let all: f64 = experiments.iter().map(trials).sum();
     for planned in experiments {
         planned.budget_s = Some(budget_s * trials(planned) / all);

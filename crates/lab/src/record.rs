@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Arm, Role, Stopping};
+use crate::design::{Arm, Course, Limit, Role, Stopping};
 use crate::environment::{Covariates, Environment};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
@@ -63,6 +63,12 @@ pub struct PlannedExperiment {
     pub directory: PathBuf,
     /// The arms, the reference first.
     pub arms: Vec<Arm>,
+    /// What bounds the arms.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
+    /// Whether each arm is run once more in the end, counting what it does to files.
+    #[serde(default)]
+    pub counting: bool,
     /// The factors that decide what a crash can destroy.
     #[serde(default)]
     pub crash_relevant: Vec<String>,
@@ -70,6 +76,37 @@ pub struct PlannedExperiment {
     pub stopping: Stopping,
     /// Time after which no further round is begun, in seconds; none for no limit.
     pub budget_s: Option<f64>,
+}
+
+impl PlannedExperiment {
+    /// What decides the course of the experiment in a run with this seed.
+    pub fn course(&self, run: Seed) -> Course {
+        Course {
+            seed: run.child(&self.key),
+            arms: self.arms.len(),
+            limits: self.limits.len(),
+            counting: self.counting,
+            stopping: self.stopping,
+            budget_s: self.budget_s,
+        }
+    }
+
+    /// The label of the arm or limit with this index.
+    pub fn label(&self, index: usize) -> &str {
+        match index.checked_sub(self.arms.len()) {
+            None => &self.arms[index].label,
+            Some(limit) => &self.limits[limit].label,
+        }
+    }
+
+    /// The index of the arm or limit of this label.
+    pub fn index_of(&self, label: &str, role: Role) -> Option<usize> {
+        if role == Role::Limit {
+            let limit = self.limits.iter().position(|limit| limit.label == label)?;
+            return Some(self.arms.len() + limit);
+        }
+        self.arms.iter().position(|arm| arm.label == label)
+    }
 }
 
 /// `environment.json`.

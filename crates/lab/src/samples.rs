@@ -41,6 +41,8 @@ impl Samples {
             Role::Arm => {
                 self.arms[arm].insert(round, (place, value));
             }
+            // Neither is compared with an arm.
+            Role::Limit | Role::Counting => {}
         }
     }
 
@@ -76,6 +78,26 @@ impl Samples {
         numbers
             .into_iter()
             .filter_map(|round| self.log_ratio(round, of, to))
+            .filter(|ratio| ratio.is_finite())
+            .collect()
+    }
+
+    /// The logarithms of `of` divided by `to`, divided by those of `over_of` by `over_to`, one for
+    /// each round in which all four were measured.
+    pub fn log_ratios_of_ratios(&self, [of, to, over_of, over_to]: [usize; 4]) -> Vec<f64> {
+        let mut rounds: Vec<u32> = self
+            .arms
+            .iter()
+            .flat_map(|arm| arm.keys().copied())
+            .collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        let both = |round: &u32| {
+            Some(self.log_ratio(*round, of, to)? - self.log_ratio(*round, over_of, over_to)?)
+        };
+        rounds
+            .iter()
+            .filter_map(both)
             .filter(|ratio| ratio.is_finite())
             .collect()
     }

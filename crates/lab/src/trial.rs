@@ -30,6 +30,10 @@ pub struct TrialSpec {
     pub directory: PathBuf,
     /// Seed of everything random in the trial.
     pub seed: u64,
+    /// Whether this trial counts what the work does to files instead of timing it: a driver that
+    /// cannot count answers `skipped`.
+    #[serde(default)]
+    pub counting: bool,
 }
 
 /// One line of a driver's answer.
@@ -95,9 +99,23 @@ pub struct Measured {
     /// Every configuration PRAGMA read back, for each connection that took part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ReadBack>,
+    /// What is data but no figure, such as a query plan or the bytecode of a statement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<DataTable>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+}
+
+/// A small table of text that a trial found out, for the reader of the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DataTable {
+    /// What it shows, such as `bytecode of the INSERT`.
+    pub title: String,
+    /// The headings.
+    pub columns: Vec<String>,
+    /// The rows, each as long as the headings.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// The distribution of latencies in one trial.

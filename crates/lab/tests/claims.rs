@@ -161,6 +161,30 @@ fn the_other_forms_are_judged_too() {
 }
 
 #[test]
+fn single_figures_and_ratios_of_ratios_are_judged() {
+    let world = World {
+        truth: [100.0, 110.0, 143.0, 90.0],
+        rounds: 9,
+        ..World::default()
+    };
+    let judged = judged(
+        &world,
+        "value = { of = { columns = 8 } }\nbetween = [50, 300]",
+    );
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    assert_eq!(judged.unit.as_deref(), Some("rows_per_s"));
+    assert!(judged.figure.unwrap() > 80.0);
+    assert_eq!(
+        verdict(&world, "value = { of = { columns = 8 } }\nat_most = 50"),
+        Verdict::Refuted
+    );
+    let doubled = "ratio_of_ratios = { of = { columns = 4 }, to = { columns = 2 }, over_of = { columns = 2 }, over_to = { columns = 1 } }";
+    let twice = self::judged(&world, &format!("{doubled}\nat_least = 1.1"));
+    assert_eq!(twice.verdict, Verdict::Confirmed);
+    assert!((twice.figure.unwrap() - 1.3 / 1.1).abs() < 0.03);
+}
+
+#[test]
 fn the_verdict_can_be_read_off_the_interval_shown() {
     let noisy = World {
         noise: 0.2,

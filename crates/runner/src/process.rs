@@ -239,6 +239,7 @@ mod tests {
             engine: "default".to_owned(),
             directory: "/tmp".into(),
             seed: 1,
+            counting: false,
         }
     }
 

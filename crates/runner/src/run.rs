@@ -128,13 +128,7 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
             if ended {
                 return 0.0;
             }
-            expected_seconds(
-                planned.arms.len(),
-                planned.stopping,
-                planned.budget_s,
-                history,
-                trial_s,
-            )
+            expected_seconds(&planned.course(plan.seed), history, trial_s)
         })
         .sum()
 }
@@ -162,14 +156,15 @@ fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, Ru
 }
 
 fn next_of(plan: &RunPlan, planned: &PlannedExperiment, history: &History) -> Next {
-    let seed = plan.seed.child(&planned.key);
-    next(
-        seed,
-        planned.arms.len(),
-        planned.stopping,
-        planned.budget_s,
-        history,
-    )
+    next(&planned.course(plan.seed), history)
+}
+
+/// Which trial, and where it stands in its block.
+#[derive(Clone, Copy)]
+struct Slot {
+    place: (u32, u32, u32),
+    arm: usize,
+    role: Role,
 }
 
 struct Conductor<'a> {
@@ -201,15 +196,15 @@ impl Conductor<'_> {
                     return Ok(End::Finished);
                 }
                 Next::Trial { place, arm, role } => {
+                    let slot = Slot { place, arm, role };
                     let left_s = left_s(self.plan, histories);
-                    let arm = &planned.arms[arm];
                     self.observer.event(Event::TrialBegins {
                         planned,
                         round: place.0,
-                        arm: &arm.label,
+                        arm: planned.label(arm),
                         left_s,
                     });
-                    let Some(record) = self.trial(planned, &work, place, &arm.label, role)? else {
+                    let Some(record) = self.trial(planned, &work, slot)? else {
                         return Ok(End::Cancelled);
                     };
                     self.appender.append(&record)?;
@@ -227,21 +222,19 @@ impl Conductor<'_> {
         &mut self,
         planned: &PlannedExperiment,
         work: &WorkDir,
-        place: (u32, u32, u32),
-        arm: &str,
-        role: Role,
+        slot: Slot,
     ) -> Result<Option<TrialRecord>, RunError> {
         let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
-        let Some(outcome) = self.outcome(planned, work, place.0, arm)? else {
+        let Some(outcome) = self.outcome(planned, work, slot)? else {
             return Ok(None);
         };
         Ok(Some(TrialRecord {
             experiment: planned.key.clone(),
-            round: place.0,
-            block: place.1,
-            position: place.2,
-            arm: arm.to_owned(),
-            role,
+            round: slot.place.0,
+            block: slot.place.1,
+            position: slot.place.2,
+            arm: planned.label(slot.arm).to_owned(),
+            role: slot.role,
             started,
             wall_s: clock.elapsed().as_secs_f64(),
             covariates: sampler.finish(),
@@ -253,19 +246,17 @@ impl Conductor<'_> {
         &mut self,
         planned: &PlannedExperiment,
         work: &WorkDir,
-        round: u32,
-        arm: &str,
+        slot: Slot,
     ) -> Result<Option<Outcome>, RunError> {
         // A directory that cannot be made now (a full disk) may be made for the next trial.
         let directory = match work.trial() {
             Ok(directory) => directory,
             Err(error) => {
-                return Ok(Some(Outcome::Failed {
-                    why: error.to_string(),
-                }));
+                let why = error.to_string();
+                return Ok(Some(Outcome::Failed { why }));
             }
         };
-        let spec = self.specification(planned, directory.path(), round, arm);
+        let spec = self.specification(planned, directory.path(), slot);
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
         run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
@@ -277,33 +268,38 @@ impl Conductor<'_> {
         &self,
         planned: &PlannedExperiment,
         directory: &Path,
-        round: u32,
-        arm: &str,
+        slot: Slot,
     ) -> TrialSpec {
-        let mut settings = planned
-            .arms
-            .iter()
-            .find(|known| known.label == arm)
-            .map(|known| known.settings.clone())
-            .unwrap_or_default();
+        let (workload, settings) = match slot.arm.checked_sub(planned.arms.len()) {
+            None => (
+                &planned.experiment.workload,
+                &planned.arms[slot.arm].settings,
+            ),
+            Some(limit) => (
+                &planned.limits[limit].workload,
+                &planned.limits[limit].settings,
+            ),
+        };
+        let mut settings = settings.clone();
         let engine = match settings.remove("engine") {
             Some(Level::Text(engine)) => engine,
             _ => self.plan.engine.clone(),
         };
+        // All arms of a round work on the same data; rounds differ.
+        let data = self
+            .plan
+            .seed
+            .child(&planned.key)
+            .child("data")
+            .nth(u64::from(slot.place.0));
         TrialSpec {
             protocol: PROTOCOL,
-            workload: planned.experiment.workload.clone(),
+            workload: workload.clone(),
             settings,
             engine,
             directory: directory.to_owned(),
-            // All arms of a round work on the same data; rounds differ.
-            seed: self
-                .plan
-                .seed
-                .child(&planned.key)
-                .child("data")
-                .nth(u64::from(round))
-                .0,
+            seed: data.0,
+            counting: slot.role == Role::Counting,
         }
     }
 }

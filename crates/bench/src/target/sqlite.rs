@@ -1,9 +1,11 @@
 //! SQLite as a target: opening a connection as the settings ask, and reading back what it became.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use engine::pragma::{self, Pragma, PragmaError, Timing, Values};
-use engine::{Connection, EngineError, OpenFlags};
+use engine::vfs::{CountingVfs, FileCounts, IoCounts};
+use engine::{Connection, DbStatus, EngineError, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
@@ -93,7 +95,12 @@ fn accepted(values: &Values) -> Option<Accepts> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
-    let connection = Connection::open(&trial.library, path, open_flags(trial.settings), None)?;
+    let connection = Connection::open(
+        &trial.library,
+        path,
+        open_flags(trial.settings),
+        trial.counter.as_ref().map(CountingVfs::name),
+    )?;
     let mut pragmas: Vec<(&Pragma, &Level)> = trial
         .settings
         .iter()
@@ -156,6 +163,83 @@ fn open_flags(settings: &Settings) -> OpenFlags {
         Some("full") => flags | OpenFlags::FULL_MUTEX,
         _ => flags,
     }
+}
+
+/// What the work does to files and to the page cache, counted from its making on.
+pub(crate) struct Counts<'a> {
+    counter: &'a CountingVfs,
+    before: IoCounts,
+}
+
+/// Counters of the page cache by metric.
+const CACHE: &[(&str, DbStatus)] = &[
+    ("cache_misses", DbStatus::CacheMiss),
+    ("cache_spills", DbStatus::CacheSpill),
+    ("pages_written", DbStatus::CacheWrite),
+];
+
+impl<'a> Counts<'a> {
+    /// Begins to count in a counting trial; none in a timed one.
+    pub(crate) fn begin(
+        trial: &'a Trial<'_>,
+        connection: &Connection,
+    ) -> Result<Option<Counts<'a>>, TrialError> {
+        let Some(counter) = &trial.counter else {
+            return Ok(None);
+        };
+        for (_, status) in CACHE {
+            connection.db_status(*status, true)?;
+        }
+        Ok(Some(Counts {
+            counter,
+            before: counter.counts(),
+        }))
+    }
+
+    /// What was counted, as metrics: for all files together, and by kind of file where any of
+    /// that kind took part.
+    pub(crate) fn end(self, connection: &Connection) -> Result<BTreeMap<String, f64>, TrialError> {
+        let counts = self.counter.counts().since(&self.before);
+        let mut metrics = file_metrics(&counts);
+        for (name, status) in CACHE {
+            let value = connection.db_status(*status, false)?.current;
+            metrics.insert((*name).to_owned(), value as f64);
+        }
+        Ok(metrics)
+    }
+}
+
+fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
+    let kinds = [
+        ("database", &counts.database),
+        ("journal", &counts.journal),
+        ("wal", &counts.wal),
+        ("super_journal", &counts.super_journal),
+        ("temporary", &counts.temporary),
+    ];
+    let mut metrics = BTreeMap::new();
+    for (kind, files) in kinds {
+        for (name, value) in figures(files) {
+            *metrics.entry(name.to_owned()).or_default() += value;
+            if *files != FileCounts::default() {
+                metrics.insert(format!("{name}.{kind}"), value);
+            }
+        }
+    }
+    metrics
+}
+
+fn figures(files: &FileCounts) -> [(&'static str, f64); 7] {
+    [
+        ("syncs", files.syncs + files.directory_syncs),
+        ("writes", files.writes),
+        ("bytes_written", files.bytes_written),
+        ("reads", files.reads + files.mapped_reads),
+        ("bytes_read", files.bytes_read),
+        ("truncates", files.truncates),
+        ("deletes", files.deletes),
+    ]
+    .map(|(name, value)| (name, value as f64))
 }
 
 /// Every configuration PRAGMA as the connection answers it.

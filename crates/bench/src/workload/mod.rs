@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Library;
+use engine::vfs::CountingVfs;
 use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::seed::Seed;
@@ -40,6 +41,8 @@ pub struct Trial<'a> {
     pub directory: &'a Path,
     /// From which all data derives.
     pub seed: Seed,
+    /// The file system seen through counters, in a counting trial.
+    pub counter: Option<CountingVfs>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
 use crate::design::{Done, History, Role, Seen};
+use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
-use crate::trial::{Measured, Outcome};
+use crate::trial::{DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -78,10 +79,7 @@ impl Collector {
 ///
 /// None where the record's arm is not one of the plan's.
 pub fn seen(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Seen> {
-    let arm = planned
-        .arms
-        .iter()
-        .position(|arm| arm.label == record.arm)?;
+    let arm = planned.index_of(&record.arm, record.role)?;
     Some(seen_of(arm, &planned.experiment.metric, record))
 }
 
@@ -123,35 +121,27 @@ pub(super) struct GatheredArm {
     pub(super) steadiness: Option<SteadinessCounts>,
     pub(super) connections: Vec<ReadBack>,
     pub(super) engine: Option<EngineMark>,
+    pub(super) counts: BTreeMap<String, f64>,
+    pub(super) tables: Vec<DataTable>,
 }
 
 /// The trials of one experiment.
 pub(super) struct Gathered {
     pub(super) arms: Vec<GatheredArm>,
     pub(super) history: History,
-    by_label: HashMap<String, usize>,
 }
 
 impl Gathered {
     fn new(planned: &PlannedExperiment) -> Gathered {
+        let all = planned.arms.len() + planned.limits.len();
         Gathered {
-            arms: planned
-                .arms
-                .iter()
-                .map(|_| GatheredArm::default())
-                .collect(),
+            arms: (0..all).map(|_| GatheredArm::default()).collect(),
             history: History::default(),
-            by_label: planned
-                .arms
-                .iter()
-                .enumerate()
-                .map(|(index, arm)| (arm.label.clone(), index))
-                .collect(),
         }
     }
 
     fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
-        let Some(arm) = self.by_label.get(&record.arm).copied() else {
+        let Some(arm) = planned.index_of(&record.arm, record.role) else {
             return;
         };
         let seen = seen_of(arm, &planned.experiment.metric, &record);
@@ -163,6 +153,16 @@ impl Gathered {
 
 impl GatheredArm {
     fn add(&mut self, record: TrialRecord) {
+        let counting = record.role == Role::Counting;
+        if counting
+            && matches!(
+                record.outcome,
+                Outcome::Measured(_) | Outcome::Skipped { .. }
+            )
+        {
+            self.add_counts(record.outcome);
+            return;
+        }
         if let Some(problem) = record.outcome.problem() {
             self.problem.get_or_insert(problem);
         }
@@ -175,6 +175,20 @@ impl GatheredArm {
         if let Outcome::Measured(measured) = record.outcome {
             self.add_measured(record.round, record.block, record.role, *measured);
         }
+    }
+
+    /// A driver that cannot count skips the counting trial, which says nothing against the arm.
+    fn add_counts(&mut self, outcome: Outcome) {
+        let Outcome::Measured(measured) = outcome else {
+            return;
+        };
+        let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
+        self.counts.extend(
+            measured
+                .metrics
+                .into_iter()
+                .filter(|(name, _)| counted(name)),
+        );
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
@@ -197,6 +211,7 @@ impl GatheredArm {
         if self.engine.is_none() {
             self.engine = Some(measured.engine);
             self.connections = measured.connections;
+            self.tables = measured.tables;
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Effect, ExperimentAnalysis, Summary};
+use super::{ArmAnalysis, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
 use crate::claims::{Evidence, judge};
 use crate::design::{Next, Role, next};
 use crate::metric::{self, Better};
@@ -24,12 +24,16 @@ pub(super) fn analyse(
     environment: &EnvironmentFile,
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
-    let samples = samples_of_needed_metrics(planned, &gathered.arms, &dropped);
+    let samples =
+        samples_of_needed_metrics(planned, &gathered.arms[..planned.arms.len()], &dropped);
     let metric = &planned.experiment.metric;
     let own = &samples[metric];
     let effects = effects(own, planned.arms.len());
     let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
-    let problems: Vec<Option<String>> = gathered.arms.iter().map(problem_of_unmeasured).collect();
+    let problems: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
+        .iter()
+        .map(problem_of_unmeasured)
+        .collect();
     let claims = judge(&Evidence {
         experiment: &planned.experiment,
         arms: &planned.arms,
@@ -37,16 +41,11 @@ pub(super) fn analyse(
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
     });
-    let stop = match next(
-        plan.seed.child(&planned.key),
-        planned.arms.len(),
-        planned.stopping,
-        planned.budget_s,
-        &gathered.history,
-    ) {
+    let stop = match next(&planned.course(plan.seed), &gathered.history) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
     };
+    let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
     ExperimentAnalysis {
         key: planned.key.clone(),
         id: planned.experiment.id.clone(),
@@ -75,8 +74,30 @@ pub(super) fn analyse(
         stop,
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
-        arms: arms(planned, gathered.arms, effects, &ranking, &dropped),
+        arms: arms(planned, gathered_arms, effects, &ranking, &dropped),
+        limits,
     }
+}
+
+/// The limits, and the arms by themselves.
+fn split_limits(
+    planned: &PlannedExperiment,
+    mut gathered: Vec<GatheredArm>,
+    dropped: &Dropped,
+) -> (Vec<LimitAnalysis>, Vec<GatheredArm>) {
+    let limits = gathered.split_off(planned.arms.len());
+    let metric = &planned.experiment.metric;
+    let analysed = planned
+        .limits
+        .iter()
+        .zip(limits)
+        .map(|(limit, gathered)| LimitAnalysis {
+            name: limit.label.clone(),
+            says: limit.says.clone(),
+            problem: problem_of_unmeasured(&gathered),
+            summary: summaries(gathered.figures, dropped).remove(metric),
+        });
+    (analysed.collect(), gathered)
 }
 
 fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> Option<u64> {
@@ -206,6 +227,8 @@ fn arms(
             steadiness: gathered.steadiness,
             connections: gathered.connections,
             engine: gathered.engine,
+            counts: gathered.counts,
+            tables: gathered.tables,
         })
         .collect()
 }

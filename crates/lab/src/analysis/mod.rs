@@ -17,7 +17,7 @@ use crate::design::StopReason;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
-use crate::trial::{EngineMark, ReadBack};
+use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
 pub use find::{Finding, findings};
@@ -100,6 +100,8 @@ pub struct ExperimentAnalysis {
     pub crash_relevant: Vec<String>,
     /// The arms in the order of the plan, the reference first.
     pub arms: Vec<ArmAnalysis>,
+    /// What bounds the arms: the same input without SQLite, measured in the same blocks.
+    pub limits: Vec<LimitAnalysis>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.
@@ -158,6 +160,11 @@ pub struct ArmAnalysis {
     pub connections: Vec<ReadBack>,
     /// The library that did the work in its first measured trial.
     pub engine: Option<EngineMark>,
+    /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
+    /// From the counting trial, whose time is not used; empty where there was none.
+    pub counts: BTreeMap<String, f64>,
+    /// What is data but no figure, from its first measured trial.
+    pub tables: Vec<DataTable>,
 }
 
 impl ArmAnalysis {
@@ -165,6 +172,19 @@ impl ArmAnalysis {
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0
     }
+}
+
+/// Something that bounds what the arms of an experiment can reach.
+#[derive(Clone, Debug, Serialize)]
+pub struct LimitAnalysis {
+    /// Its name.
+    pub name: String,
+    /// What was done, in words.
+    pub says: String,
+    /// Its figure in the experiment's metric; none where it was not measured.
+    pub summary: Option<Summary>,
+    /// Why it was not measured.
+    pub problem: Option<String>,
 }
 
 /// A figure over trials.

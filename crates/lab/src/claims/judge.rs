@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::figure::Figure;
-use super::{Bounds, Claim, Extreme, Form, Listed, Pair, Precondition};
+use super::{Bounds, Claim, Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
 use crate::design::{Arm, ArmsError, select};
 use crate::experiment::Experiment;
 use crate::level::{Settings, overlaid};
@@ -57,6 +57,9 @@ pub struct Judged {
     pub verdict: Verdict,
     /// What the figure is, in words: `rows_per_s of index=after ÷ index=before`.
     pub measure: String,
+    /// The metric in whose unit the figure is; none for figures that are ratios.
+    #[serde(default)]
+    pub unit: Option<String>,
     /// The measured figure.
     pub figure: Option<f64>,
     /// Its interval at the error rate `alpha`.
@@ -137,7 +140,13 @@ struct Prepared {
     figure: Figure,
     bounds: Bounds,
     measure: String,
+    unit: Option<String>,
     exact: bool,
+}
+
+/// The metric in whose unit the figure of a claim of this form is; none for ratios.
+fn unit(form: Form<'_>, own: &str) -> Option<String> {
+    matches!(form, Form::Value(_)).then(|| form.metric().unwrap_or(own).to_owned())
 }
 
 impl Prepared {
@@ -225,6 +234,7 @@ impl Prepared {
             claim: claim.clone(),
             verdict: Verdict::Inconclusive,
             measure: self.measure.clone(),
+            unit: self.unit.clone(),
             figure: Some(self.figure.point()),
             interval: None,
             alpha: ALPHA,
@@ -264,6 +274,7 @@ impl Evidence<'_> {
             figure,
             bounds: claim.bounds(form),
             measure,
+            unit: unit(form, &self.experiment.metric),
             exact: claim.exact,
         })
     }
@@ -286,6 +297,8 @@ impl Evidence<'_> {
     fn figure(&self, form: Form<'_>, metric: &str) -> Result<(Figure, String), Unable> {
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.ratio(pair, metric),
+            Form::RatioOfRatios(pairs) => self.ratio_of_ratios(pairs, metric),
+            Form::Value(single) => self.value(single, metric),
             Form::Ordering(listed) => self.ordering(listed, metric),
             Form::Spread(listed) => self.spread(listed, metric),
             Form::Argmax(extreme) => self.lead(extreme, metric, true),
@@ -300,6 +313,55 @@ impl Evidence<'_> {
             self.arms[of].label, self.arms[to].label
         );
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
+    }
+
+    fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String), Unable> {
+        let [of, to, over_of, over_to] = [&pairs.of, &pairs.to, &pairs.over_of, &pairs.over_to];
+        let arms = [
+            self.arm(of)?,
+            self.arm(to)?,
+            self.arm(over_of)?,
+            self.arm(over_to)?,
+        ];
+        let ratios = self
+            .samples
+            .get(metric)
+            .map(|samples| samples.log_ratios_of_ratios(arms));
+        let [of, to, over_of, over_to] = arms.map(|arm| self.arms[arm].label.as_str());
+        let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
+        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    /// A figure by itself: its logarithms in place of log-ratios, so that estimate and interval are
+    /// in the unit of the metric.
+    fn value(&self, single: &Single, metric: &str) -> Result<(Figure, String), Unable> {
+        let arm = self.arm(&single.of)?;
+        let values = self.samples.get(metric).map(|samples| samples.values(arm));
+        let logs = values
+            .unwrap_or_default()
+            .into_iter()
+            .map(f64::ln)
+            .collect();
+        let measure = format!("{metric} of {}", self.arms[arm].label);
+        let comparison = Comparison::new(logs).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    /// The arm that is meant, which must have been measured.
+    fn arm(&self, levels: &Settings) -> Result<usize, Unable> {
+        let arm = select(self.arms, levels)?;
+        match &self.problems[arm] {
+            Some(problem) => Err(Unable::NotMeasured(format!(
+                "{}: {problem}",
+                self.arms[arm].label
+            ))),
+            None => Ok(arm),
+        }
     }
 
     fn ordering(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
@@ -440,6 +502,10 @@ impl Evidence<'_> {
             claim: claim.clone(),
             verdict,
             measure: String::new(),
+            unit: claim
+                .forms()
+                .first()
+                .and_then(|form| unit(*form, &self.experiment.metric)),
             figure: None,
             interval: None,
             alpha: ALPHA,

@@ -27,6 +27,12 @@ pub struct Claim {
     /// One arm's metric divided by another's; with `at_least`, `at_most` or `between`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Pair>,
+    /// A ratio of two arms divided by a ratio of two others; with `at_least`, `at_most` or `between`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_of_ratios: Option<Pairs>,
+    /// The metric of one arm by itself, in its own unit; with `at_least`, `at_most` or `between`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Single>,
     /// Two arms' metric differ by no more than the fraction `within`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Pair>,
@@ -76,6 +82,34 @@ pub struct Pair {
     pub of: Settings,
     /// The arm whose figure is below the line: the reference with these levels.
     pub to: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Two pairs of arms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pairs {
+    /// The upper arm of the first ratio: the reference with these levels.
+    pub of: Settings,
+    /// The lower arm of the first ratio.
+    pub to: Settings,
+    /// The upper arm of the ratio that the first is divided by.
+    pub over_of: Settings,
+    /// The lower arm of the ratio that the first is divided by.
+    pub over_to: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// One arm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Single {
+    /// The arm: the reference with these levels.
+    pub of: Settings,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -136,6 +170,10 @@ impl fmt::Display for Precondition {
 pub enum Form<'a> {
     /// A ratio within bounds.
     Ratio(&'a Pair),
+    /// A ratio of two ratios within bounds.
+    RatioOfRatios(&'a Pairs),
+    /// A figure within bounds.
+    Value(&'a Single),
     /// A ratio near one.
     Equal(&'a Pair),
     /// A sequence that does not grow.
@@ -153,6 +191,8 @@ impl Form<'_> {
     pub fn key(&self) -> &'static str {
         match self {
             Form::Ratio(_) => "ratio",
+            Form::RatioOfRatios(_) => "ratio_of_ratios",
+            Form::Value(_) => "value",
             Form::Equal(_) => "equal",
             Form::Ordering(_) => "ordering",
             Form::Spread(_) => "spread",
@@ -165,6 +205,8 @@ impl Form<'_> {
     pub fn metric(&self) -> Option<&str> {
         match self {
             Form::Ratio(pair) | Form::Equal(pair) => pair.metric.as_deref(),
+            Form::RatioOfRatios(pairs) => pairs.metric.as_deref(),
+            Form::Value(single) => single.metric.as_deref(),
             Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
             Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
         }
@@ -203,6 +245,8 @@ impl Claim {
     pub fn forms(&self) -> Vec<Form<'_>> {
         [
             self.ratio.as_ref().map(Form::Ratio),
+            self.ratio_of_ratios.as_ref().map(Form::RatioOfRatios),
+            self.value.as_ref().map(Form::Value),
             self.equal.as_ref().map(Form::Equal),
             self.ordering.as_ref().map(Form::Ordering),
             self.spread.as_ref().map(Form::Spread),
@@ -231,7 +275,9 @@ impl Claim {
     /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
     pub fn bounds(&self, form: Form<'_>) -> Bounds {
         match form {
-            Form::Ratio(_) | Form::Spread(_) => self.stated_bounds(),
+            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
+                self.stated_bounds()
+            }
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
                 Bounds {

@@ -1,10 +1,10 @@
 //! From factors to arms.
 
 use crate::catalogue::Catalogue;
-use crate::experiment::{DesignKind, Experiment, Scale};
+use crate::experiment::{DesignKind, Experiment, LimitFile, Scale};
 use crate::level::{Settings, contains, label, overlaid};
 
-use super::Arm;
+use super::{Arm, Limit};
 
 /// Why a set of levels does not name an arm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,39 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
             label: label(&levels),
             settings: settings_of(experiment, scale, &under, &levels),
             levels,
+        })
+        .collect()
+}
+
+/// The limits of an experiment at a scale. A limit takes from the experiment's base and scale what
+/// its own workload understands, and then its own settings.
+///
+/// The experiment must have passed its checks.
+pub fn limits(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Limit> {
+    let nothing = Settings::new();
+    let scaled = experiment.scale.get(&scale).unwrap_or(&nothing);
+    let given = overlaid(&experiment.base, scaled);
+    let known = |limit: &LimitFile| -> Option<Settings> {
+        let workload = catalogue.workload(&limit.workload)?;
+        let understood = given
+            .iter()
+            .filter(|(name, _)| catalogue.setting(workload, name).is_some());
+        let understood = understood
+            .map(|(name, level)| (name.clone(), level.clone()))
+            .collect();
+        Some(overlaid(&catalogue.defaults(workload), &understood))
+    };
+    experiment
+        .limits
+        .iter()
+        .map(|limit| Limit {
+            label: limit.name.clone(),
+            says: limit.says.clone(),
+            workload: limit.workload.clone(),
+            settings: overlaid(
+                &overlaid(&known(limit).unwrap_or_default(), &limit.settings),
+                limit.scale.get(&scale).unwrap_or(&nothing),
+            ),
         })
         .collect()
 }

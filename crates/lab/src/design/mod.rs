@@ -5,6 +5,7 @@
 
 mod arms;
 mod forecast;
+mod history;
 mod next;
 mod schedule;
 mod stopping;
@@ -13,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
 
-pub use arms::{ArmsError, arms, select};
+pub use arms::{ArmsError, arms, limits, select};
 pub use forecast::{expected_rounds, expected_seconds};
-pub use next::{Done, History, Next, Seen, StopReason, next};
+pub use history::{Done, History, Seen};
+pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;
 
@@ -30,6 +32,19 @@ pub struct Arm {
     pub settings: Settings,
 }
 
+/// Something that bounds what the arms can reach, measured in the same blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Its name within the experiment.
+    pub label: String,
+    /// What is done, in words.
+    pub says: String,
+    /// The workload.
+    pub workload: String,
+    /// Everything that holds in its trials.
+    pub settings: Settings,
+}
+
 /// What a trial is in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,4 +55,8 @@ pub enum Role {
     Canary,
     /// Any other arm.
     Arm,
+    /// What bounds the arms: the same input without SQLite.
+    Limit,
+    /// An arm once more after the last round, counting what it does to files; its time is not used.
+    Counting,
 }

@@ -1,155 +1,16 @@
 //! What comes next: the next trial, or the end and its reason.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Role, Stopping, round};
-use crate::environment::Covariates;
-use crate::samples::{Comparison, Samples};
+use super::{History, Role, Stopping, round};
+use crate::samples::Comparison;
 use crate::seed::Seed;
-
-/// Failures after which an arm is not tried again.
-const FAILURES_ENOUGH: usize = 2;
 
 /// Error rate of the intervals whose width the stopping rule looks at, before the adjustment for
 /// the number of arms.
 const ALPHA: f64 = 0.05;
-
-/// How a trial ended, as far as the design cares.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Done {
-    /// Measured, with the figure of the experiment's metric.
-    Measured(f64),
-    /// Cannot be run here.
-    Skipped,
-    /// Failed or timed out.
-    Failed,
-}
-
-/// One trial that has been run.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// Round, block and position.
-    pub place: (u32, u32, u32),
-    /// Index of the arm.
-    pub arm: usize,
-    /// What it was in its block.
-    pub role: Role,
-    /// How it ended.
-    pub done: Done,
-    /// How long it took in seconds, process and clean-up included.
-    pub wall_s: f64,
-    /// Whether the machine was disturbed meanwhile.
-    pub disturbed: bool,
-}
-
-impl Seen {
-    /// Whether covariates give a reason to drop the trial's block.
-    pub fn is_disturbed(covariates: &Covariates) -> bool {
-        covariates.disturbance().is_some()
-    }
-}
-
-/// The trials of one experiment so far.
-#[derive(Clone, Debug, Default)]
-pub struct History {
-    seen: HashMap<(u32, u32, u32), Seen>,
-    /// By arm, the rounds in which it was not measured and whether it was skipped there; asked
-    /// before every trial, so kept apart.
-    troubles: HashMap<usize, Vec<(u32, bool)>>,
-    begun: HashSet<u32>,
-}
-
-impl History {
-    /// Adds a trial. A trial whose place is taken is a repetition: it is ignored and the answer
-    /// is `false`.
-    pub fn add(&mut self, seen: Seen) -> bool {
-        if self.seen.contains_key(&seen.place) {
-            return false;
-        }
-        self.begun.insert(seen.place.0);
-        if !matches!(seen.done, Done::Measured(_)) {
-            let trouble = (seen.place.0, seen.done == Done::Skipped);
-            self.troubles.entry(seen.arm).or_default().push(trouble);
-        }
-        self.seen.insert(seen.place, seen);
-        true
-    }
-
-    /// The number of rounds begun.
-    pub fn rounds(&self) -> u32 {
-        self.begun.iter().max().map_or(0, |last| last + 1)
-    }
-
-    /// The number of blocks begun, dropped ones included.
-    pub fn blocks(&self) -> usize {
-        let blocks: HashSet<(u32, u32)> =
-            self.seen.keys().map(|place| (place.0, place.1)).collect();
-        blocks.len()
-    }
-
-    /// The number of trials.
-    pub fn len(&self) -> usize {
-        self.seen.len()
-    }
-
-    /// Whether nothing has been run.
-    pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
-    }
-
-    /// The time taken so far, in seconds.
-    pub fn elapsed_s(&self) -> f64 {
-        self.seen.values().map(|seen| seen.wall_s).sum()
-    }
-
-    /// The blocks that are dropped because the machine was disturbed.
-    ///
-    /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is
-    /// how this machine is, and what remained would be no better.
-    pub fn dropped_blocks(&self) -> Vec<(u32, u32)> {
-        let mut blocks: HashMap<(u32, u32), bool> = HashMap::new();
-        for seen in self.seen.values() {
-            *blocks.entry((seen.place.0, seen.place.1)).or_default() |= seen.disturbed;
-        }
-        let mut dropped: Vec<(u32, u32)> = blocks
-            .iter()
-            .filter(|(_, disturbed)| **disturbed)
-            .map(|(place, _)| *place)
-            .collect();
-        if 2 * dropped.len() > blocks.len() {
-            dropped.clear();
-        }
-        dropped.sort_unstable();
-        dropped
-    }
-
-    /// The figures of the experiment's metric without the dropped blocks.
-    pub fn samples(&self, arms: usize) -> Samples {
-        let dropped = self.dropped_blocks();
-        let mut samples = Samples::new(arms);
-        for seen in self.seen.values() {
-            let (round, block, _) = seen.place;
-            if let Done::Measured(value) = seen.done
-                && dropped.binary_search(&(round, block)).is_err()
-            {
-                samples.add(round, block, seen.arm, seen.role, value);
-            }
-        }
-        samples
-    }
-
-    /// Whether the arm is given up before `round`: it was skipped, or failed twice.
-    fn given_up(&self, arm: usize, round: u32) -> bool {
-        let Some(troubles) = self.troubles.get(&arm) else {
-            return false;
-        };
-        let before = || troubles.iter().filter(|(when, _)| *when < round);
-        before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH
-    }
-}
 
 /// Why an experiment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,37 +53,53 @@ pub enum Next {
     Stop(StopReason),
 }
 
+/// What decides the course of an experiment, besides outcomes.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// From which the order of trials derives.
+    pub seed: Seed,
+    /// Arms, the reference among them.
+    pub arms: usize,
+    /// Limits; their indices follow those of the arms.
+    pub limits: usize,
+    /// Whether each arm is run once more in the end, counting what it does to files.
+    pub counting: bool,
+    /// When it ends.
+    pub stopping: Stopping,
+    /// Seconds after which no further round is begun.
+    pub budget_s: Option<f64>,
+}
+
 /// The next trial of an experiment, or the reason to stop.
 ///
 /// Rounds are whole: the stopping rule is asked between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
-pub fn next(
-    seed: Seed,
-    arms: usize,
-    stopping: Stopping,
-    budget_s: Option<f64>,
-    history: &History,
-) -> Next {
+pub fn next(course: &Course, history: &History) -> Next {
     for number in 0.. {
         if history.given_up(0, number) {
             return Next::Stop(StopReason::NoReference);
         }
-        let alive: Vec<usize> = (1..arms)
+        let alive: Vec<usize> = (1..course.arms + course.limits)
             .filter(|arm| !history.given_up(*arm, number))
             .collect();
         if !history.begun.contains(&number)
-            && let Some(reason) = stop_before(number, &alive, arms, stopping, budget_s, history)
+            && let Some(reason) = stop_before(number, &alive, course, history)
         {
-            return Next::Stop(reason);
+            return count_before(number, &alive, course, history).unwrap_or(Next::Stop(reason));
         }
-        for (block, trials) in round(seed, number, &alive).iter().enumerate() {
+        for (block, trials) in round(course.seed, number, &alive).iter().enumerate() {
             for (position, trial) in trials.iter().enumerate() {
                 let place = (number, block as u32, position as u32);
                 if !history.seen.contains_key(&place) {
+                    let role = if trial.arm < course.arms {
+                        trial.role
+                    } else {
+                        Role::Limit
+                    };
                     return Next::Trial {
                         place,
                         arm: trial.arm,
-                        role: trial.role,
+                        role,
                     };
                 }
             }
@@ -231,15 +108,33 @@ pub fn next(
     unreachable!("rounds are counted without end")
 }
 
+/// The next counting trial: one for each arm that was measured, after the last round.
+fn count_before(number: u32, alive: &[usize], course: &Course, history: &History) -> Option<Next> {
+    let measured = |arm: &usize| *arm < course.arms && !history.counted.contains(arm);
+    let arm = course
+        .counting
+        .then(|| [0].iter().chain(alive).copied().find(measured))??;
+    Some(Next::Trial {
+        place: (number, 0, arm as u32),
+        arm,
+        role: Role::Counting,
+    })
+}
+
 fn stop_before(
     number: u32,
     alive: &[usize],
-    arms: usize,
-    stopping: Stopping,
-    budget_s: Option<f64>,
+    course: &Course,
     history: &History,
 ) -> Option<StopReason> {
-    let usable = usable_rounds(alive, arms, history);
+    let Course {
+        arms,
+        stopping,
+        budget_s,
+        ..
+    } = *course;
+    let alive: Vec<usize> = alive.iter().copied().filter(|arm| *arm < arms).collect();
+    let usable = usable_rounds(&alive, arms, history);
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
         return Some(StopReason::MaxRounds);
     }
@@ -251,7 +146,8 @@ fn stop_before(
         return Some(StopReason::Budget);
     }
     let enough = usable >= stopping.rounds as usize;
-    (enough && is_precise(alive, arms, stopping.half_width, history)).then_some(StopReason::Precise)
+    (enough && is_precise(&alive, arms, stopping.half_width, history))
+        .then_some(StopReason::Precise)
 }
 
 /// The rounds in which the arm measured least often was compared with its reference.
@@ -276,7 +172,19 @@ fn is_precise(alive: &[usize], arms: usize, half_width: f64, history: &History) 
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Done, Seen};
     use super::*;
+
+    fn course(arms: usize, stopping: Stopping, budget_s: Option<f64>) -> Course {
+        Course {
+            seed: Seed(5),
+            arms,
+            limits: 0,
+            counting: false,
+            stopping,
+            budget_s,
+        }
+    }
 
     fn run(
         arms: usize,
@@ -287,7 +195,7 @@ mod tests {
         let mut history = History::default();
         let mut trials = Vec::new();
         loop {
-            let upcoming = next(Seed(5), arms, stopping, budget_s, &history);
+            let upcoming = next(&course(arms, stopping, budget_s), &history);
             match upcoming {
                 Next::Stop(reason) => return (trials, reason),
                 Next::Trial { place, arm, role } => {
@@ -371,7 +279,7 @@ mod tests {
         let mut history = History::default();
         for expected in trials {
             assert_eq!(
-                next(Seed(5), 9, Stopping::default(), None, &history.clone()),
+                next(&course(9, Stopping::default(), None), &history.clone()),
                 expected
             );
             let Next::Trial { place, arm, role } = expected else {
@@ -389,23 +297,36 @@ mod tests {
     }
 
     #[test]
-    fn disturbed_blocks_are_measured_again_unless_most_are_disturbed() {
-        let mut history = History::default();
-        let seen = |round, disturbed| Seen {
-            place: (round, 0, 0),
-            arm: 0,
-            role: Role::Reference,
-            done: Done::Measured(1.0),
-            wall_s: 1.0,
-            disturbed,
+    fn limits_run_in_every_round_and_each_measured_arm_is_counted_once_in_the_end() {
+        let course = Course {
+            limits: 2,
+            counting: true,
+            ..course(3, Stopping::default(), None)
         };
-        history.add(seen(0, true));
-        history.add(seen(1, false));
-        history.add(seen(2, false));
-        assert_eq!(history.dropped_blocks(), [(0, 0)]);
-        assert_eq!(history.samples(1).values(0).len(), 2);
-        history.add(seen(3, true));
-        history.add(seen(4, true));
-        assert!(history.dropped_blocks().is_empty());
+        let mut history = History::default();
+        let mut roles = Vec::new();
+        while let Next::Trial { place, arm, role } = next(&course, &history) {
+            roles.push((role, arm));
+            let done = if arm == 2 {
+                Done::Skipped
+            } else {
+                Done::Measured(arm as f64 + 1.0)
+            };
+            history.add(Seen {
+                place,
+                arm,
+                role,
+                done,
+                wall_s: 1.0,
+                disturbed: false,
+            });
+        }
+        let count = |wanted| roles.iter().filter(|seen| **seen == wanted).count();
+        assert_eq!((count((Role::Limit, 3)), count((Role::Limit, 4))), (7, 7));
+        assert_eq!(
+            roles[roles.len() - 2..],
+            [(Role::Counting, 0), (Role::Counting, 1)]
+        );
+        assert_eq!(count((Role::Counting, 2)), 0);
     }
 }

@@ -57,6 +57,9 @@ pub struct Experiment {
     /// Combinations that are left out of a factorial design.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Exclusion>,
+    /// What bounds the arms, shown beside them: the same input without SQLite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitFile>,
     /// Which arms there are and how they are compared.
     pub design: Design,
     /// Published statements to be checked here.
@@ -115,6 +118,25 @@ pub struct Exclusion {
     pub levels: Settings,
     /// Why not.
     pub because: String,
+}
+
+/// Something that bounds what the arms can reach: measured in the same blocks and shown beside
+/// them, but neither ranked nor compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitFile {
+    /// Its name.
+    pub name: String,
+    /// What is done, in words.
+    pub says: String,
+    /// The workload.
+    pub workload: String,
+    /// Settings besides those of the experiment's base and scale that the workload understands.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
+    /// Settings that depend on the scale of the run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scale: BTreeMap<Scale, Settings>,
 }
 
 /// Which arms there are, and when to stop measuring.

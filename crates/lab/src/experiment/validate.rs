@@ -4,7 +4,7 @@ use super::parse::Findings;
 use super::positions::Step;
 use super::{DesignKind, Experiment, Scale};
 use crate::catalogue::{Catalogue, WorkloadInfo};
-use crate::claims::{Claim, Extreme, Form, Listed, Pair};
+use crate::claims::{Claim, Extreme, Form, Listed, Pair, Pairs};
 use crate::design::{Arm, arms, select};
 use crate::level::{Level, Settings};
 use crate::metric;
@@ -91,6 +91,7 @@ impl Checker<'_, '_, '_> {
         self.check_factors();
         self.check_design();
         self.check_adjustments();
+        self.check_limits();
         // A claim that misses an arm because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
             self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
@@ -223,6 +224,35 @@ impl Checker<'_, '_, '_> {
         }
     }
 
+    fn check_limits(&mut self) {
+        for (index, limit) in self.experiment.limits.iter().enumerate() {
+            let path = |key: &str| vec![Step::from("limits"), index.into(), key.into()];
+            let Some(workload) = self.catalogue.workload(&limit.workload) else {
+                let known = self
+                    .catalogue
+                    .workloads
+                    .iter()
+                    .map(|workload| workload.name.as_str());
+                let what = format!("unknown workload `{}`", limit.workload);
+                self.findings
+                    .unknown(&path("workload"), what, &limit.workload, known);
+                continue;
+            };
+            let mut checker = Checker {
+                experiment: self.experiment,
+                catalogue: self.catalogue,
+                workload,
+                findings: &mut *self.findings,
+            };
+            checker.check_settings(&path("settings"), &limit.settings);
+            for (scale, settings) in &limit.scale {
+                let mut place = path("scale");
+                place.push(scale.to_string().as_str().into());
+                checker.check_settings(&place, settings);
+            }
+        }
+    }
+
     /// Levels by which arms are meant must be among the factors' own.
     fn check_held_levels(&mut self, path: &[Step], levels: &Settings) {
         for (factor, level) in levels {
@@ -271,7 +301,7 @@ impl Checker<'_, '_, '_> {
                 [form] => self.check_form(&path, claim, form, arms),
                 _ => self.findings.at(
                     &path,
-                    format!("the claim `{}` needs exactly one of ratio, equal, ordering, spread, argmax, argmin", claim.id),
+                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin", claim.id),
                 ),
             }
         }
@@ -290,6 +320,10 @@ impl Checker<'_, '_, '_> {
         self.check_bounds(&path, claim, form);
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
+            Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, arms),
+            Form::Value(single) => {
+                self.check_arm(&path, "of", &single.of, arms);
+            }
             Form::Ordering(listed) | Form::Spread(listed) => self.check_listed(&path, listed, arms),
             Form::Argmax(extreme) | Form::Argmin(extreme) => {
                 self.check_extreme(&path, extreme, arms)
@@ -301,7 +335,9 @@ impl Checker<'_, '_, '_> {
         let bounds = claim.stated_bounds();
         let stated = bounds.low.is_some() || bounds.high.is_some();
         let (wanted, what) = match form {
-            Form::Ratio(_) | Form::Spread(_) => (true, "needs `at_least`, `at_most` or `between`"),
+            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
+                (true, "needs `at_least`, `at_most` or `between`")
+            }
             _ => (false, "takes no `at_least`, `at_most` or `between`"),
         };
         if stated != wanted {
@@ -325,6 +361,18 @@ impl Checker<'_, '_, '_> {
         if of.is_some() && of == to {
             self.findings
                 .at(path, "both arms of the claim are the same");
+        }
+    }
+
+    fn check_pairs(&mut self, path: &[Step], pairs: &Pairs, arms: &[Arm]) {
+        let all = [
+            ("of", &pairs.of),
+            ("to", &pairs.to),
+            ("over_of", &pairs.over_of),
+            ("over_to", &pairs.over_to),
+        ];
+        for (key, levels) in all {
+            self.check_arm(path, key, levels, arms);
         }
     }
 

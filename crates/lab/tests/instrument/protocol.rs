@@ -3,7 +3,7 @@
 //!
 //! Every figure comes from fixed seeds; bounds leave room for the simulation error.
 
-use lab::design::{Done, History, Next, Seen, StopReason, Stopping, next, round};
+use lab::design::{Course, Done, History, Next, Seen, StopReason, Stopping, next, round};
 use lab::samples::{Comparison, Samples};
 use lab::seed::Seed;
 
@@ -16,8 +16,16 @@ use super::machine::{Machine, Profile};
 fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) {
     let mut machine = Machine::new(Profile::NOISY, seed);
     let mut history = History::default();
+    let course = Course {
+        seed: Seed(seed),
+        arms: effects.len(),
+        limits: 0,
+        counting: false,
+        stopping,
+        budget_s: None,
+    };
     loop {
-        match next(Seed(seed), effects.len(), stopping, None, &history) {
+        match next(&course, &history) {
             Next::Stop(reason) => return (history.samples(effects.len()), reason),
             Next::Trial { place, arm, role } => {
                 let done = Done::Measured(machine.trial(effects[arm]).exp());

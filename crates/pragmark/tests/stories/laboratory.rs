@@ -30,8 +30,9 @@ at_least = 0.1
 published = 1.95
 "#;
 
-/// Trials of [`SMALL`]: two arms, reference and canary, three rounds.
-pub const SMALL_TRIALS: usize = 12;
+/// Trials of [`SMALL`]: two arms, reference and canary in three rounds, and a counting trial for each
+/// of the three arms.
+pub const SMALL_TRIALS: usize = 15;
 
 impl Laboratory {
     /// With the small experiment as `small.toml`.

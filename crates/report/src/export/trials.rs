@@ -123,6 +123,8 @@ fn role(role: Role) -> &'static str {
         Role::Reference => "reference",
         Role::Canary => "canary",
         Role::Arm => "arm",
+        Role::Limit => "limit",
+        Role::Counting => "counting",
     }
 }
 

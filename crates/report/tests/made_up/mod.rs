@@ -64,6 +64,8 @@ fn plan() -> RunPlan {
             .into(),
             arms: arms(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
+            limits: Vec::new(),
+            counting: false,
             crash_relevant: ["journal_mode", "synchronous"]
                 .map(str::to_owned)
                 .into_iter()
@@ -90,14 +92,7 @@ fn plan() -> RunPlan {
 fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
-    let seed = plan.seed.child(&planned.key);
-    while let Next::Trial { place, arm, role } = next(
-        seed,
-        planned.arms.len(),
-        planned.stopping,
-        planned.budget_s,
-        &history,
-    ) {
+    while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
         if experiments::is_interrupted(&planned.key, trials.len()) {
             break;
         }

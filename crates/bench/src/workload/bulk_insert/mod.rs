@@ -47,7 +47,9 @@ impl Workload for BulkInsert {
         if parameters.index.is_before() {
             connection.execute(CREATE_INDEX)?;
         }
+        let counts = sqlite::Counts::begin(trial, &connection)?;
         let work = work(&connection, trial, &parameters, &mut data)?;
+        let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
 
         (trial.phase)("verify");
         verify::check(&connection, &data[..work.inserted.rows], parameters.index)?;
@@ -70,6 +72,7 @@ impl Workload for BulkInsert {
         measured
             .metrics
             .extend(peak_memory_bytes().map(|bytes| ("peak_memory_bytes".to_owned(), bytes)));
+        measured.metrics.extend(counts.unwrap_or_default());
         measured.connections.push(read_back);
         measured.windows = work.windows.rates();
         Ok(measured)

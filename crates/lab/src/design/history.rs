@@ -1,0 +1,177 @@
+//! The trials of an experiment so far, as the design sees them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Role;
+use crate::environment::Covariates;
+use crate::samples::Samples;
+
+/// Failures after which an arm is not tried again.
+const FAILURES_ENOUGH: usize = 2;
+
+/// How a trial ended, as far as the design cares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Done {
+    /// Measured, with the figure of the experiment's metric.
+    Measured(f64),
+    /// Cannot be run here.
+    Skipped,
+    /// Failed or timed out.
+    Failed,
+}
+
+/// One trial that has been run.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Round, block and position.
+    pub place: (u32, u32, u32),
+    /// Index of the arm.
+    pub arm: usize,
+    /// What it was in its block.
+    pub role: Role,
+    /// How it ended.
+    pub done: Done,
+    /// How long it took in seconds, process and clean-up included.
+    pub wall_s: f64,
+    /// Whether the machine was disturbed meanwhile.
+    pub disturbed: bool,
+}
+
+impl Seen {
+    /// Whether covariates give a reason to drop the trial's block.
+    pub fn is_disturbed(covariates: &Covariates) -> bool {
+        covariates.disturbance().is_some()
+    }
+}
+
+/// The trials of one experiment so far.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub(super) seen: HashMap<(u32, u32, u32), Seen>,
+    /// By arm, the rounds in which it was not measured and whether it was skipped there; asked
+    /// before every trial, so kept apart.
+    troubles: HashMap<usize, Vec<(u32, bool)>>,
+    pub(super) begun: HashSet<u32>,
+    /// Arms whose counting trial has been run.
+    pub(super) counted: HashSet<usize>,
+    elapsed_s: f64,
+}
+
+impl History {
+    /// Adds a trial. A trial whose place is taken is a repetition: it is ignored and the answer
+    /// is `false`.
+    pub fn add(&mut self, seen: Seen) -> bool {
+        if seen.role == Role::Counting {
+            return self.counted.insert(seen.arm);
+        }
+        if self.seen.contains_key(&seen.place) {
+            return false;
+        }
+        self.elapsed_s += seen.wall_s;
+        self.begun.insert(seen.place.0);
+        if !matches!(seen.done, Done::Measured(_)) {
+            let trouble = (seen.place.0, seen.done == Done::Skipped);
+            self.troubles.entry(seen.arm).or_default().push(trouble);
+        }
+        self.seen.insert(seen.place, seen);
+        true
+    }
+
+    /// The number of rounds begun.
+    pub fn rounds(&self) -> u32 {
+        self.begun.iter().max().map_or(0, |last| last + 1)
+    }
+
+    /// The number of blocks begun, dropped ones included.
+    pub fn blocks(&self) -> usize {
+        let blocks: HashSet<(u32, u32)> =
+            self.seen.keys().map(|place| (place.0, place.1)).collect();
+        blocks.len()
+    }
+
+    /// The number of trials, counting trials left out.
+    pub fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Whether nothing has been run.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// The time taken so far in seconds, counting trials left out.
+    pub fn elapsed_s(&self) -> f64 {
+        self.elapsed_s
+    }
+
+    /// The blocks that are dropped because the machine was disturbed.
+    ///
+    /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is
+    /// how this machine is, and what remained would be no better.
+    pub fn dropped_blocks(&self) -> Vec<(u32, u32)> {
+        let mut blocks: HashMap<(u32, u32), bool> = HashMap::new();
+        for seen in self.seen.values() {
+            *blocks.entry((seen.place.0, seen.place.1)).or_default() |= seen.disturbed;
+        }
+        let mut dropped: Vec<(u32, u32)> = blocks
+            .iter()
+            .filter(|(_, disturbed)| **disturbed)
+            .map(|(place, _)| *place)
+            .collect();
+        if 2 * dropped.len() > blocks.len() {
+            dropped.clear();
+        }
+        dropped.sort_unstable();
+        dropped
+    }
+
+    /// The figures of the experiment's metric without the dropped blocks.
+    pub fn samples(&self, arms: usize) -> Samples {
+        let dropped = self.dropped_blocks();
+        let mut samples = Samples::new(arms);
+        for seen in self.seen.values() {
+            let (round, block, _) = seen.place;
+            if let Done::Measured(value) = seen.done
+                && dropped.binary_search(&(round, block)).is_err()
+            {
+                samples.add(round, block, seen.arm, seen.role, value);
+            }
+        }
+        samples
+    }
+
+    /// Whether the arm is given up before `round`: it was skipped, or failed twice.
+    pub(super) fn given_up(&self, arm: usize, round: u32) -> bool {
+        let Some(troubles) = self.troubles.get(&arm) else {
+            return false;
+        };
+        let before = || troubles.iter().filter(|(when, _)| *when < round);
+        before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disturbed_blocks_are_measured_again_unless_most_are_disturbed() {
+        let mut history = History::default();
+        let seen = |round, disturbed| Seen {
+            place: (round, 0, 0),
+            arm: 0,
+            role: Role::Reference,
+            done: Done::Measured(1.0),
+            wall_s: 1.0,
+            disturbed,
+        };
+        history.add(seen(0, true));
+        history.add(seen(1, false));
+        history.add(seen(2, false));
+        assert_eq!(history.dropped_blocks(), [(0, 0)]);
+        assert_eq!(history.samples(1).values(0).len(), 2);
+        history.add(seen(3, true));
+        history.add(seen(4, true));
+        assert!(history.dropped_blocks().is_empty());
+    }
+}
