@@ -104,6 +104,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
         format: FORMAT,
         machine: Default::default(),
         engines: Vec::new(),
+        noise: None,
     };
     let sample = sample(pragmark)?;
     RunFolder::create(folder, &plan, &environment)?;

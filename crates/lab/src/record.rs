@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::design::{Arm, Course, Limit, Role, Stopping};
-use crate::environment::{Covariates, Environment};
+use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
 use crate::trial::Outcome;
@@ -118,6 +118,9 @@ pub struct EnvironmentFile {
     pub machine: Environment,
     /// The engines that the run uses.
     pub engines: Vec<EngineRecord>,
+    /// How noisy the machine was ahead of the run; none where it was not probed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseProbe>,
 }
 
 /// An engine as it described itself before the run.

@@ -111,6 +111,10 @@ pub struct RunArgs {
     /// Seconds after which a single trial is stopped and recorded as timed out.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = positive)]
     pub trial_limit: f64,
+    /// Seconds to look at the noise of the machine ahead of the run, which tells how small a
+    /// difference it can find; 0 leaves it out.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = not_negative)]
+    pub probe: f64,
     /// Print one line for each trial instead of a progress bar; the default where standard error
     /// is no terminal.
     #[arg(long)]
@@ -121,6 +125,13 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
         _ => Err("must be a number above zero".to_owned()),
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        _ => Err("must be a number, not negative".to_owned()),
     }
 }
 

@@ -297,6 +297,7 @@ mod tests {
             format: FORMAT,
             machine: Default::default(),
             engines: Vec::new(),
+            noise: None,
         }
     }
 

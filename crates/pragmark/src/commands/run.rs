@@ -2,12 +2,16 @@
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::analysis::Analysis;
+use lab::environment::NoiseProbe;
 use lab::experiment::Scale;
 use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
+use lab::stats::minimum_detectable_effect;
+use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
 use super::{output, report};
@@ -64,7 +68,7 @@ fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
         directories,
     };
     let plan = plan(request, &catalogue);
-    let environment = environment(&plan, driver)?;
+    let environment = environment(&plan, driver, args.probe)?;
     let path = args
         .out
         .clone()
@@ -136,7 +140,7 @@ fn native_driver() -> Result<Driver, Failure> {
     })
 }
 
-fn environment(plan: &RunPlan, driver: &Driver) -> Result<EnvironmentFile, Failure> {
+fn environment(plan: &RunPlan, driver: &Driver, probe_s: f64) -> Result<EnvironmentFile, Failure> {
     let mut directories: Vec<&Path> = plan
         .experiments
         .iter()
@@ -154,7 +158,20 @@ fn environment(plan: &RunPlan, driver: &Driver) -> Result<EnvironmentFile, Failu
         format: FORMAT,
         machine,
         engines,
+        noise: noise(&directories, probe_s)?,
     })
+}
+
+/// Looks at the noise of the machine, on the first of the directories.
+fn noise(directories: &[&Path], seconds: f64) -> Result<Option<NoiseProbe>, Failure> {
+    let Some(directory) = directories.first().filter(|_| seconds > 0.0) else {
+        return Ok(None);
+    };
+    eprintln!("looking at the noise of the machine: {}", humanly(seconds));
+    Ok(Some(noise_probe(
+        directory,
+        Duration::from_secs_f64(seconds),
+    )?))
 }
 
 /// Every engine that the plan names, once.
@@ -214,10 +231,35 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
         plan.seed.0,
         humanly(runner::forecast_s(plan))
     );
+    if let Some(noise) = &environment.noise {
+        eprintln!("{}", predicted(noise, plan));
+    }
     eprintln!("record: {}", path.display());
     for warning in environment.machine.warnings() {
         eprintln!("warning: {warning}");
     }
+}
+
+/// What the noise lets a run of the fewest rounds find.
+fn predicted(noise: &NoiseProbe, plan: &RunPlan) -> String {
+    let rounds = plan
+        .experiments
+        .iter()
+        .map(|planned| planned.stopping.rounds)
+        .min()
+        .unwrap_or(0);
+    let found = |sd: Option<f64>| {
+        sd.map(|sd| minimum_detectable_effect(sd, rounds as usize).exp_m1())
+            .filter(|effect| effect.is_finite())
+            .map_or("an unknown difference".to_owned(), |effect| {
+                format!("{:.1} %", effect * 100.0)
+            })
+    };
+    format!(
+        "noise: {rounds} rounds will find differences of {} in computing and {} in syncing to the disk",
+        found(noise.cpu_sd),
+        found(noise.fsync_sd)
+    )
 }
 
 /// Writes the page, prints the summary and says how it ended.

@@ -225,7 +225,8 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
             .iter()
             .filter(|trial| !trial["outcome"]["measured"].is_null())
             .count(),
-        6
+        7,
+        "reference and canary in three rounds, and the counting of the reference"
     );
     assert_eq!(std::fs::read_dir(&small_disk).unwrap().count(), 0);
 }

@@ -40,6 +40,50 @@ fn every_trial_records_engine_and_pragmas_read_back() {
 }
 
 #[test]
+fn the_noise_of_the_machine_is_told_and_kept_ahead_of_a_run() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "run", "--probe", "0.2"])
+        .exits(0)
+        .complains(&["noise: 3 rounds will find differences of"]);
+    let environment: serde_json::Value =
+        serde_json::from_str(&laboratory.read("run/environment.json")).unwrap();
+    assert!(environment["noise"]["pairs"].as_u64().unwrap() >= 2);
+}
+
+#[test]
+fn the_systems_library_is_measured_in_place_of_the_built_in_one() {
+    let laboratory = Laboratory::new();
+    let answer = laboratory.pragmark(&["run", "small.toml", "--out", "run", "--engine", "system"]);
+    if answer.code() == 3 {
+        eprintln!(
+            "skipped: this machine has no SQLite library: {}",
+            answer.stderr()
+        );
+        return;
+    }
+    let answer = answer.exits(0);
+    let environment: serde_json::Value =
+        serde_json::from_str(&laboratory.read("run/environment.json")).unwrap();
+    let engine = &environment["engines"][0];
+    assert!(
+        engine["path"].as_str().unwrap().contains("sqlite3"),
+        "{engine}"
+    );
+    assert!(
+        answer
+            .stdout()
+            .contains(engine["version"].as_str().unwrap())
+    );
+    for trial in laboratory.trials("run") {
+        assert_eq!(
+            trial["outcome"]["measured"]["engine"]["source_id"],
+            engine["source_id"]
+        );
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_order() {
     let laboratory = Laboratory::new();
     let order = |out: &str| -> Vec<String> {

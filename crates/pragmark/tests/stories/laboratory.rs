@@ -76,6 +76,11 @@ impl Laboratory {
             .args(arguments)
             .current_dir(self.path())
             .stdin(Stdio::null());
+        // Few stories are about the noise of the machine, and looking at it takes seconds.
+        let begins_a_run = arguments.first() == Some(&"run") && !arguments.contains(&"--resume");
+        if begins_a_run && !arguments.contains(&"--probe") {
+            command.args(["--probe", "0"]);
+        }
         command
     }
 
