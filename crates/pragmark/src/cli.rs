@@ -115,6 +115,9 @@ pub struct RunArgs {
     /// difference it can find; 0 leaves it out.
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = not_negative)]
     pub probe: f64,
+    /// Begin a run at the published sizes (`--scale paper`) without asking.
+    #[arg(long)]
+    pub yes: bool,
     /// Print one line for each trial instead of a progress bar; the default where standard error
     /// is no terminal.
     #[arg(long)]

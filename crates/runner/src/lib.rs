@@ -8,6 +8,7 @@
 
 mod error;
 pub mod machine;
+mod pilot;
 pub mod process;
 pub mod record;
 mod run;
@@ -15,6 +16,7 @@ mod stamp;
 pub mod workdir;
 
 pub use error::RunError;
+pub use pilot::run_pilots;
 pub use process::Driver;
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};

@@ -161,10 +161,10 @@ fn next_of(plan: &RunPlan, planned: &PlannedExperiment, history: &History) -> Ne
 
 /// Which trial, and where it stands in its block.
 #[derive(Clone, Copy)]
-struct Slot {
-    place: (u32, u32, u32),
-    arm: usize,
-    role: Role,
+pub(crate) struct Slot {
+    pub(crate) place: (u32, u32, u32),
+    pub(crate) arm: usize,
+    pub(crate) role: Role,
 }
 
 struct Conductor<'a> {
@@ -256,50 +256,50 @@ impl Conductor<'_> {
                 return Ok(Some(Outcome::Failed { why }));
             }
         };
-        let spec = self.specification(planned, directory.path(), slot);
+        let spec = specification(self.plan, planned, directory.path(), slot);
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
         run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
             observer.event(Event::Phase(phase))
         })
     }
+}
 
-    fn specification(
-        &self,
-        planned: &PlannedExperiment,
-        directory: &Path,
-        slot: Slot,
-    ) -> TrialSpec {
-        let (workload, settings) = match slot.arm.checked_sub(planned.arms.len()) {
-            None => (
-                &planned.experiment.workload,
-                &planned.arms[slot.arm].settings,
-            ),
-            Some(limit) => (
-                &planned.limits[limit].workload,
-                &planned.limits[limit].settings,
-            ),
-        };
-        let mut settings = settings.clone();
-        let engine = match settings.remove("engine") {
-            Some(Level::Text(engine)) => engine,
-            _ => self.plan.engine.clone(),
-        };
-        // All arms of a round work on the same data; rounds differ.
-        let data = self
-            .plan
-            .seed
-            .child(&planned.key)
-            .child("data")
-            .nth(u64::from(slot.place.0));
-        TrialSpec {
-            protocol: PROTOCOL,
-            workload: workload.clone(),
-            settings,
-            engine,
-            directory: directory.to_owned(),
-            seed: data.0,
-            counting: slot.role == Role::Counting,
-        }
+/// What the driver of this trial is asked.
+pub(crate) fn specification(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    directory: &Path,
+    slot: Slot,
+) -> TrialSpec {
+    let (workload, settings) = match slot.arm.checked_sub(planned.arms.len()) {
+        None => (
+            &planned.experiment.workload,
+            &planned.arms[slot.arm].settings,
+        ),
+        Some(limit) => (
+            &planned.limits[limit].workload,
+            &planned.limits[limit].settings,
+        ),
+    };
+    let mut settings = settings.clone();
+    let engine = match settings.remove("engine") {
+        Some(Level::Text(engine)) => engine,
+        _ => plan.engine.clone(),
+    };
+    // All arms of a round work on the same data; rounds differ.
+    let data = plan
+        .seed
+        .child(&planned.key)
+        .child("data")
+        .nth(u64::from(slot.place.0));
+    TrialSpec {
+        protocol: PROTOCOL,
+        workload: workload.clone(),
+        settings,
+        engine,
+        directory: directory.to_owned(),
+        seed: data.0,
+        counting: slot.role == Role::Counting,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
+use super::{ArmAnalysis, Curve, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
 use crate::claims::{Evidence, judge};
 use crate::design::{Next, Role, next};
 use crate::metric::{self, Better};
@@ -46,6 +46,7 @@ pub(super) fn analyse(
         Next::Trial { .. } => None,
     };
     let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
+    let arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
     ExperimentAnalysis {
         key: planned.key.clone(),
         id: planned.experiment.id.clone(),
@@ -74,7 +75,8 @@ pub(super) fn analyse(
         stop,
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
-        arms: arms(planned, gathered_arms, effects, &ranking, &dropped),
+        curve: Curve::of(metric, &planned.experiment.factors, &arms),
+        arms,
         limits,
     }
 }

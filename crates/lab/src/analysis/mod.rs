@@ -4,6 +4,7 @@
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
 mod collect;
+pub mod curve;
 mod experiment;
 mod find;
 
@@ -20,6 +21,7 @@ use crate::stats::{Estimate, Interval};
 use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
+pub use curve::Curve;
 pub use find::{Finding, findings};
 
 /// A run with everything that can be said of it.
@@ -102,6 +104,8 @@ pub struct ExperimentAnalysis {
     pub arms: Vec<ArmAnalysis>,
     /// What bounds the arms: the same input without SQLite, measured in the same blocks.
     pub limits: Vec<LimitAnalysis>,
+    /// Its metric along a numeric factor, where the arms make a curve.
+    pub curve: Option<Curve>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.

@@ -6,6 +6,7 @@
 //! (`tests/instrument.rs`). Comparisons work on differences of logarithms between trials of one
 //! block; `exp` turns such a difference into a ratio.
 
+pub mod curve;
 mod descriptive;
 mod error;
 mod estimate;

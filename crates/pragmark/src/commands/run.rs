@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lab::analysis::Analysis;
@@ -14,7 +15,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{output, report};
+use super::{output, paper, report};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -34,7 +35,11 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let driver = native_driver()?;
     let folder = match &args.resume {
         Some(path) => RunFolder::open(path)?,
-        None => begin(&args, &driver)?,
+        None => match begin(&args, &driver, &interrupted)? {
+            Some(folder) => folder,
+            None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
+            None => return Ok(Exit::Success),
+        },
     };
     let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
     let end = runner::run(&folder, &driver, &interrupted, &mut progress);
@@ -43,8 +48,12 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     conclude(folder.path(), end)
 }
 
-/// Plans a new run, looks at the machine, and makes the folder.
-fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
+/// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.
+fn begin(
+    args: &RunArgs,
+    driver: &Driver,
+    interrupted: &AtomicBool,
+) -> Result<Option<RunFolder>, Failure> {
     let catalogue = bench::catalogue();
     let is_tour = args.experiments.is_empty();
     let names: Vec<String> = if is_tour {
@@ -67,15 +76,25 @@ fn begin(args: &RunArgs, driver: &Driver) -> Result<RunFolder, Failure> {
         experiments,
         directories,
     };
+    let quick = Request {
+        scale: Scale::Quick,
+        ..request.clone()
+    };
     let plan = plan(request, &catalogue);
     let environment = environment(&plan, driver, args.probe)?;
+    if plan.scale == Scale::Paper {
+        let quick = lab::plan::plan(quick, &catalogue);
+        if !paper::is_wanted(&plan, &quick, &environment, driver, interrupted, args.yes)? {
+            return Ok(None);
+        }
+    }
     let path = args
         .out
         .clone()
         .unwrap_or_else(|| Path::new(RUNS).join(&plan.id));
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
-    Ok(folder)
+    Ok(Some(folder))
 }
 
 /// The quick scale, unless another is asked for, for the tour and for preliminary answers.

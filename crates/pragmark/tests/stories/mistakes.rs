@@ -133,3 +133,44 @@ fn a_folder_that_is_no_run_or_is_taken_is_refused() {
         .complains(&["not empty", "--out"]);
     assert_eq!(laboratory.read("small.toml"), SMALL);
 }
+
+#[test]
+fn a_run_at_the_published_sizes_is_judged_and_must_be_confirmed() {
+    let laboratory = Laboratory::new();
+    let sizes = "scale = { quick = { rows = 1_000 }, paper = { rows = 50_000 } }\nbase = { synchronous = \"off\" }";
+    let text = SMALL.replace("base = { rows = 2_000, synchronous = \"off\" }", sizes);
+    laboratory.write("sized.toml", &text);
+    let run = |more: &[&str]| {
+        let arguments = [
+            &["run", "sized.toml", "--scale", "paper", "--out", "run"],
+            more,
+        ]
+        .concat();
+        laboratory.pragmark(&arguments)
+    };
+    run(&[])
+        .exits(2)
+        .complains(&["GB of disk", "must be confirmed", "--yes"]);
+    assert!(!laboratory.path().join("run").exists());
+    assert!(laboratory.left_over().is_empty());
+    run(&["--yes"]).exits(0);
+
+    let huge = text.replace(
+        "paper = { rows = 50_000 }",
+        "paper = { rows = 900_000_000_000_000 }",
+    );
+    laboratory.write("sized.toml", &huge);
+    laboratory
+        .pragmark(&[
+            "run",
+            "sized.toml",
+            "--scale",
+            "paper",
+            "--yes",
+            "--out",
+            "huge",
+        ])
+        .exits(3)
+        .complains(&["too small", "--dir"]);
+    assert!(!laboratory.path().join("huge").exists());
+}

@@ -1,0 +1,146 @@
+//! Orders in which distinct keys arrive: the patterns by which the published experiments show what
+//! governs the speed of an index.
+//!
+//! Every order is a permutation of the keys `0..count`, so that tables filled in different orders
+//! hold the same rows and differ only in where the next key goes.
+
+use lab::seed::Seed;
+
+/// An order of the keys `0..count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// 0, 1, 2, 3, …: every key goes to the end.
+    Sequential,
+    /// …, 3, 2, 1, 0: every key goes to the beginning.
+    Reversed,
+    /// Every permutation equally likely (Fisher–Yates): keys go everywhere.
+    Shuffled,
+    /// Smallest, largest, next smallest, next largest, …: keys go to the middle of what is there.
+    OutsideIn,
+    /// `OutsideIn` backwards: keys go to both ends in turn.
+    InsideOut,
+    /// 1, 3, 5, …, then 0, 2, 4, …: at the end, then once through what is there, ascending.
+    OddsThenEvens,
+    /// `OddsThenEvens` backwards: at the beginning, then once through what is there, descending.
+    EvensThenOdds,
+    /// 0, 10, 20, …, then 1, 11, 21, … and so on to 9, 19, 29, …: at the end, then nine times
+    /// through what is there, ascending.
+    Sawtooth10,
+}
+
+/// Passes of [`Order::Sawtooth10`], and the step within each.
+const TEETH: usize = 10;
+
+impl Order {
+    /// Every order with its name in experiment files.
+    pub const NAMES: &[(&str, Order)] = &[
+        ("sequential", Order::Sequential),
+        ("reversed", Order::Reversed),
+        ("shuffled", Order::Shuffled),
+        ("outside-in", Order::OutsideIn),
+        ("inside-out", Order::InsideOut),
+        ("odds-then-evens", Order::OddsThenEvens),
+        ("evens-then-odds", Order::EvensThenOdds),
+        ("sawtooth-10", Order::Sawtooth10),
+    ];
+
+    /// The keys `0..count` in this order.
+    pub fn keys(self, count: usize, seed: Seed) -> Vec<i64> {
+        let end = count as i64;
+        match self {
+            Order::Sequential => (0..end).collect(),
+            Order::Reversed => (0..end).rev().collect(),
+            Order::Shuffled => shuffled(end, seed),
+            Order::OutsideIn => (0..end).map(|place| outside_in(place, end)).collect(),
+            Order::InsideOut => (0..end).rev().map(|place| outside_in(place, end)).collect(),
+            Order::OddsThenEvens => (0..end).map(|place| odds_first(place, end)).collect(),
+            Order::EvensThenOdds => (0..end).rev().map(|place| odds_first(place, end)).collect(),
+            Order::Sawtooth10 => sawtooth(count),
+        }
+    }
+}
+
+fn shuffled(end: i64, seed: Seed) -> Vec<i64> {
+    let mut keys: Vec<i64> = (0..end).collect();
+    seed.child("order").generator().shuffle(&mut keys);
+    keys
+}
+
+/// The key at a place of the order that takes the smallest and the largest left in turn.
+#[inline]
+fn outside_in(place: i64, end: i64) -> i64 {
+    if place % 2 == 0 {
+        place / 2
+    } else {
+        end - 1 - place / 2
+    }
+}
+
+/// The key at a place of the order that takes the odd keys first.
+#[inline]
+fn odds_first(place: i64, end: i64) -> i64 {
+    let odds = end / 2;
+    if place < odds {
+        2 * place + 1
+    } else {
+        2 * (place - odds)
+    }
+}
+
+/// Made to measure, since a vector that grows as it is filled may take twice its memory.
+fn sawtooth(count: usize) -> Vec<i64> {
+    let mut keys = Vec::with_capacity(count);
+    for first in 0..TEETH {
+        keys.extend((first..count).step_by(TEETH).map(|key| key as i64));
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(name: &str) -> Order {
+        let found = Order::NAMES.iter().find(|(known, _)| *known == name);
+        found.expect("an order of this name").1
+    }
+
+    #[test]
+    fn every_order_has_each_key_once() {
+        for (name, order) in Order::NAMES {
+            for count in [0, 1, 2, 3, 9, 10, 11, 1_000, 1_001] {
+                let mut keys = order.keys(count, Seed(5));
+                keys.sort_unstable();
+                assert!(keys.iter().copied().eq(0..count as i64), "{name} {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn small_orders_are_the_published_patterns() {
+        let examples: &[(&str, usize, &[i64])] = &[
+            ("sequential", 5, &[0, 1, 2, 3, 4]),
+            ("reversed", 5, &[4, 3, 2, 1, 0]),
+            ("outside-in", 6, &[0, 5, 1, 4, 2, 3]),
+            ("outside-in", 5, &[0, 4, 1, 3, 2]),
+            ("inside-out", 6, &[3, 2, 4, 1, 5, 0]),
+            ("inside-out", 5, &[2, 3, 1, 4, 0]),
+            ("odds-then-evens", 6, &[1, 3, 5, 0, 2, 4]),
+            ("odds-then-evens", 5, &[1, 3, 0, 2, 4]),
+            ("evens-then-odds", 6, &[4, 2, 0, 5, 3, 1]),
+            ("sawtooth-10", 13, &[0, 10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9]),
+        ];
+        for (name, count, keys) in examples {
+            assert_eq!(order(name).keys(*count, Seed(1)), *keys, "{name} {count}");
+        }
+    }
+
+    #[test]
+    fn shuffling_repeats_for_a_seed_and_leaves_next_to_no_key_in_its_place() {
+        let keys = Order::Shuffled.keys(10_000, Seed(2));
+        assert_eq!(keys, Order::Shuffled.keys(10_000, Seed(2)));
+        assert_ne!(keys, Order::Shuffled.keys(10_000, Seed(3)));
+        let in_place = (0_i64..).zip(&keys).filter(|(place, key)| place == *key);
+        assert!(in_place.count() < 20);
+    }
+}

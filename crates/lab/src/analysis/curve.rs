@@ -1,0 +1,320 @@
+//! The curve of an experiment whose arms differ in a size: the metric along that factor.
+//!
+//! It stands apart from the comparison of arms because nothing is compared here: a curve shows
+//! the figures of the arms in their order along one factor, a line for each level of the others,
+//! and where a line bends.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{ArmAnalysis, Summary};
+use crate::level::{Level, Settings, label};
+use crate::stats::curve::{CacheKnee, fit_cache_knee};
+
+/// Fewest levels along which a curve is drawn.
+const MIN_LEVELS: usize = 4;
+/// Least ratio of the largest to the smallest of these levels.
+const MIN_SPAN: f64 = 10.0;
+/// The factor and the metric to which the model of a cache applies: the mean time per row over
+/// the growth of a table from nothing to that many rows.
+const GROWTH: (&str, &str) = ("rows", "rows_per_s");
+
+/// A metric along a numeric factor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Curve {
+    /// The factor along which it runs.
+    pub factor: String,
+    /// The other factors, whose levels tell the lines apart; none for a single line.
+    pub by: Vec<String>,
+    /// The lines in the order of the plan, that of the reference first.
+    pub series: Vec<Series>,
+}
+
+/// One line of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Series {
+    /// The levels of the other factors: the level alone where there is one such factor, nothing
+    /// where there is none.
+    pub label: String,
+    /// The measured arms in the order of `x`.
+    pub points: Vec<Point>,
+    /// Where the line bends because a cache no longer suffices; none where the data do not show
+    /// it, and for factors and metrics to which that model does not apply.
+    pub knee: Option<CacheKnee>,
+}
+
+/// One arm on a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The level of the factor, above 0.
+    pub x: f64,
+    /// The median of its trials, in the unit of the metric.
+    pub median: f64,
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+    /// Trials.
+    pub n: usize,
+}
+
+impl Curve {
+    /// The curve of arms in a metric.
+    ///
+    /// None unless a factor has four positive numeric levels or more whose largest is at least ten
+    /// times the smallest, every combination of the other factors has two arms along it or more,
+    /// and one of these lines has two measured points. Of several such factors it is the one that
+    /// spans most.
+    pub(super) fn of(
+        metric: &str,
+        factors: &BTreeMap<String, Vec<Level>>,
+        arms: &[ArmAnalysis],
+    ) -> Option<Curve> {
+        let (factor, _) = factors
+            .iter()
+            .filter_map(|(name, levels)| Some((name, span(levels)?)))
+            .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+        let by: Vec<String> = factors
+            .iter()
+            .filter(|(name, levels)| *name != factor && levels.len() > 1)
+            .map(|(name, _)| name.clone())
+            .collect();
+        let lines = lines(arms, &by);
+        if lines.iter().any(|(_, arms)| arms.len() < 2) {
+            return None;
+        }
+        let series: Vec<Series> = lines
+            .into_iter()
+            .map(|(levels, arms)| series(metric, factor, &levels, &arms))
+            .collect();
+        let drawn = series.iter().any(|series| series.points.len() > 1);
+        drawn.then(|| Curve {
+            factor: factor.clone(),
+            by,
+            series,
+        })
+    }
+}
+
+/// The ratio of the largest to the smallest level, where there is a curve along these levels.
+fn span(levels: &[Level]) -> Option<f64> {
+    let mut numbers: Vec<f64> = levels.iter().map(positive).collect::<Option<Vec<f64>>>()?;
+    numbers.sort_by(f64::total_cmp);
+    numbers.dedup();
+    let span = numbers.last()? / numbers.first()?;
+    (numbers.len() >= MIN_LEVELS && span >= MIN_SPAN).then_some(span)
+}
+
+fn positive(level: &Level) -> Option<f64> {
+    let number = match level {
+        Level::Int(value) => *value as f64,
+        Level::Float(value) => *value,
+        Level::Bool(_) | Level::Text(_) => return None,
+    };
+    (number.is_finite() && number > 0.0).then_some(number)
+}
+
+/// The arms of each combination of levels of the other factors, in the order of the plan.
+fn lines<'a>(arms: &'a [ArmAnalysis], by: &[String]) -> Vec<(Settings, Vec<&'a ArmAnalysis>)> {
+    let mut lines: Vec<(Settings, Vec<&ArmAnalysis>)> = Vec::new();
+    for arm in arms {
+        let levels: Settings = by
+            .iter()
+            .filter_map(|name| Some((name.clone(), arm.levels.get(name)?.clone())))
+            .collect();
+        match lines.iter_mut().find(|line| line.0 == levels) {
+            Some(line) => line.1.push(arm),
+            None => lines.push((levels, vec![arm])),
+        }
+    }
+    lines
+}
+
+fn series(metric: &str, factor: &str, levels: &Settings, arms: &[&ArmAnalysis]) -> Series {
+    let mut points: Vec<Point> = arms
+        .iter()
+        .filter_map(|arm| {
+            point(
+                positive(arm.levels.get(factor)?)?,
+                arm.summaries.get(metric)?,
+            )
+        })
+        .collect();
+    points.sort_by(|one, other| one.x.total_cmp(&other.x));
+    let only: Vec<String> = levels.values().map(Level::to_string).collect();
+    Series {
+        label: match &only[..] {
+            [level] => level.clone(),
+            _ => label(levels),
+        },
+        knee: ((factor, metric) == GROWTH)
+            .then(|| knee(&points))
+            .flatten(),
+        points,
+    }
+}
+
+fn point(x: f64, summary: &Summary) -> Option<Point> {
+    summary.median.is_finite().then_some(Point {
+        x,
+        median: summary.median,
+        low: summary.range.low,
+        high: summary.range.high,
+        n: summary.n,
+    })
+}
+
+fn knee(points: &[Point]) -> Option<CacheKnee> {
+    let sizes: Vec<f64> = points.iter().map(|point| point.x).collect();
+    let times: Vec<f64> = points.iter().map(|point| 1.0 / point.median).collect();
+    fit_cache_knee(&sizes, &times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Interval;
+
+    fn arm(levels: &[(&str, Level)], figure: Option<f64>) -> ArmAnalysis {
+        let levels: Settings = levels
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), level.clone()))
+            .collect();
+        let summary = figure.map(|figure| Summary {
+            median: figure,
+            range: Interval {
+                low: 0.9 * figure,
+                high: 1.1 * figure,
+            },
+            n: 7,
+        });
+        ArmAnalysis {
+            label: label(&levels),
+            settings: levels.clone(),
+            levels,
+            reference: false,
+            trials: Default::default(),
+            problem: None,
+            summaries: summary
+                .map(|summary| ("rows_per_s".to_owned(), summary))
+                .into_iter()
+                .collect(),
+            effect: None,
+            groups: String::new(),
+            steadiness: None,
+            connections: Vec::new(),
+            engine: None,
+            counts: BTreeMap::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    const SIZES: [i64; 6] = [
+        100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000,
+    ];
+
+    fn factors(sizes: &[i64], orders: &[&str]) -> BTreeMap<String, Vec<Level>> {
+        BTreeMap::from([
+            (
+                "rows".to_owned(),
+                sizes.iter().copied().map(Level::from).collect(),
+            ),
+            (
+                "order".to_owned(),
+                orders.iter().copied().map(Level::from).collect(),
+            ),
+        ])
+    }
+
+    /// Random order falls out of a cache of a million rows; sorted order never does.
+    fn rate(rows: i64, order: &str) -> f64 {
+        let knee = CacheKnee {
+            base: 1e-6,
+            miss: 1e-5,
+            capacity: 1e6,
+            r_squared: 1.0,
+        };
+        match order {
+            "random" => 1.0 / knee.seconds_per_row(rows as f64),
+            _ => 2e6,
+        }
+    }
+
+    fn arms(sizes: &[i64], orders: &[&str]) -> Vec<ArmAnalysis> {
+        let pairs = orders
+            .iter()
+            .flat_map(|order| sizes.iter().map(move |rows| (*rows, *order)));
+        pairs
+            .map(|(rows, order)| {
+                let levels = [("rows", Level::from(rows)), ("order", Level::from(order))];
+                arm(&levels, Some(rate(rows, order)))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_factorial_over_sizes_has_a_line_for_each_level_of_the_other_factor() {
+        let orders = ["random", "sorted"];
+        let curve = Curve::of(
+            "rows_per_s",
+            &factors(&SIZES, &orders),
+            &arms(&SIZES, &orders),
+        );
+        let curve = curve.expect("a curve");
+        assert_eq!(
+            (curve.factor.as_str(), &curve.by[..]),
+            ("rows", &["order".to_owned()][..])
+        );
+        let labels: Vec<&str> = curve
+            .series
+            .iter()
+            .map(|series| &series.label[..])
+            .collect();
+        assert_eq!(labels, orders);
+        let xs: Vec<f64> = curve.series[0].points.iter().map(|point| point.x).collect();
+        assert_eq!(xs, SIZES.map(|size| size as f64));
+    }
+
+    #[test]
+    fn only_the_line_that_bends_has_a_knee() {
+        let orders = ["random", "sorted"];
+        let (factors, arms) = (factors(&SIZES, &orders), arms(&SIZES, &orders));
+        let curve = Curve::of("rows_per_s", &factors, &arms).unwrap();
+        let capacity = curve.series[0].knee.expect("a knee").capacity;
+        assert!((capacity / 1e6).ln().abs() < 0.05, "{capacity}");
+        assert!(curve.series[1].knee.is_none());
+    }
+
+    #[test]
+    fn levels_too_few_or_too_close_make_no_curve() {
+        for sizes in [
+            &[1, 10, 100][..],
+            &[100, 200, 300, 400],
+            &[0, 10, 100, 1000],
+        ] {
+            let (factors, arms) = (factors(sizes, &["random"]), arms(sizes, &["random"]));
+            assert_eq!(Curve::of("rows_per_s", &factors, &arms), None, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn a_design_that_changes_one_factor_at_a_time_makes_no_curve() {
+        let mut one_at_a_time = arms(&SIZES, &["random"]);
+        one_at_a_time.extend(arms(&SIZES[..1], &["sorted"]));
+        let factors = factors(&SIZES, &["random", "sorted"]);
+        assert_eq!(Curve::of("rows_per_s", &factors, &one_at_a_time), None);
+    }
+
+    #[test]
+    fn arms_without_a_figure_leave_a_gap_and_nothing_measured_is_no_curve() {
+        let mut gap = arms(&SIZES, &["random"]);
+        gap[2].summaries.clear();
+        let factors = factors(&SIZES, &["random"]);
+        let curve = Curve::of("rows_per_s", &factors, &gap).unwrap();
+        assert_eq!(curve.series[0].points.len(), 5);
+        assert_eq!(curve.series[0].label, "");
+        gap.iter_mut().for_each(|arm| arm.summaries.clear());
+        assert_eq!(Curve::of("rows_per_s", &factors, &gap), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! The knee of a growth curve: from which size on a structure no longer fits into its cache.
+//!
+//! It stands apart from the comparisons of arms because it fits a model to many sizes instead of
+//! estimating one ratio. The model: rows arrive in random order, so each of `n` rows is equally
+//! likely to be touched next, and a cache with room for the pages of `C` rows misses with
+//! probability `max(0, 1 − C/n)` whatever it evicts (the independent reference model; Coffman and
+//! Denning, *Operating Systems Theory*, Prentice-Hall 1973). The mean over the growth from nothing
+//! to `N` rows is
+//!
+//! ```text
+//! t(N) = t0 + tm · (N − C − C·ln(N/C)) / N   for N > C, else t0
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+/// Candidates for the capacity, evenly spaced in its logarithm.
+const GRID: usize = 1000;
+/// Fewest different sizes: one more than the model has parameters.
+const MIN_SIZES: usize = 4;
+/// Least part of the variance that the model must explain, after the adjustment for its
+/// parameters (Theil, *Economic Forecasts and Policy*, 1961).
+const MIN_EXPLAINED: f64 = 0.9;
+/// Least growth of the time per row from the smallest to the largest size, as a part of `t0`;
+/// less is no knee that a reader could act on, and noise of a few per cent can feign it.
+const MIN_GROWTH: f64 = 0.25;
+/// Parameters of the model.
+const PARAMETERS: usize = 3;
+
+/// A knee found in a growth curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CacheKnee {
+    /// Time per row while everything is cached (`t0`), in seconds, from 0.
+    pub base: f64,
+    /// Time that one miss adds (`tm`), in seconds, above 0.
+    pub miss: f64,
+    /// Rows whose pages fit into the cache (`C`), within the sizes that were measured.
+    pub capacity: f64,
+    /// Part of the variance that the model explains (R² with the weights of the fit), up to 1.
+    pub r_squared: f64,
+}
+
+impl CacheKnee {
+    /// The model's mean time per row, in seconds, over the growth from nothing to `rows`.
+    pub fn seconds_per_row(&self, rows: f64) -> f64 {
+        self.base + self.miss * mean_miss_probability(rows, self.capacity)
+    }
+}
+
+/// The mean probability of a miss while a structure grows from nothing to `rows`, with a cache
+/// for `capacity` of them: 0 to 1.
+fn mean_miss_probability(rows: f64, capacity: f64) -> f64 {
+    if rows <= capacity {
+        return 0.0;
+    }
+    (rows - capacity - capacity * (rows / capacity).ln()) / rows
+}
+
+/// Fits the model to mean times per row, in seconds, of growths to `n` rows.
+///
+/// For each capacity of a grid, `t0` and `tm` are found by linear least squares with neither below
+/// 0. Residuals are relative (weights `1/t²`), because the noise of a time grows with it.
+///
+/// None unless the data show the knee: four different sizes or more, the best capacity between the
+/// smallest and the second-largest of them (so that both sides of the knee were measured), R²
+/// adjusted for the parameters of at least 0.9, a time per row that grows by a quarter or more, and
+/// a better fit than steady growth with the logarithm of the size, which a tree shows without any
+/// cache. None also for lists of unequal length and for values that are not finite and positive.
+pub fn fit_cache_knee(n: &[f64], seconds_per_row: &[f64]) -> Option<CacheKnee> {
+    let usable = |values: &[f64]| values.iter().all(|value| value.is_finite() && *value > 0.0);
+    if n.len() != seconds_per_row.len() || !usable(n) || !usable(seconds_per_row) {
+        return None;
+    }
+    let sizes = distinct(n);
+    if sizes.len() < MIN_SIZES {
+        return None;
+    }
+    let line = best_line(n, seconds_per_row, sizes[0], sizes[sizes.len() - 2])?;
+    let (knee, squares) = line;
+    let freedom = |parameters: usize| (n.len() - parameters) as f64;
+    let steady = {
+        let logarithms: Vec<f64> = n.iter().map(|size| size.ln()).collect();
+        Line::fit(&logarithms, seconds_per_row)?.squares(&logarithms, seconds_per_row)
+    };
+    let adjusted = 1.0 - (1.0 - knee.r_squared) * freedom(1) / freedom(PARAMETERS);
+    let largest = sizes[sizes.len() - 1];
+    let shown = adjusted >= MIN_EXPLAINED
+        && knee.seconds_per_row(largest) >= (1.0 + MIN_GROWTH) * knee.base
+        && squares * std::env::var("RAT").ok().and_then(|r| r.parse().ok()).unwrap_or(1.0) / freedom(PARAMETERS) < steady / freedom(2);
+    shown.then_some(knee)
+}
+
+fn distinct(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    sorted
+}
+
+/// The best of the grid with its sum of squares; none where it lies at an end of the grid, beyond
+/// which the data do not reach.
+fn best_line(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKnee, f64)> {
+    let mut best: Option<(usize, f64, Line, f64)> = None;
+    for step in 0..=GRID {
+        let capacity = least * (most / least).powf(step as f64 / GRID as f64);
+        let misses: Vec<f64> = n
+            .iter()
+            .map(|rows| mean_miss_probability(*rows, capacity))
+            .collect();
+        let Some(line) = Line::fit(&misses, times) else {
+            continue;
+        };
+        let squares = line.squares(&misses, times);
+        if best.is_none_or(|(.., least)| squares < least) {
+            best = Some((step, capacity, line, squares));
+        }
+    }
+    let (step, capacity, line, squares) = best?;
+    let inside = step > 0 && step < GRID;
+    let total = total_squares(times);
+    (inside && total > 0.0).then(|| {
+        let knee = CacheKnee {
+            base: line.start,
+            miss: line.slope,
+            capacity,
+            r_squared: 1.0 - squares / total,
+        };
+        (knee, squares)
+    })
+}
+
+/// A straight line `start + slope · x` through times, `start` not below 0 and `slope` above it.
+#[derive(Clone, Copy)]
+struct Line {
+    start: f64,
+    slope: f64,
+}
+
+impl Line {
+    /// Least squares of the relative residuals; none where no line rises.
+    fn fit(x: &[f64], times: &[f64]) -> Option<Line> {
+        let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
+            let terms = x.iter().zip(times).map(|(x, t)| term(*x, *t) / (t * t));
+            terms.sum()
+        };
+        let (w, wx, wxx) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|x, _| x * x));
+        let (wt, wxt) = (sum(&|_, t| t), sum(&|x, t| x * t));
+        let slope = (w * wxt - wx * wt) / (w * wxx - wx * wx);
+        let start = (wt - slope * wx) / w;
+        let line = if start < 0.0 {
+            Line {
+                start: 0.0,
+                slope: wxt / wxx,
+            }
+        } else {
+            Line { start, slope }
+        };
+        (line.slope.is_finite() && line.slope > 0.0).then_some(line)
+    }
+
+    /// The sum of the squared relative residuals.
+    fn squares(&self, x: &[f64], times: &[f64]) -> f64 {
+        let residuals = x
+            .iter()
+            .zip(times)
+            .map(|(x, t)| (self.start + self.slope * x - t) / t);
+        residuals.map(|residual| residual * residual).sum()
+    }
+}
+
+/// The sum of the squared relative residuals of the best constant.
+fn total_squares(times: &[f64]) -> f64 {
+    let weights: f64 = times.iter().map(|t| 1.0 / (t * t)).sum();
+    let constant = times.iter().map(|t| 1.0 / t).sum::<f64>() / weights;
+    times.iter().map(|t| ((constant - t) / t).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::properties::fixed_seed;
+    use super::super::simulation::Noise;
+    use super::*;
+
+    /// Sizes from `first` on, three a decade, over `decades`.
+    fn sizes(first: f64, decades: usize) -> Vec<f64> {
+        (0..=3 * decades)
+            .map(|step| first * 10f64.powf(step as f64 / 3.0))
+            .collect()
+    }
+
+    fn noisy(n: &[f64], sigma: f64, noise: &mut Noise, time: impl Fn(f64) -> f64) -> Vec<f64> {
+        n.iter()
+            .map(|n| time(*n) * (sigma * noise.normal()).exp())
+            .collect()
+    }
+
+    /// The part of 200 made-up curves with noise of `sigma` in which a knee is seen.
+    fn seen(n: &[f64], sigma: f64, time: impl Fn(f64) -> f64) -> f64 {
+        let mut noise = Noise::new(11);
+        let found = (0..200).filter(|_| {
+            let times = noisy(n, sigma, &mut noise, &time);
+            fit_cache_knee(n, &times).is_some()
+        });
+        found.count() as f64 / 200.0
+    }
+
+    #[test]
+    fn the_mean_miss_probability_is_the_integral_of_the_miss_probability() {
+        let (capacity, rows, steps) = (3e5, 4e6, 200_000);
+        let width = rows / f64::from(steps);
+        let integral: f64 = (0..steps)
+            .map(|step| (f64::from(step) + 0.5) * width)
+            .map(|n| (1.0 - capacity / n).max(0.0) * width)
+            .sum();
+        let expected = integral / rows;
+        assert!((mean_miss_probability(rows, capacity) - expected).abs() < 1e-6);
+        assert_eq!(mean_miss_probability(capacity, capacity), 0.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 40, ..fixed_seed() })]
+
+        #[test]
+        fn planted_parameters_are_recovered_under_noise(
+            base in 5e-7..5e-6_f64, factor in 3.0..40.0_f64, place in 0.3..0.6_f64, seed in 0..1000_u64,
+        ) {
+            let n = sizes(1e5, 3);
+            let planted = CacheKnee {
+                base,
+                miss: base * factor,
+                capacity: 1e5 * 1e3_f64.powf(place),
+                r_squared: 1.0,
+            };
+            let times = noisy(&n, 0.02, &mut Noise::new(seed), |n| planted.seconds_per_row(n));
+            let found = fit_cache_knee(&n, &times).expect("a knee");
+            let off = |found: f64, planted: f64| (found / planted).ln().abs();
+            prop_assert!(off(found.base, planted.base) < 0.10, "{found:?} {planted:?}");
+            prop_assert!(off(found.miss, planted.miss) < 0.25, "{found:?} {planted:?}");
+            prop_assert!(off(found.capacity, planted.capacity) < 0.40, "{found:?} {planted:?}");
+            prop_assert!(found.r_squared > 0.95);
+        }
+    }
+
+    #[test]
+    fn exact_data_give_the_parameters_back() {
+        let planted = CacheKnee {
+            base: 1e-6,
+            miss: 2e-5,
+            capacity: 1.3e6,
+            r_squared: 1.0,
+        };
+        let n = sizes(1e5, 3);
+        let times: Vec<f64> = n.iter().map(|n| planted.seconds_per_row(*n)).collect();
+        let found = fit_cache_knee(&n, &times).unwrap();
+        assert!((found.capacity / planted.capacity - 1.0).abs() < 0.01);
+        assert!((found.miss / planted.miss - 1.0).abs() < 0.02);
+        assert!((found.base / planted.base - 1.0).abs() < 0.01);
+        assert!(found.r_squared > 0.9999);
+    }
+
+    #[test]
+    fn flat_data_have_no_knee_however_noisy() {
+        for sigma in [0.0, 0.02, 0.1] {
+            assert_eq!(seen(&sizes(1e5, 3), sigma, |_| 2e-6), 0.0);
+            assert_eq!(seen(&[1e5, 1e6, 1e7, 1e8], sigma, |_| 2e-6), 0.0);
+        }
+    }
+
+    #[test]
+    fn steady_growth_is_rarely_taken_for_a_knee() {
+        let steady = |n: f64| 1e-7 * n.ln();
+        assert!(seen(&sizes(1e5, 3), 0.03, steady) < 0.01);
+        let steep = |n: f64| 1e-6 * (n / 3e4).ln();
+        assert!(seen(&sizes(1e5, 3), 0.03, steep) < 0.02);
+    }
+
+    #[test]
+    fn a_knee_outside_the_sizes_is_not_made_up() {
+        let beyond = |capacity: f64| move |n: f64| 1e-6 + 2e-5 * mean_miss_probability(n, capacity);
+        let n = sizes(1e5, 3);
+        assert_eq!(seen(&n, 0.02, beyond(1.1e8)), 0.0);
+        assert!(seen(&n, 0.02, beyond(1e4)) < 0.02);
+    }
+
+    #[test]
+    fn data_that_cannot_be_fitted_have_no_knee() {
+        assert!(fit_cache_knee(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]).is_none());
+        assert!(fit_cache_knee(&[1.0, 2.0], &[1.0]).is_none());
+        assert!(fit_cache_knee(&[1e5, 1e6, 1e7, 1e8], &[1.0, 1.0, f64::NAN, 9.0]).is_none());
+        assert!(fit_cache_knee(&[1e5, 1e6, 1e7, 0.0], &[1.0, 1.0, 2.0, 9.0]).is_none());
+        assert!(fit_cache_knee(&[], &[]).is_none());
+    }
+
+    #[test]
+    fn zzz() {
+        for sig in [0.02,0.03,0.05] { for n in [sizes(1e5,3), vec![1e5,1e6,1e7,1e8], vec![1e5,3e5,1e6,3e6,1e7,3e7]] {
+            let k = |c: f64, f: f64| move |n: f64| 1e-6 + f*1e-6*mean_miss_probability(n,c);
+            println!("sig {sig} n {}: weak-log {} steep-log {} pow {} lin {} knee3x {} knee10x {} knee20@3e6 {}", n.len(),
+              seen(&n,sig,|n| 1e-7*n.ln()), seen(&n,sig,|n| 1e-6*(n/3e4).ln()), seen(&n,sig,|n| 1e-6*n.powf(0.3)), seen(&n,sig,|n| 1e-6+1e-12*n),
+              seen(&n,sig,k(1e6,3.0)), seen(&n,sig,k(1e6,10.0)), seen(&n,sig,k(3e6,20.0)));
+        }}
+    }
+}

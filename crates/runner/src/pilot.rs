@@ -1,0 +1,48 @@
+//! Pilots: each arm of an experiment once, ahead of a run whose size has to be judged.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use lab::design::Role;
+use lab::pilot::Pilot;
+use lab::record::{PlannedExperiment, RunPlan};
+
+use crate::error::RunError;
+use crate::process::{Driver, run_trial};
+use crate::run::{Slot, specification};
+use crate::workdir::WorkDir;
+
+/// Runs every arm and limit of the experiment once; none when it was cancelled.
+///
+/// # Errors
+/// When the measured directory cannot be used or the driver cannot be started.
+pub fn run_pilots(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    driver: &Driver,
+    cancelled: &AtomicBool,
+) -> Result<Option<Vec<Pilot>>, RunError> {
+    let work = WorkDir::create(&planned.directory, &plan.id)?;
+    let limit = Duration::from_secs_f64(plan.trial_limit_s);
+    let mut pilots = Vec::new();
+    for index in 0..planned.arms.len() + planned.limits.len() {
+        let clock = Instant::now();
+        let directory = work.trial()?;
+        let slot = Slot {
+            place: (0, 0, 0),
+            arm: index,
+            role: Role::Arm,
+        };
+        let spec = specification(plan, planned, directory.path(), slot);
+        let Some(outcome) = run_trial(driver, &spec, limit, cancelled, &mut |_| {})? else {
+            return Ok(None);
+        };
+        drop(directory);
+        pilots.push(Pilot {
+            index,
+            wall_s: clock.elapsed().as_secs_f64(),
+            outcome,
+        });
+    }
+    Ok(Some(pilots))
+}
