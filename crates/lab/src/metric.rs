@@ -80,6 +80,36 @@ pub const METRICS: &[Metric] = &[
         "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)",
     ),
     metric(
+        "mib_per_s",
+        Unit::Count,
+        Better::Higher,
+        "mebibytes (2^20 bytes) of the application's own data written a second, without keys and overhead",
+    ),
+    metric(
+        "queries_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "queries answered a second, each with whatever must be prepared for it",
+    ),
+    metric(
+        "opcodes",
+        Unit::Count,
+        Better::Lower,
+        "instructions in the bytecode of a statement, as EXPLAIN lists them",
+    ),
+    metric(
+        "plan_scans",
+        Unit::Count,
+        Better::Lower,
+        "tables that EXPLAIN QUERY PLAN says are scanned",
+    ),
+    metric(
+        "plan_searches",
+        Unit::Count,
+        Better::Higher,
+        "tables that EXPLAIN QUERY PLAN says are searched by a key or an index",
+    ),
+    metric(
         "txns_per_s",
         Unit::OpsPerSecond,
         Better::Higher,

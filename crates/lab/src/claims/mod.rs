@@ -3,6 +3,7 @@
 //! This module holds the form in which a claim stands in an experiment file and, unchanged, in
 //! the record of a run: threshold first, data second. The verdict is reached in [`judge()`].
 
+mod evidence;
 mod figure;
 mod judge;
 
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, Settings};
 
-pub use judge::{Evidence, Judged, Verdict, judge};
+pub use evidence::Evidence;
+pub use judge::{Judged, Verdict, judge};
 
 /// A published statement and the predicate that decides it. Exactly one of `ratio`, `equal`,
 /// `ordering`, `spread`, `argmax` and `argmin` is given.

@@ -9,6 +9,7 @@ mod parse;
 mod positions;
 pub mod schema;
 mod validate;
+mod validate_claims;
 
 use std::collections::BTreeMap;
 use std::fmt;

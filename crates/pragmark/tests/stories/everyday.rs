@@ -225,3 +225,28 @@ fn a_reader_that_stops_reading_is_no_failure() {
     drop(stdout);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn no_sqlite_is_linked_into_the_program() {
+    let symbols = match std::process::Command::new("nm")
+        .arg(env!("CARGO_BIN_EXE_pragmark"))
+        .output()
+    {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+        _ => {
+            eprintln!("skipped: this test needs nm");
+            return;
+        }
+    };
+    assert!(
+        symbols.contains("main"),
+        "the program has symbols to look at"
+    );
+    let linked: Vec<&str> = symbols
+        .lines()
+        .filter(|line| line.contains(" sqlite3_"))
+        .collect();
+    assert!(linked.is_empty(), "{linked:?}");
+}
