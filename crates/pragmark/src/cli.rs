@@ -75,11 +75,16 @@ Examples:
   pragmark run                              the tour: less than five minutes
   pragmark run index-timing                 one experiment at default scale
   pragmark run --quick insert-unroll        a preliminary answer in seconds
+  pragmark run --source 001                 a whole family
   pragmark run my.toml --dir /ssd --dir /hdd
   pragmark run --resume pragmark-runs/20261120-101500-4711")]
 pub struct RunArgs {
     /// Experiments: names from `pragmark list`, or paths of your own files.
     pub experiments: Vec<String>,
+    /// Run every experiment that comes from this source, such as 001 for the article on insert
+    /// speed; `pragmark list` shows the sources.
+    #[arg(long, value_name = "SOURCE")]
+    pub source: Option<String>,
     /// Give a preliminary answer: quick scale, three to five rounds, judged by paired t. Worth it
     /// to try an experiment out, not to decide by it.
     #[arg(long)]
@@ -103,7 +108,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Go on with a run that was stopped; the plan is the folder's own.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
     pub resume: Option<PathBuf>,
     /// Seconds for the whole run: no round is begun that would probably pass them.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]

@@ -49,6 +49,30 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>,
     Ok(chosen)
 }
 
+/// The ids of the experiments that come from a source.
+pub fn of_source(source: &str, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
+    let known = all(catalogue)?;
+    let from = |experiment: &&Experiment| experiment.source.as_deref() == Some(source);
+    let ids: Vec<String> = known
+        .iter()
+        .filter(from)
+        .map(|experiment| experiment.id.clone())
+        .collect();
+    if !ids.is_empty() {
+        return Ok(ids);
+    }
+    let mut sources: Vec<&str> = known
+        .iter()
+        .filter_map(|experiment| experiment.source.as_deref())
+        .collect();
+    sources.sort_unstable();
+    sources.dedup();
+    Err(
+        Failure::usage(format!("no experiment comes from the source `{source}`"))
+            .hint(format!("the sources are {}", sources.join(", "))),
+    )
+}
+
 fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experiment, Failure> {
     if let Some(experiment) = known.iter().find(|experiment| experiment.id == name) {
         return Ok(experiment.clone());

@@ -42,9 +42,14 @@ fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {
             1 => "  1 claim".to_owned(),
             many => format!("  {many} claims"),
         };
+        let source = experiment
+            .source
+            .as_ref()
+            .map(|source| format!("  source {source}"))
+            .unwrap_or_default();
         let _ = writeln!(
             text,
-            "{}{claims}{tour}\n    {}",
+            "{}{source}{claims}{tour}\n    {}",
             experiment.id, experiment.question
         );
     }

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lab::analysis::Analysis;
+use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
-use lab::experiment::Scale;
+use lab::experiment::{Experiment, Scale};
 use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
@@ -55,13 +56,8 @@ fn begin(
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = bench::catalogue();
-    let is_tour = args.experiments.is_empty();
-    let names: Vec<String> = if is_tour {
-        TOUR.iter().map(|name| (*name).to_owned()).collect()
-    } else {
-        args.experiments.clone()
-    };
-    let experiments = library::named(&names, &catalogue)?;
+    let is_tour = args.experiments.is_empty() && args.source.is_none();
+    let experiments = chosen(args, is_tour, &catalogue)?;
     let directories = directories(&args.dirs)?;
     let request = Request {
         id: runner::run_id(),
@@ -95,6 +91,22 @@ fn begin(
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
     Ok(Some(folder))
+}
+
+/// The experiments named, those of the source named, or the tour.
+fn chosen(
+    args: &RunArgs,
+    is_tour: bool,
+    catalogue: &Catalogue,
+) -> Result<Vec<Experiment>, Failure> {
+    let mut names: Vec<String> = args.experiments.clone();
+    if is_tour {
+        names.extend(TOUR.iter().map(|name| (*name).to_owned()));
+    }
+    if let Some(source) = &args.source {
+        names.extend(library::of_source(source, catalogue)?);
+    }
+    library::named(&names, catalogue)
 }
 
 /// The quick scale, unless another is asked for, for the tour and for preliminary answers.

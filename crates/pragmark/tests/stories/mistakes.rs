@@ -17,6 +17,10 @@ fn an_unknown_experiment_is_named_with_the_nearest() {
         .pragmark(&["run", "missing.toml"])
         .exits(2)
         .complains(&["missing.toml"]);
+    laboratory
+        .pragmark(&["run", "--source", "099"])
+        .exits(2)
+        .complains(&["`099`", "001"]);
     assert!(!laboratory.path().join("pragmark-runs").exists());
 }
 
