@@ -30,8 +30,9 @@ at_least = 0.1
 published = 1.95
 "#;
 
-/// Trials of [`SMALL`]: two arms, reference and canary in three rounds, and a counting trial for each
-/// of the three arms.
+/// Trials of [`SMALL`] on an undisturbed machine: two arms, reference and canary in three rounds, and
+/// a counting trial for each of the three arms. Where other work disturbs blocks, they are dropped and
+/// measured again, so there may be more.
 pub const SMALL_TRIALS: usize = 15;
 
 impl Laboratory {
