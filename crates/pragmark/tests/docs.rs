@@ -1,0 +1,110 @@
+//! The documents name files that exist, and commands and options that the program has.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The documents with their text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let mut paths = vec![
+        root().join("README.md"),
+        root().join("CONTRIBUTING.md"),
+        root().join("CHANGELOG.md"),
+    ];
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    paths.extend(
+        docs.map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md")),
+    );
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()))
+        .collect()
+}
+
+/// What stands between `open` and `close` in a text.
+fn between<'a>(text: &'a str, open: &str, close: char) -> Vec<&'a str> {
+    text.split(open)
+        .skip(1)
+        .filter_map(|rest| rest.split(close).next())
+        .collect()
+}
+
+#[test]
+fn every_file_that_a_document_names_exists() {
+    for (document, text) in documents() {
+        let folder = document.parent().unwrap();
+        for link in between(&text, "](", ')')
+            .into_iter()
+            .filter(|link| !link.contains("://") && !link.starts_with('#'))
+        {
+            assert!(folder.join(link).exists(), "{}: {link}", document.display());
+        }
+        for path in between(&text, "`", '`') {
+            let of_this_house = [
+                "crates/",
+                "docs/",
+                "experiments/",
+                "benchmarks/",
+                "drivers/",
+            ]
+            .iter()
+            .any(|start| path.starts_with(start));
+            if of_this_house && !path.contains(['*', ' ']) {
+                assert!(root().join(path).exists(), "{}: {path}", document.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let lines = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("pragmark "));
+    for line in lines {
+        let command = line.split('#').next().unwrap();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let help = Command::new(env!("CARGO_BIN_EXE_pragmark"))
+            .args([words[0], "--help"])
+            .output()
+            .unwrap();
+        assert!(help.status.success(), "{line}");
+        let help = String::from_utf8_lossy(&help.stdout).into_owned();
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "{line}: {option}");
+        }
+    }
+}
+
+#[test]
+fn the_exit_codes_of_the_readme_are_those_of_the_help() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_pragmark"))
+        .arg("--help")
+        .output()
+        .unwrap();
+    let help: String = String::from_utf8_lossy(&help.stdout)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let rows = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| code"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let mut codes = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        assert!(
+            help.contains(&format!("{} {}", cells[1], cells[2])),
+            "{row}"
+        );
+        codes += 1;
+    }
+    assert_eq!(codes, 5);
+}
