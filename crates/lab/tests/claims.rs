@@ -291,6 +291,20 @@ fn exact_claims_must_hold_in_every_round() {
 }
 
 #[test]
+fn an_exact_figure_may_be_nothing_at_all() {
+    let none = World {
+        truth: [0.0; 4],
+        noise: 0.0,
+        rounds: 2,
+        ..World::default()
+    };
+    let body = "value = { of = { columns = 2 } }\nat_most = 0\nexact = true";
+    let judged = judged(&none, body);
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    assert_eq!(judged.figure, Some(0.0));
+}
+
+#[test]
 fn few_rounds_give_a_preliminary_verdict() {
     let judged = judged(
         &World {

@@ -53,11 +53,16 @@ impl Evidence<'_> {
         }
     }
 
-    pub(super) fn figure(&self, form: Form<'_>, metric: &str) -> Result<(Figure, String), Unable> {
+    pub(super) fn figure(
+        &self,
+        form: Form<'_>,
+        metric: &str,
+        exact: bool,
+    ) -> Result<(Figure, String), Unable> {
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.ratio(pair, metric),
             Form::RatioOfRatios(pairs) => self.ratio_of_ratios(pairs, metric),
-            Form::Value(single) => self.value(single, metric),
+            Form::Value(single) => self.value(single, metric, exact),
             Form::Ordering(listed) => self.ordering(listed, metric),
             Form::Spread(listed) => self.spread(listed, metric),
             Form::Argmax(extreme) => self.lead(extreme, metric, true),
@@ -94,20 +99,28 @@ impl Evidence<'_> {
         Ok((Figure::Ratio(comparison), measure))
     }
 
-    /// A figure by itself: its logarithms in place of log-ratios, so that estimate and interval are
-    /// in the unit of the metric.
-    fn value(&self, single: &Single, metric: &str) -> Result<(Figure, String), Unable> {
+    /// A figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
+    /// place of log-ratios, so that estimate and interval are in the unit of the metric.
+    fn value(
+        &self,
+        single: &Single,
+        metric: &str,
+        exact: bool,
+    ) -> Result<(Figure, String), Unable> {
         let arm = self.arm(&single.of)?;
-        let values = self.samples.get(metric).map(|samples| samples.values(arm));
-        let logs = values
-            .unwrap_or_default()
-            .into_iter()
-            .map(f64::ln)
-            .collect();
+        let values = self
+            .samples
+            .get(metric)
+            .map(|samples| samples.values(arm))
+            .unwrap_or_default();
         let measure = format!("{metric} of {}", self.arms[arm].label);
-        let comparison = Comparison::new(logs).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
+        if exact && !values.is_empty() {
+            return Ok((Figure::Plain(values), measure));
+        }
+        let comparison =
+            Comparison::new(values.into_iter().map(f64::ln).collect()).ok_or_else(|| {
+                Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+            })?;
         Ok((Figure::Ratio(comparison), measure))
     }
 

@@ -9,13 +9,15 @@
 //! principle (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling").
 
 use crate::samples::Comparison;
-use crate::stats::Interval;
+use crate::stats::{Interval, median, range};
 
 /// A figure that can be asked for its interval.
 #[derive(Clone, Debug)]
 pub(super) enum Figure {
     /// A single ratio.
     Ratio(Comparison),
+    /// Figures as they are, one for each round; for values that must hold exactly, which may be 0.
+    Plain(Vec<f64>),
     /// The smallest of several ratios.
     Smallest(Vec<Comparison>),
     /// The largest of several ratios, less one. Both directions of each pair are among them.
@@ -29,6 +31,7 @@ impl Figure {
     pub(super) fn point(&self) -> f64 {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
+            Figure::Plain(values) => median(values).unwrap_or(f64::NAN),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
@@ -43,6 +46,7 @@ impl Figure {
     pub(super) fn interval(&self, alpha: f64) -> Interval {
         match self {
             Figure::Ratio(comparison) => comparison.interval(alpha),
+            Figure::Plain(values) => range(values).unwrap_or(Interval::EVERYTHING),
             Figure::Smallest(all) => Interval {
                 low: smallest(lows(all, alpha)),
                 high: smallest(highs(all, alpha / all.len() as f64)),
@@ -60,6 +64,7 @@ impl Figure {
     pub(super) fn comparisons(&self) -> Vec<&Comparison> {
         match self {
             Figure::Ratio(comparison) => vec![comparison],
+            Figure::Plain(_) => Vec::new(),
             Figure::Smallest(all) | Figure::LargestLessOne(all) => all.iter().collect(),
             Figure::Lead(candidates) => candidates.iter().flatten().collect(),
         }
@@ -67,19 +72,30 @@ impl Figure {
 
     /// The figure in each single round; for predicates that must hold exactly.
     pub(super) fn by_round(&self) -> Vec<f64> {
-        let rounds = self
-            .comparisons()
-            .iter()
-            .map(|comparison| comparison.rounds())
-            .min()
-            .unwrap_or(0);
-        (0..rounds).map(|round| self.in_round(round)).collect()
+        match self {
+            Figure::Plain(values) => values.clone(),
+            _ => (0..self.rounds())
+                .map(|round| self.in_round(round))
+                .collect(),
+        }
+    }
+
+    /// The rounds behind the figure.
+    pub(super) fn rounds(&self) -> usize {
+        match self {
+            Figure::Plain(values) => values.len(),
+            _ => {
+                let rounds = self.comparisons().into_iter().map(Comparison::rounds);
+                rounds.min().unwrap_or(0)
+            }
+        }
     }
 
     fn in_round(&self, round: usize) -> f64 {
         let ratio = |comparison: &Comparison| comparison.diffs()[round].exp();
         match self {
             Figure::Ratio(comparison) => ratio(comparison),
+            Figure::Plain(values) => values[round],
             Figure::Smallest(all) => smallest(all.iter().map(ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(ratio)) - 1.0,
             Figure::Lead(candidates) => largest(

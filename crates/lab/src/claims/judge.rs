@@ -218,12 +218,7 @@ impl Prepared {
     }
 
     fn rounds(&self) -> usize {
-        self.figure
-            .comparisons()
-            .iter()
-            .map(|comparison| comparison.rounds())
-            .min()
-            .unwrap_or(0)
+        self.figure.rounds()
     }
 }
 
@@ -237,7 +232,7 @@ impl Evidence<'_> {
             .first()
             .ok_or_else(|| Unable::NotMeasured("the claim has no predicate".to_owned()))?;
         let metric = form.metric().unwrap_or(&self.experiment.metric);
-        let (figure, measure) = self.figure(form, metric)?;
+        let (figure, measure) = self.figure(form, metric, claim.exact)?;
         Ok(Prepared {
             figure,
             bounds: claim.bounds(form),
