@@ -105,6 +105,8 @@ pub struct WorkloadInfo {
     pub parameters: Vec<Parameter>,
     /// The phases that it times apart (`seconds.<phase>`).
     pub phases: Vec<String>,
+    /// Whether it can count what it does to files.
+    pub counts: bool,
 }
 
 /// Everything that experiment files may name.

@@ -31,6 +31,8 @@ pub enum Unit {
     RowsPerSecond,
     /// Operations (transactions, queries) a second.
     OpsPerSecond,
+    /// Mebibytes (2^20 bytes) a second.
+    MebibytesPerSecond,
     /// A count.
     Count,
 }
@@ -81,7 +83,7 @@ pub const METRICS: &[Metric] = &[
     ),
     metric(
         "mib_per_s",
-        Unit::Count,
+        Unit::MebibytesPerSecond,
         Better::Higher,
         "mebibytes (2^20 bytes) of the application's own data written a second, without keys and overhead",
     ),

@@ -157,6 +157,15 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
 /// What the reader of an arm's figures must know: why trials are missing, settings that no factor
 /// accounts for, and throughput that did not hold still.
 pub(crate) fn arm_notes(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Vec<String> {
+    let unsteady = unsteadiness(arm.steadiness).map(|unsteady| format!("throughput {unsteady}"));
+    arm_problems(experiment, arm)
+        .into_iter()
+        .chain(unsteady)
+        .collect()
+}
+
+/// Why trials of an arm are missing, and settings that no factor accounts for.
+pub(crate) fn arm_problems(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Vec<String> {
     let missing = arm.trials.total() - arm.trials.measured;
     let problem = match (&arm.problem, arm.trials.measured) {
         (None, 0) => Some("not measured in this run".to_owned()),
@@ -167,8 +176,7 @@ pub(crate) fn arm_notes(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> V
             arm.trials.total()
         )),
     };
-    let unsteady = unsteadiness(arm.steadiness).map(|unsteady| format!("throughput {unsteady}"));
-    [problem, adjusted(experiment, arm), unsteady]
+    [problem, adjusted(experiment, arm)]
         .into_iter()
         .flatten()
         .collect()

@@ -7,7 +7,8 @@
 //! writer it is given.
 //!
 //! All views say the same in the same words: [`figures`] turns numbers into text, the private
-//! modules `words`, `answer` and `facts` hold the sentences, and the views arrange them.
+//! modules `words`, `answer`, `knees` and `facts` hold the sentences, `work` and `found` what trials found out
+//! besides figures, and the views arrange them.
 
 mod answer;
 mod charts;
@@ -15,11 +16,14 @@ mod error;
 pub mod export;
 mod facts;
 pub mod figures;
+mod found;
 mod html;
+mod knees;
 mod markdown;
 mod names;
 mod terminal;
 mod words;
+mod work;
 
 pub use error::Error;
 pub use html::html;

@@ -1,15 +1,22 @@
 //! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
 
+mod evidence;
+mod marks;
+
 use std::fmt::Write;
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
+use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
 use lab::claims::Judged;
 
-use crate::answer::{self, Piece};
+use crate::answer;
 use crate::facts;
 use crate::figures;
+use crate::knees;
 use crate::names::Names;
-use crate::words::{Standing, by_rank, metric_heading, verdict_sign};
+use crate::words::{
+    LIMIT, LIMIT_SIGN, Standing, by_rank, limit_problem, metric_heading, verdict_sign,
+};
+use marks::{code, dressed, escaped};
 
 /// The report of a run as Markdown.
 pub fn markdown(analysis: &Analysis) -> String {
@@ -119,9 +126,13 @@ fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Fi
         say!(text, "\n> {}\n", escaped(note));
     }
     arms(text, experiment);
+    for knee in knees::knees(experiment) {
+        say!(text, "\n{}", dressed(&knee));
+    }
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);
     }
+    evidence::add(text, experiment);
     let notes: Vec<String> = facts::footnotes(experiment)
         .iter()
         .map(|note| escaped(note))
@@ -169,6 +180,26 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
             escaped(&facts::arm_notes(experiment, analysed).join("; "))
         );
     }
+    for limit in &experiment.limits {
+        limit_row(text, limit, &experiment.metric);
+    }
+}
+
+/// Limits stand below the arms, neither ranked nor compared.
+fn limit_row(text: &mut String, limit: &LimitAnalysis, metric: &str) {
+    let summary = limit.summary;
+    let median = summary.map(|summary| figures::figure(summary.median, metric));
+    let range = summary.map(|summary| figures::range(summary.range, metric));
+    let problem = limit_problem(limit).map(|problem| format!("; {problem}"));
+    say!(
+        text,
+        "| *{}* | {} | {} | {LIMIT_SIGN} {LIMIT} | | {}{} |",
+        escaped(&limit.name),
+        median.as_deref().unwrap_or("–"),
+        range.as_deref().unwrap_or("–"),
+        escaped(&limit.says),
+        escaped(&problem.unwrap_or_default())
+    );
 }
 
 fn claims(text: &mut String, claims: &[Judged]) {
@@ -209,52 +240,4 @@ fn repeat(text: &mut String, analysis: &Analysis) {
         escaped(&analysis.plan.pragmark)
     );
     say!(text, "```sh\n{}\n```", facts::command(&analysis.plan));
-}
-
-fn dressed(sentence: &[Piece]) -> String {
-    let dress = |piece: &Piece| match piece {
-        Piece::Words(words) => escaped(words),
-        Piece::Code(name) => code(name),
-        Piece::Figure(figure) => format!("**{figure}**"),
-    };
-    sentence.iter().map(dress).collect()
-}
-
-/// Text in which nothing is taken for markup, and which stays in its cell.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '&' => safe.push_str("&amp;"),
-            '\n' | '\r' => safe.push(' '),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
-                safe.push('\\');
-                safe.push(character);
-            }
-            other => safe.push(other),
-        }
-    }
-    safe
-}
-
-/// A code span that holds any text; bars are escaped because cells end at them even in code.
-fn code(text: &str) -> String {
-    let text = text.replace(['\n', '\r'], " ").replace('|', "\\|");
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_from_files_cannot_become_markup() {
-        assert_eq!(escaped("a|b <i>*x*</i>"), "a\\|b &lt;i>\\*x\\*&lt;/i>");
-        assert_eq!(code("a`b"), "`` a`b ``");
-        assert_eq!(code("a|b"), "`a\\|b`");
-    }
 }

@@ -1,9 +1,9 @@
-//! The words and signs that all views share: verdicts, metrics, settings.
+//! The words and signs that all views share: verdicts, metrics, limits.
 //!
 //! A sign never stands without its word somewhere near, and a colour never without either, so that
 //! nothing is lost to a reader who cannot see one of them.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, SteadinessCounts};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis, SteadinessCounts};
 use lab::claims::Verdict;
 use lab::environment::{FsyncVerdict, VolumeKind};
 use lab::metric::{self, Better};
@@ -112,7 +112,7 @@ pub(crate) fn direction(metric: &str) -> &'static str {
     }
 }
 
-/// The metric as a heading: `Rows a second`, `Time of the phase index`.
+/// The metric as a heading: `Rows a second`, `Time of the phase index`, `Syncs of the WAL`.
 pub(crate) fn metric_heading(name: &str) -> String {
     let (base, phase) = name
         .split_once('.')
@@ -120,6 +120,11 @@ pub(crate) fn metric_heading(name: &str) -> String {
     let heading = match base {
         "rows_per_s" => "Rows a second",
         "txns_per_s" => "Transactions a second",
+        "queries_per_s" => "Queries a second",
+        "mib_per_s" => "MiB a second",
+        "opcodes" => "Instructions of bytecode",
+        "plan_scans" => "Tables scanned by plan",
+        "plan_searches" => "Tables searched by plan",
         "seconds" => "Time",
         "cpu_user_s" => "CPU time, user",
         "cpu_system_s" => "CPU time, kernel",
@@ -134,18 +139,82 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "p99_us" => "Latency, p99",
         "p999_us" => "Latency, p99.9",
         "max_us" => "Largest latency",
-        other => other,
+        "syncs" => "Syncs",
+        "writes" => "Write calls",
+        "bytes_written" => "Bytes written",
+        "reads" => "Read calls",
+        "bytes_read" => "Bytes read",
+        "truncates" => "Changes of size",
+        "deletes" => "Files deleted",
+        "cache_misses" => "Cache misses",
+        "cache_spills" => "Pages spilt",
+        "pages_written" => "Pages written",
+        other => &in_words(other),
     };
     match phase {
+        Some(kind) if metric::find(name).is_some_and(|metric| metric.counted) => {
+            format!("{heading}, {}", file_kind(kind))
+        }
         Some(phase) => format!("{heading} of the phase {phase}"),
         None => heading.to_owned(),
+    }
+}
+
+/// A metric without a heading of its own: `pages_read` as `Pages read`.
+fn in_words(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let rest = letters.map(|letter| if letter == '_' { ' ' } else { letter });
+    first.into_iter().chain(rest).collect()
+}
+
+/// The kind of file that the suffix of a counted metric names.
+pub(crate) fn file_kind(suffix: &str) -> &str {
+    match suffix {
+        "wal" => "WAL",
+        "temporary" => "temporary files",
+        "super_journal" => "super-journal",
+        other => other,
+    }
+}
+
+/// What a limit is called where arms have their standing.
+pub(crate) const LIMIT: &str = "limit";
+/// The sign of a limit: hollow, because it is no arm.
+pub(crate) const LIMIT_SIGN: &str = "□";
+
+/// Why there is no figure of a limit; none where there is one.
+pub(crate) fn limit_problem(limit: &LimitAnalysis) -> Option<String> {
+    let without = limit.summary.is_none();
+    without.then(|| match &limit.problem {
+        Some(problem) => problem.clone(),
+        None => "not measured in this run".to_owned(),
+    })
+}
+
+/// Names in a row, the first `most` of them: `a, b and 3 more`.
+pub(crate) fn named(names: &[String], most: usize) -> String {
+    // Naming the last one takes no more room than saying that there is one more.
+    let shown = if names.len() <= most + 1 {
+        names.len()
+    } else {
+        most
+    };
+    let more = names.len() - shown;
+    match (&names[..shown], more) {
+        ([], _) => String::new(),
+        ([only], 0) => only.clone(),
+        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+        (shown, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
 /// What a gain in the metric is, after "2.1 times": `as fast as`.
 pub(crate) fn gain_words(metric: &str) -> &'static str {
     match metric.split_once('.').map_or(metric, |(base, _)| base) {
-        "rows_per_s" | "txns_per_s" | "seconds" | "generate_s" => "as fast as",
+        "rows_per_s" | "txns_per_s" | "queries_per_s" | "mib_per_s" | "seconds" | "generate_s" => {
+            "as fast as"
+        }
         "cpu_user_s" | "cpu_system_s" => "as sparing of CPU time as",
         "peak_memory_bytes" => "as sparing of memory as",
         "db_bytes" | "wal_bytes" | "bytes_per_row" => "as compact as",
@@ -215,4 +284,30 @@ pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
         }
     }
     order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_first_are_counted_unless_there_is_only_one() {
+        let names = ["a", "b", "c", "d"].map(str::to_owned);
+        assert_eq!(named(&names[..1], 2), "a");
+        assert_eq!(named(&names[..2], 2), "a and b");
+        assert_eq!(named(&names[..3], 2), "a, b and c");
+        assert_eq!(named(&names, 2), "a, b and 2 more");
+        assert_eq!(named(&[], 2), "");
+    }
+
+    #[test]
+    fn every_metric_of_the_catalogue_has_a_heading_in_words() {
+        for metric in metric::METRICS {
+            let heading = metric_heading(metric.name);
+            assert!(!heading.contains('_'), "{heading}");
+        }
+        assert_eq!(metric_heading("pages_read"), "Pages read");
+        assert_eq!(metric_heading("syncs.wal"), "Syncs, WAL");
+        assert_eq!(metric_heading("seconds.index"), "Time of the phase index");
+    }
 }

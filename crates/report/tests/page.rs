@@ -156,6 +156,98 @@ fn a_factorial_of_two_factors_has_a_map_and_says_why_cells_are_empty() {
     assert!(page.contains("stopped at its time limit of 60 s"));
 }
 
+/// The section of one experiment.
+fn section<'a>(page: &'a str, key: &str) -> &'a str {
+    let index = made_up::analysis()
+        .experiments
+        .iter()
+        .position(|experiment| experiment.key == key)
+        .unwrap();
+    let start = page.find(&format!("id=\"e{}-{key}\"", index + 1)).unwrap();
+    let length = page[start..].find("</section>").unwrap();
+    &page[start..start + length]
+}
+
+#[test]
+fn limits_stand_apart_from_the_arms_with_their_problems() {
+    let page = page();
+    let section = section(&page, "insert-index-timing");
+    let (arms, limits) = section.split_once("<ol class=\"limits\"").unwrap();
+    assert!(arms.contains("data-arm=") && !arms.contains("data-limit="));
+    let limits = &limits[..limits.find("</ol>").unwrap()];
+    assert_eq!(limits.matches("data-limit=").count(), 3);
+    assert_eq!(limits.matches("class=\"hollow\"").count(), 2);
+    assert!(!limits.contains("data-arm=") && !limits.contains("class=\"groups\""));
+    assert!(limits.contains("limit, skipped: this file system cannot map a file that grows"));
+}
+
+#[test]
+fn what_the_work_did_is_shown_where_it_was_counted_and_without_empty_columns() {
+    let page = page();
+    let of_journal = section(&page, "journal-and-sync");
+    assert!(of_journal.contains("<summary>Why: what the work did</summary>"));
+    assert!(of_journal.contains("title=\"syncs.wal\">Syncs, WAL</th>"));
+    assert!(!of_journal.contains("title=\"cache_misses\""));
+    let of_index = section(&page, "insert-index-timing");
+    assert!(of_index.contains("title=\"syncs\">Syncs, database only</th>"));
+    assert!(!of_index.contains("title=\"syncs.database\""));
+    assert!(!section(&page, "page-size").contains("what the work did"));
+}
+
+#[test]
+fn equal_tables_are_shown_once_with_the_names_of_their_arms() {
+    let page = page();
+    let section = section(&page, "insert-index-timing");
+    assert_eq!(section.matches("<div class=\"variant\">").count(), 2);
+    assert_eq!(section.matches("<td>IdxInsert</td>").count(), 1);
+    assert!(section.contains("<code>index=before-sorted</code>, <code>index=deferred</code></p>"));
+}
+
+#[test]
+fn sizes_have_a_line_chart_with_the_knees_that_were_planted() {
+    let page = page();
+    assert_eq!(page.matches("<figure class=\"curve\">").count(), 1);
+    let section = section(&page, "insert-growth");
+    assert_eq!(section.matches("<polyline class=\"line\"").count(), 3);
+    assert_eq!(section.matches("<polyline class=\"model\"").count(), 2);
+    assert!(section.contains("1.2\u{a0}M\u{a0}rows"));
+    assert!(
+        !section.contains("<figure class=\"heat\">"),
+        "the chart says what the map would"
+    );
+}
+
+#[test]
+fn an_absolute_claim_is_shown_in_the_unit_of_its_metric() {
+    let page = page();
+    let section = section(&page, "insert-growth");
+    for figure in [
+        "13.0 B/row",
+        "[13.0, 13.0] B/row",
+        "13.2 B/row",
+        "12.5 to 13.9 B/row",
+    ] {
+        assert!(section.contains(figure), "{figure}");
+    }
+}
+
+#[test]
+fn contents_are_grouped_by_source_with_the_verdicts_of_each_question() {
+    let page = page();
+    let start = page.find("<nav class=\"toc").unwrap();
+    let contents = &page[start..start + page[start..].find("</nav>").unwrap()];
+    let headings: Vec<&str> = contents
+        .split("<h3>")
+        .skip(1)
+        .map(|rest| &rest[..rest.find('<').unwrap()])
+        .collect();
+    assert_eq!(
+        headings,
+        ["Source 001", "Source 002", "Source 003", "Without a source"]
+    );
+    assert!(contents.contains("title=\"1 refuted\""));
+}
+
 #[test]
 fn pragmas_that_differ_stand_apart_from_those_that_all_connections_share() {
     let page = page();
@@ -170,7 +262,7 @@ fn pragmas_that_differ_stand_apart_from_those_that_all_connections_share() {
 fn the_page_is_light_and_a_large_run_is_written_at_once() {
     let analysis = made_up::analysis();
     assert!(
-        page().len() < 150_000,
+        page().len() < 220_000,
         "the page weighs {} bytes",
         page().len()
     );

@@ -3,6 +3,7 @@
 
 mod made_up;
 
+use lab::analysis::SteadinessCounts;
 use lab::record::TrialRecord;
 use pragmark_report as report;
 use report::export::{TrialsCsv, arms_csv, claims_csv, json};
@@ -44,6 +45,37 @@ fn the_terminal_view_reads_well_in_a_hundred_columns() {
 }
 
 #[test]
+fn the_terminal_names_unsteady_arms_only_when_most_of_their_trials_were() {
+    let mut analysis = made_up::analysis().clone();
+    let experiment = analysis
+        .experiments
+        .iter_mut()
+        .find(|experiment| experiment.key == "checkpoint-size")
+        .unwrap();
+    let steadiness = |warming, steady, drifting| {
+        Some(SteadinessCounts {
+            warming,
+            steady,
+            drifting,
+        })
+    };
+    experiment.arms[0].steadiness = steadiness(4, 5, 0);
+    experiment.arms[1].steadiness = steadiness(0, 4, 5);
+    experiment.arms[2].steadiness = steadiness(6, 3, 0);
+    let style = report::Style {
+        width: 110,
+        colour: false,
+    };
+    let text = report::terminal(&analysis, style);
+    assert!(text.contains(
+        "· throughput drifted in most trials of: wal_autocheckpoint=4000; was still warming up in \
+         most trials of:\n  wal_autocheckpoint=0\n"
+    ));
+    let page = report::html(&analysis).unwrap();
+    assert!(page.contains("throughput warming in 4 of 9 trials"));
+}
+
+#[test]
 fn colour_adds_codes_and_no_words() {
     let style = report::Style {
         width: 80,
@@ -74,7 +106,7 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
         },
     );
     assert!(text.contains("No answer yet: nothing was measured."));
-    assert!(text.contains("unfinished: 5 of 5 experiments"));
+    assert!(text.contains("unfinished: 6 of 6 experiments"));
     assert!(report::markdown(&analysis).contains("No arm was found to be better"));
     assert!(
         report::html(&analysis)

@@ -2,6 +2,10 @@
 
 pub mod integers;
 pub mod orders;
+pub mod text;
+pub mod users;
 
-pub use integers::Values;
+pub use integers::{Integers, Values};
 pub use orders::Order;
+pub use text::Texts;
+pub use users::{User, Users};

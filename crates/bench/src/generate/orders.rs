@@ -44,26 +44,31 @@ impl Order {
         ("sawtooth-10", Order::Sawtooth10),
     ];
 
-    /// The keys `0..count` in this order.
-    pub fn keys(self, count: usize, seed: Seed) -> Vec<i64> {
-        let end = count as i64;
+    /// Fills `keys` with the keys `0..keys.len()` in this order.
+    pub fn fill(self, keys: &mut [i64], seed: Seed) {
+        let end = keys.len() as i64;
         match self {
-            Order::Sequential => (0..end).collect(),
-            Order::Reversed => (0..end).rev().collect(),
-            Order::Shuffled => shuffled(end, seed),
-            Order::OutsideIn => (0..end).map(|place| outside_in(place, end)).collect(),
-            Order::InsideOut => (0..end).rev().map(|place| outside_in(place, end)).collect(),
-            Order::OddsThenEvens => (0..end).map(|place| odds_first(place, end)).collect(),
-            Order::EvensThenOdds => (0..end).rev().map(|place| odds_first(place, end)).collect(),
-            Order::Sawtooth10 => sawtooth(count),
+            Order::Sequential | Order::Shuffled => put(keys, 0..end),
+            Order::Reversed => put(keys, (0..end).rev()),
+            Order::OutsideIn => put(keys, (0..end).map(|place| outside_in(place, end))),
+            Order::InsideOut => put(keys, (0..end).rev().map(|place| outside_in(place, end))),
+            Order::OddsThenEvens => put(keys, (0..end).map(|place| odds_first(place, end))),
+            Order::EvensThenOdds => put(keys, (0..end).rev().map(|place| odds_first(place, end))),
+            Order::Sawtooth10 => {
+                let teeth = 0..end.min(TEETH as i64);
+                put(keys, teeth.flat_map(|first| (first..end).step_by(TEETH)));
+            }
+        }
+        if self == Order::Shuffled {
+            seed.child("order").generator().shuffle(keys);
         }
     }
 }
 
-fn shuffled(end: i64, seed: Seed) -> Vec<i64> {
-    let mut keys: Vec<i64> = (0..end).collect();
-    seed.child("order").generator().shuffle(&mut keys);
-    keys
+fn put(places: &mut [i64], keys: impl Iterator<Item = i64>) {
+    for (place, key) in places.iter_mut().zip(keys) {
+        *place = key;
+    }
 }
 
 /// The key at a place of the order that takes the smallest and the largest left in turn.
@@ -87,18 +92,15 @@ fn odds_first(place: i64, end: i64) -> i64 {
     }
 }
 
-/// Made to measure, since a vector that grows as it is filled may take twice its memory.
-fn sawtooth(count: usize) -> Vec<i64> {
-    let mut keys = Vec::with_capacity(count);
-    for first in 0..TEETH {
-        keys.extend((first..count).step_by(TEETH).map(|key| key as i64));
-    }
-    keys
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn keys(order: Order, count: usize, seed: u64) -> Vec<i64> {
+        let mut keys = vec![-1; count];
+        order.fill(&mut keys, Seed(seed));
+        keys
+    }
 
     fn order(name: &str) -> Order {
         let found = Order::NAMES.iter().find(|(known, _)| *known == name);
@@ -109,7 +111,7 @@ mod tests {
     fn every_order_has_each_key_once() {
         for (name, order) in Order::NAMES {
             for count in [0, 1, 2, 3, 9, 10, 11, 1_000, 1_001] {
-                let mut keys = order.keys(count, Seed(5));
+                let mut keys = keys(*order, count, 5);
                 keys.sort_unstable();
                 assert!(keys.iter().copied().eq(0..count as i64), "{name} {count}");
             }
@@ -128,19 +130,26 @@ mod tests {
             ("odds-then-evens", 6, &[1, 3, 5, 0, 2, 4]),
             ("odds-then-evens", 5, &[1, 3, 0, 2, 4]),
             ("evens-then-odds", 6, &[4, 2, 0, 5, 3, 1]),
-            ("sawtooth-10", 13, &[0, 10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9]),
+            (
+                "sawtooth-10",
+                13,
+                &[0, 10, 1, 11, 2, 12, 3, 4, 5, 6, 7, 8, 9],
+            ),
         ];
-        for (name, count, keys) in examples {
-            assert_eq!(order(name).keys(*count, Seed(1)), *keys, "{name} {count}");
+        for (name, count, published) in examples {
+            assert_eq!(keys(order(name), *count, 1), *published, "{name} {count}");
         }
     }
 
     #[test]
     fn shuffling_repeats_for_a_seed_and_leaves_next_to_no_key_in_its_place() {
-        let keys = Order::Shuffled.keys(10_000, Seed(2));
-        assert_eq!(keys, Order::Shuffled.keys(10_000, Seed(2)));
-        assert_ne!(keys, Order::Shuffled.keys(10_000, Seed(3)));
-        let in_place = (0_i64..).zip(&keys).filter(|(place, key)| place == *key);
+        let shuffled = |seed| keys(Order::Shuffled, 10_000, seed);
+        assert_eq!(shuffled(2), shuffled(2));
+        assert_ne!(shuffled(2), shuffled(3));
+        let shuffled = shuffled(2);
+        let in_place = (0_i64..)
+            .zip(&shuffled)
+            .filter(|(place, key)| place == *key);
         assert!(in_place.count() < 20);
     }
 }

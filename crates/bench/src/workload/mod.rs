@@ -3,6 +3,12 @@
 //! A new workload is a module here and a line in [`ALL`].
 
 mod bulk_insert;
+mod common;
+mod explain;
+mod limits;
+mod set_query;
+mod text_insert;
+mod user_insert;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +23,15 @@ use lab::trial::Measured;
 use crate::error::TrialError;
 
 /// Every workload.
-pub const ALL: &[&dyn Workload] = &[&bulk_insert::BulkInsert, &Empty];
+pub const ALL: &[&dyn Workload] = &[
+    &bulk_insert::BulkInsert,
+    &text_insert::TextInsert,
+    &user_insert::UserInsert,
+    &set_query::SetQuery,
+    &explain::Explain,
+    &limits::Limits,
+    &Empty,
+];
 
 /// Something that can be done to a target and measured.
 pub trait Workload: Sync {
@@ -64,6 +78,7 @@ impl Workload for Empty {
             about: "does nothing: what a trial costs the laboratory itself".to_owned(),
             parameters: Vec::new(),
             phases: Vec::new(),
+            counts: false,
         }
     }
 

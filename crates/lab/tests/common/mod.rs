@@ -46,6 +46,7 @@ pub fn catalogue() -> Catalogue {
                 ),
             ],
             phases: vec!["load".to_owned()],
+            counts: true,
         }],
         shared: vec![
             parameter("journal_mode", journal, None, Scope::Pragma),

@@ -9,6 +9,9 @@ use crate::figures;
 const LOG_FROM: f64 = 30.0;
 /// A linear axis begins at zero when the smallest value is below this part of the largest.
 const ZERO_BELOW: f64 = 0.5;
+/// From this ratio of the largest value beside the plotted ones to the largest plotted one on, the
+/// axis is logarithmic.
+const PRESSED_FROM: f64 = 3.0;
 /// Room at both ends, as a part of the axis.
 const MARGIN: f64 = 0.04;
 /// Steps between marks that are aimed at.
@@ -36,19 +39,37 @@ pub(crate) struct Tick {
 impl Axis {
     /// An axis that holds all of the values; none when no value is finite.
     pub(crate) fn over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
-        let finite = values.into_iter().filter(|value| value.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
-        if low > high {
-            return None;
-        }
+        let (low, high) = ends(values)?;
         let log = low > 0.0 && high / low >= LOG_FROM;
         Some(if log {
             Axis::logarithmic(low, high)
         } else {
             Axis::linear(low, high)
         })
+    }
+
+    /// A logarithmic axis that holds all of the values; none when one is not above zero or no
+    /// value is finite.
+    pub(crate) fn logarithmic_over(values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+        let (low, high) = ends(values)?;
+        (low > 0.0).then(|| match high > low {
+            true => Axis::logarithmic(low, high),
+            false => Axis::logarithmic(low / 2.0, high * 2.0),
+        })
+    }
+
+    /// An axis for `values` that also holds `others`: logarithmic where on a linear axis the
+    /// others would press the values together.
+    pub(crate) fn over_with(values: &[f64], others: &[f64]) -> Option<Axis> {
+        let all = || values.iter().chain(others).copied();
+        match (ends(values.iter().copied()), ends(all())) {
+            (Some((_, most)), Some((least, highest)))
+                if least > 0.0 && highest / most >= PRESSED_FROM =>
+            {
+                Axis::logarithmic_over(all())
+            }
+            _ => Axis::over(all()),
+        }
     }
 
     fn logarithmic(low: f64, high: f64) -> Axis {
@@ -174,6 +195,15 @@ impl Axis {
     }
 }
 
+/// The smallest and the largest finite value.
+fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().filter(|value| value.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    (low <= high).then_some((low, high))
+}
+
 /// The next step of the form 1, 2 or 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
@@ -221,6 +251,27 @@ mod tests {
             labels(axis, "txns_per_s"),
             ["100", "300", "1 k", "3 k", "10 k", "30 k"]
         );
+    }
+
+    #[test]
+    fn values_far_above_the_plotted_ones_make_the_axis_logarithmic() {
+        let plotted = [480_000.0, 1_400_000.0];
+        assert!(!Axis::over_with(&plotted, &[2e6]).unwrap().is_log());
+        let axis = Axis::over_with(&plotted, &[8e6]).unwrap();
+        assert!(axis.is_log());
+        assert!(axis.place(8e6).0 > 90.0 && axis.place(1.4e6).0 < 60.0);
+        assert!(!Axis::over_with(&[0.0, 1.0], &[8.0]).unwrap().is_log());
+        assert!(Axis::over_with(&[], &[8e6]).is_some());
+    }
+
+    #[test]
+    fn an_axis_of_levels_is_logarithmic_however_few_there_are() {
+        assert!(Axis::logarithmic_over([1.0, 2.0]).unwrap().is_log());
+        assert_eq!(
+            Axis::logarithmic_over([7.0]).unwrap().place(7.0),
+            Percent(50.0)
+        );
+        assert!(Axis::logarithmic_over([0.0, 7.0]).is_none());
     }
 
     #[test]

@@ -33,13 +33,18 @@ pub(crate) fn strip(judged: &Judged) -> Option<Strip> {
         judged.bounds.high,
         judged.claim.published,
     ];
-    // No difference belongs into the picture: most claims are about being above or below it.
-    let none = if figures::is_spread(judged) { 0.0 } else { 1.0 };
+    // No difference belongs into the picture: most claims are about being above or below it. An
+    // absolute figure has no such value.
+    let none = match (&judged.unit, figures::is_spread(judged)) {
+        (Some(_), _) => None,
+        (None, true) => Some(0.0),
+        (None, false) => Some(1.0),
+    };
     let values = stated
         .into_iter()
         .flatten()
         .chain(ends.into_iter().flatten())
-        .chain([none]);
+        .chain(none);
     let axis = Axis::over(values)?;
     Some(Strip {
         zone: Span {

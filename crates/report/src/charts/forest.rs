@@ -3,18 +3,18 @@
 //! The dot is the median over trials in the metric's own unit. The thick line is the interval of
 //! the arm's ratio to the reference, laid on the reference's median, so that its distance from
 //! the reference's line shows what the comparison shows. The thin line reaches from the smallest
-//! to the largest trial. Arms without a measurement stand in their place with the reason. (The
-//! form is that of Lewis and Clarke, "Forest plots: trying to see the wood and the trees",
-//! BMJ 322, 2001.)
+//! to the largest trial. Arms without a measurement stand in their place with the reason. Limits
+//! stand below the arms on the same axis, with a hollow mark. (The form is that of Lewis and
+//! Clarke, "Forest plots: trying to see the wood and the trees", BMJ 322, 2001.)
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
 use lab::stats::Interval;
 
 use super::{Axis, Percent, Span, Tick};
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
-use crate::words::{Standing, by_rank, direction, metric_heading};
+use crate::words::{LIMIT, Standing, by_rank, direction, limit_problem, metric_heading};
 
 /// A plot ready to be drawn.
 pub(crate) struct Forest {
@@ -28,6 +28,24 @@ pub(crate) struct Forest {
     pub(crate) reference: Option<Percent>,
     /// The arms from best to worst.
     pub(crate) rows: Vec<Row>,
+    /// What bounds the arms, set apart from them: neither ranked nor compared.
+    pub(crate) limits: Vec<LimitRow>,
+}
+
+/// One limit.
+pub(crate) struct LimitRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// What was done, in words.
+    pub(crate) says: String,
+    /// The median with its unit; none without a measurement.
+    pub(crate) median: Option<String>,
+    /// The marks, without an interval; none without a measurement.
+    pub(crate) marks: Option<Marks>,
+    /// Why there is no measurement.
+    pub(crate) problem: Option<String>,
+    /// The whole row in words.
+    pub(crate) words: String,
 }
 
 /// One arm.
@@ -88,6 +106,11 @@ pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
             .unwrap_or_default(),
         reference: axis.zip(reference).map(|(axis, value)| axis.place(value)),
         rows,
+        limits: experiment
+            .limits
+            .iter()
+            .map(|limit| limit_row(limit, &experiment.metric, axis))
+            .collect(),
     }
 }
 
@@ -100,14 +123,19 @@ fn remark(axis: Axis) -> Option<&'static str> {
 }
 
 fn axis(experiment: &ExperimentAnalysis, reference: Option<f64>) -> Option<Axis> {
-    let values = experiment.arms.iter().flat_map(|arm| {
+    let of_arms = experiment.arms.iter().flat_map(|arm| {
         let summary = arm.summaries.get(&experiment.metric);
         let range = summary.map(|summary| [summary.range.low, summary.range.high]);
         let interval = laid(arm, reference).filter(Interval::is_bounded);
         let ends = interval.map(|interval| [interval.low, interval.high]);
         range.into_iter().chain(ends).flatten()
     });
-    Axis::over(values)
+    let of_limits = experiment.limits.iter().filter_map(|limit| limit.summary);
+    let of_limits = of_limits.flat_map(|summary| [summary.range.low, summary.range.high]);
+    Axis::over_with(
+        &of_arms.collect::<Vec<f64>>(),
+        &of_limits.collect::<Vec<f64>>(),
+    )
 }
 
 fn median(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<f64> {
@@ -158,6 +186,32 @@ fn row(
     let range = summary.map(|summary| figures::range(summary.range, &experiment.metric));
     row.words = in_words(&row, range);
     row
+}
+
+fn limit_row(limit: &LimitAnalysis, metric: &str, axis: Option<Axis>) -> LimitRow {
+    let median = limit
+        .summary
+        .map(|summary| figures::figure(summary.median, metric));
+    let problem = limit_problem(limit);
+    let range = limit
+        .summary
+        .map(|summary| figures::range(summary.range, metric));
+    let words = match (&median, range, &problem) {
+        (Some(median), Some(range), _) => format!("median {median}, trials {range}"),
+        (.., problem) => problem.clone().unwrap_or_default(),
+    };
+    LimitRow {
+        name: limit.name.clone(),
+        says: limit.says.clone(),
+        median,
+        marks: axis.zip(limit.summary).map(|(axis, summary)| Marks {
+            dot: axis.place(summary.median),
+            range: axis.span(summary.range),
+            interval: None,
+        }),
+        problem,
+        words: format!("{LIMIT} {}: {words}", limit.name),
+    }
 }
 
 fn unseen(standing: Standing, mde: f64) -> Option<String> {

@@ -3,13 +3,15 @@
 //! The drawing is our own because no light crate draws SVG that follows the style sheet of its page
 //! (light, dark, print) and stays legible on a narrow screen: a picture scaled to 400 pixels has
 //! text of five. Here text is HTML, every row has a small SVG of its own height, and marks stand
-//! at percentages of its width, so nothing is ever scaled. These modules compute the places and
+//! at percentages of its width, so no text is ever scaled. These modules compute the places and
 //! the templates hold the elements.
 
 mod axis;
 pub(crate) mod claim;
+pub(crate) mod curve;
 pub(crate) mod forest;
 pub(crate) mod heat;
+mod labels;
 
 use std::fmt;
 

@@ -1,14 +1,15 @@
-//! One row an arm, in the metric of its experiment.
+//! One row an arm and one a limit, in the metric of its experiment.
 
-use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis, LimitAnalysis, Summary};
 
 use super::{number, table};
 use crate::Result;
+use crate::words::{LIMIT, limit_problem};
 
 const HEADER: [&str; 23] = [
     "experiment",
     "arm",
-    "reference",
+    "role",
     "metric",
     "rank",
     "groups",
@@ -31,8 +32,11 @@ const HEADER: [&str; 23] = [
     "sqlite",
 ];
 
-/// The arms of a run as CSV: median, smallest and largest figure and their number in the metric of
-/// the experiment (base unit), the ratio to the reference with its interval at confidence `level`
+/// The arms of a run as CSV, each with its role: `reference`, `arm`, or `limit` for what bounds the
+/// arms and is neither ranked nor compared.
+///
+/// The columns: median, smallest and largest figure and their number in the metric of the
+/// experiment (base unit), the ratio to the reference with its interval at confidence `level`
 /// (0 to 1), the minimum detectable effect as a fraction, the rank from 1 and the groups of ranks.
 ///
 /// # Errors
@@ -41,7 +45,9 @@ pub fn arms_csv(analysis: &Analysis) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
         let ranks = ranks(experiment);
         let arms = experiment.arms.iter().zip(ranks);
+        let limits = experiment.limits.iter();
         arms.map(|(arm, rank)| row(experiment, arm, rank))
+            .chain(limits.map(|limit| limit_row(experiment, limit)))
             .collect::<Vec<_>>()
     });
     table("arms", HEADER, rows)
@@ -61,7 +67,7 @@ fn ranks(experiment: &ExperimentAnalysis) -> Vec<Option<usize>> {
 }
 
 fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) -> [String; 23] {
-    let summary = arm.summaries.get(&experiment.metric);
+    let [median, least, most, n] = figures(arm.summaries.get(&experiment.metric));
     let effect = arm.effect.as_ref();
     let estimate = effect.map(|effect| &effect.estimate);
     let problem = if arm.unmeasured() && arm.problem.is_none() {
@@ -72,16 +78,14 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
     [
         experiment.key.clone(),
         arm.label.clone(),
-        arm.reference.to_string(),
+        if arm.reference { "reference" } else { "arm" }.to_owned(),
         experiment.metric.clone(),
         rank.map(|rank| rank.to_string()).unwrap_or_default(),
         arm.groups.clone(),
-        number(summary.map(|summary| summary.median)),
-        number(summary.map(|summary| summary.range.low)),
-        number(summary.map(|summary| summary.range.high)),
-        summary
-            .map(|summary| summary.n.to_string())
-            .unwrap_or_default(),
+        median,
+        least,
+        most,
+        n,
         number(estimate.map(|estimate| estimate.centre)),
         number(estimate.map(|estimate| estimate.interval.low)),
         number(estimate.map(|estimate| estimate.interval.high)),
@@ -99,6 +103,38 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
         arm.engine
             .as_ref()
             .map(|engine| engine.version.clone())
+            .unwrap_or_default(),
+    ]
+}
+
+/// A limit has figures of its own and nothing that compares it with an arm.
+fn limit_row(experiment: &ExperimentAnalysis, limit: &LimitAnalysis) -> [String; 23] {
+    let [median, least, most, n] = figures(limit.summary.as_ref());
+    let filled = [
+        ("experiment", experiment.key.clone()),
+        ("arm", limit.name.clone()),
+        ("role", LIMIT.to_owned()),
+        ("metric", experiment.metric.clone()),
+        ("median", median),
+        ("min", least),
+        ("max", most),
+        ("n", n),
+        ("problem", limit_problem(limit).unwrap_or_default()),
+    ];
+    HEADER.map(|column| {
+        let cell = filled.iter().find(|(name, _)| *name == column);
+        cell.map(|(_, text)| text.clone()).unwrap_or_default()
+    })
+}
+
+/// Median, smallest, largest and number of the figures.
+fn figures(summary: Option<&Summary>) -> [String; 4] {
+    [
+        number(summary.map(|summary| summary.median)),
+        number(summary.map(|summary| summary.range.low)),
+        number(summary.map(|summary| summary.range.high)),
+        summary
+            .map(|summary| summary.n.to_string())
             .unwrap_or_default(),
     ]
 }

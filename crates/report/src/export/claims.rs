@@ -6,13 +6,14 @@ use lab::claims::Judged;
 use super::{number, table};
 use crate::Result;
 
-const HEADER: [&str; 16] = [
+const HEADER: [&str; 17] = [
     "experiment",
     "source",
     "claim",
     "says",
     "verdict",
     "measure",
+    "unit",
     "figure",
     "low",
     "high",
@@ -26,8 +27,8 @@ const HEADER: [&str; 16] = [
 ];
 
 /// The claims of a run as CSV: verdict, measured figure with its interval at error rate `alpha`
-/// (0 to 1), the bounds that confirm, and the published figure. Figures are ratios; that of a
-/// spread is a ratio less one.
+/// (0 to 1), the bounds that confirm, and the published figure. Where `unit` names a metric, figures
+/// are in its base unit; elsewhere they are ratios, that of a spread a ratio less one.
 ///
 /// # Errors
 /// When the table cannot be built.
@@ -41,7 +42,7 @@ pub fn claims_csv(analysis: &Analysis) -> Result<String> {
     table("claims", HEADER, rows)
 }
 
-fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> [String; 16] {
+fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> [String; 17] {
     [
         experiment.key.clone(),
         experiment.source.clone().unwrap_or_default(),
@@ -49,6 +50,7 @@ fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> [String; 16] {
         judged.claim.says.clone(),
         judged.verdict.to_string().replace(' ', "_"),
         judged.measure.clone(),
+        judged.unit.clone().unwrap_or_default(),
         number(judged.figure),
         number(judged.interval.map(|interval| interval.low)),
         number(judged.interval.map(|interval| interval.high)),

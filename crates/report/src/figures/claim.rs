@@ -1,32 +1,45 @@
 //! The figures of a claim: measured, its interval, published, and the bounds that confirm.
 //!
-//! All four are written in one form, so that they can be compared at a glance: as a ratio, or for
-//! a spread, which is a ratio less one, in per cent.
+//! All four are written in one form, so that they can be compared at a glance: as a ratio, for a
+//! spread, which is a ratio less one, in per cent, and for an absolute figure in the unit of its
+//! metric.
 
 use lab::claims::{Bounds, Form, Judged};
+use lab::stats::Interval;
 
-use super::{interval_of_ratio, percent, plain_ratio, ratio_alone};
+use super::{
+    figure, interval_of_figure, interval_of_ratio, percent, plain_ratio, ratio_alone, stated,
+    stated_range,
+};
 
-/// The measured figure of a claim: a ratio, or for a spread the fraction in per cent.
+/// The measured figure of a claim: a ratio, for a spread the fraction in per cent, for an absolute
+/// figure with its unit.
 pub fn claim_figure(judged: &Judged) -> Option<String> {
-    let figure = judged.figure?;
-    Some(match (is_spread(judged), judged.interval) {
-        (true, _) => percent(figure),
-        (false, Some(interval)) => ratio_alone(figure, interval),
-        (false, None) => plain_ratio(figure),
+    let value = judged.figure?;
+    Some(match (&judged.unit, judged.interval) {
+        (Some(metric), _) => figure(value, metric),
+        (None, _) if is_spread(judged) => percent(value),
+        (None, Some(interval)) => ratio_alone(value, interval),
+        (None, None) => plain_ratio(value),
     })
 }
 
 /// The interval of a claim's figure, in the form of [`claim_figure`].
 pub fn claim_interval(judged: &Judged) -> Option<String> {
-    let (figure, interval) = (judged.figure?, judged.interval?);
-    Some(match is_spread(judged) {
-        true if interval.high.is_finite() => {
-            format!("[{}, {}]", percent(interval.low), percent(interval.high))
-        }
-        true => format!("[{}, ∞]", percent(interval.low.max(0.0))),
-        false => interval_of_ratio(figure, interval),
+    let (value, interval) = (judged.figure?, judged.interval?);
+    Some(match &judged.unit {
+        Some(metric) => interval_of_figure(interval, metric),
+        None if is_spread(judged) => interval_of_spread(interval),
+        None => interval_of_ratio(value, interval),
     })
+}
+
+fn interval_of_spread(interval: Interval) -> String {
+    if interval.high.is_finite() {
+        format!("[{}, {}]", percent(interval.low), percent(interval.high))
+    } else {
+        format!("[{}, ∞]", percent(interval.low.max(0.0)))
+    }
 }
 
 /// The published figure of a claim, in the form of [`claim_figure`].
@@ -42,7 +55,10 @@ pub fn claim_bounds(judged: &Judged) -> String {
         Bounds {
             low: Some(low),
             high: Some(high),
-        } => format!("{} to {}", show(low), show(high)),
+        } => match &judged.unit {
+            Some(metric) => stated_range(low, high, metric),
+            None => format!("{} to {}", show(low), show(high)),
+        },
         Bounds {
             low: Some(low),
             high: None,
@@ -59,10 +75,10 @@ pub fn claim_bounds(judged: &Judged) -> String {
 }
 
 fn claim_value(judged: &Judged, value: f64) -> String {
-    if is_spread(judged) {
-        percent(value)
-    } else {
-        plain_ratio(value)
+    match &judged.unit {
+        Some(metric) => stated(value, metric),
+        None if is_spread(judged) => percent(value),
+        None => plain_ratio(value),
     }
 }
 

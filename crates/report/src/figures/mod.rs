@@ -6,6 +6,7 @@
 
 mod claim;
 mod digits;
+mod short;
 
 use lab::metric::{self, Unit};
 use lab::stats::Interval;
@@ -14,6 +15,7 @@ pub(crate) use claim::is_spread;
 pub use claim::{claim_bounds, claim_figure, claim_interval, claim_published};
 pub use digits::significant;
 use digits::{decimals, grouped, rounded, trimmed};
+pub(crate) use short::{about, about_with_unit, compact, level, stated, stated_range};
 
 /// The figure of a metric with its unit; a name that is not in the catalogue of metrics has none.
 pub fn figure(value: f64, metric: &str) -> String {
@@ -62,6 +64,28 @@ pub fn range(range: Interval, metric: &str) -> String {
     } else {
         join(&format!("{low}–{high}"), suffix)
     }
+}
+
+/// The interval of a figure of a metric: `[12.9, 13.4] B/row`; open ends are written as `∞`.
+pub(crate) fn interval_of_figure(interval: Interval, metric: &str) -> String {
+    let unit = metric::find(metric).map(|metric| metric.unit);
+    let largest = [interval.high, interval.low]
+        .into_iter()
+        .find(|end| end.is_finite());
+    let (divisor, suffix) = match (unit, largest) {
+        (Some(unit), Some(largest)) => scale(largest, unit),
+        _ => (1.0, ""),
+    };
+    let end = |value: f64| match (value.is_finite(), unit) {
+        (true, Some(unit)) => scaled(value / divisor, unit),
+        (true, None) => significant(value),
+        (false, _) if value > 0.0 => "∞".to_owned(),
+        (false, _) => "−∞".to_owned(),
+    };
+    join(
+        &format!("[{}, {}]", end(interval.low), end(interval.high)),
+        suffix,
+    )
 }
 
 /// A ratio with its interval: `×2.1 [1.9, 2.3]`. As many decimals are shown as the interval
@@ -158,6 +182,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::Microseconds => pick(&MICROSECONDS),
         Unit::Bytes => pick(&BYTES),
         Unit::BytesPerRow => (1.0, "B/row"),
+        Unit::MebibytesPerSecond => (1.0, "MiB/s"),
         Unit::Count => (1.0, ""),
         Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
         Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
@@ -230,6 +255,18 @@ mod tests {
             "0.900–1.20 M rows/s"
         );
         assert_eq!(range(between(4096.0, 4096.0), "db_bytes"), "4 KiB");
+    }
+
+    #[test]
+    fn the_interval_of_a_figure_has_one_unit_and_may_be_open() {
+        for (low, high, metric, shown) in [
+            (12.94, 13.42, "bytes_per_row", "[12.9, 13.4] B/row"),
+            (900_000.0, 1.2e6, "rows_per_s", "[0.900, 1.20] M rows/s"),
+            (0.5, f64::INFINITY, "seconds", "[500, ∞] ms"),
+            (f64::NEG_INFINITY, f64::INFINITY, "seconds", "[−∞, ∞]"),
+        ] {
+            assert_eq!(interval_of_figure(between(low, high), metric), shown);
+        }
     }
 
     #[test]

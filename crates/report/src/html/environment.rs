@@ -1,7 +1,7 @@
 //! The machine, its volumes and the engines on the page.
 
 use lab::analysis::Analysis;
-use lab::environment::{Environment, Limit, Volume, WriteCache};
+use lab::environment::{Environment, Limit, NoiseProbe, Volume, WriteCache};
 use lab::metric::Unit;
 use lab::record::EngineRecord;
 
@@ -42,7 +42,10 @@ pub(super) struct EngineView {
 pub(super) fn view(analysis: &Analysis) -> EnvironmentView {
     let environment = &analysis.environment.machine;
     EnvironmentView {
-        machine: machine(environment),
+        machine: machine(environment)
+            .into_iter()
+            .chain(analysis.environment.noise.as_ref().map(noise))
+            .collect(),
         volumes: environment.volumes.iter().map(volume).collect(),
         engines: analysis.environment.engines.iter().map(engine).collect(),
         pragmas: RunWide::of(analysis).values(),
@@ -108,6 +111,20 @@ fn machine(environment: &Environment) -> Vec<(&'static str, String)> {
             load.steal_fraction.map_or_else(unknown, percent),
         ),
     ]
+}
+
+/// How far equal bursts of work differed ahead of the run.
+fn noise(probe: &NoiseProbe) -> (&'static str, String) {
+    let of = |name: &str, deviation: Option<f64>| Some(format!("{name} {}", percent(deviation?)));
+    let told: Vec<String> = [of("CPU", probe.cpu_sd), of("fsync", probe.fsync_sd)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let told = match told.is_empty() {
+        true => unknown(),
+        false => format!("{} between equal bursts", told.join(", ")),
+    };
+    ("Noise ahead of the run", told)
 }
 
 fn unknown() -> String {

@@ -6,14 +6,16 @@ use lab::record::PlannedExperiment;
 
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
-use super::tables::{ArmTable, MetricTable};
+use super::tables::{ArmTable, MetricTable, WorkTable};
 use crate::answer::{self, Sentence};
+use crate::charts::curve::{Chart, chart};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::facts;
+use crate::found::{Found, found};
 
 /// What the template of an experiment fills in.
-pub(super) struct ExperimentView {
+pub(super) struct ExperimentView<'a> {
     pub(super) anchor: String,
     pub(super) number: usize,
     pub(super) key: String,
@@ -24,10 +26,13 @@ pub(super) struct ExperimentView {
     pub(super) note: Option<String>,
     pub(super) answer: Sentence,
     pub(super) doubts: Vec<(&'static str, String)>,
+    pub(super) chart: Option<Chart>,
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
     pub(super) arms: ArmTable,
     pub(super) metrics: Option<MetricTable>,
+    pub(super) work: Option<WorkTable>,
+    pub(super) found: Vec<Found<'a>>,
     pub(super) claims: Vec<ClaimView>,
     pub(super) footnotes: Vec<String>,
     pub(super) held: Vec<(String, String)>,
@@ -35,7 +40,7 @@ pub(super) struct ExperimentView {
 }
 
 /// Every experiment of the run, in the order of the plan.
-pub(super) fn views(analysis: &Analysis, anchors: &[String]) -> Vec<ExperimentView> {
+pub(super) fn views<'a>(analysis: &'a Analysis, anchors: &[String]) -> Vec<ExperimentView<'a>> {
     let run_wide = RunWide::of(analysis);
     analysis
         .experiments
@@ -58,11 +63,12 @@ pub(super) fn views(analysis: &Analysis, anchors: &[String]) -> Vec<ExperimentVi
         .collect()
 }
 
-fn view(
-    experiment: &ExperimentAnalysis,
+fn view<'a>(
+    experiment: &'a ExperimentAnalysis,
     planned: &PlannedExperiment,
     run_wide: &RunWide<'_>,
-) -> ExperimentView {
+) -> ExperimentView<'a> {
+    let chart = chart(experiment);
     ExperimentView {
         anchor: String::new(),
         number: 0,
@@ -74,10 +80,15 @@ fn view(
         note: experiment.note.clone(),
         answer: Sentence::new(),
         doubts: facts::doubts(experiment),
-        heat: heat(experiment, &planned.experiment),
+        // A chart that holds every arm says what the map would.
+        heat: heat(experiment, &planned.experiment)
+            .filter(|_| chart.as_ref().is_none_or(|chart| chart.left_out.is_some())),
+        chart,
         forest: forest(experiment),
         arms: ArmTable::of(experiment),
         metrics: MetricTable::of(experiment),
+        work: WorkTable::of(experiment),
+        found: found(experiment),
         claims: claims(experiment),
         footnotes: facts::footnotes(experiment),
         held: held(experiment),

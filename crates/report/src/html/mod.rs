@@ -5,6 +5,7 @@
 //! comes from files or machines is escaped by the templates.
 
 mod claims;
+mod contents;
 mod environment;
 mod experiment;
 mod pragmas;
@@ -17,6 +18,7 @@ use lab::claims::Verdict;
 use crate::answer::{self, Piece, Sentence};
 use crate::words::{VERDICTS, verdict_sign};
 use crate::{Result, facts, figures};
+use contents::Contents;
 use environment::EnvironmentView;
 use experiment::ExperimentView;
 
@@ -31,8 +33,8 @@ struct Page<'a> {
     warnings: Vec<String>,
     verdicts: Vec<VerdictCount>,
     findings: Vec<FindingView>,
-    contents: Vec<Entry>,
-    experiments: Vec<ExperimentView>,
+    contents: Contents,
+    experiments: Vec<ExperimentView<'a>>,
     environment: EnvironmentView,
     plan: &'a lab::record::RunPlan,
     command: String,
@@ -57,14 +59,6 @@ struct FindingView {
     preliminary: bool,
 }
 
-/// One line of the table of contents.
-struct Entry {
-    anchor: String,
-    question: String,
-    key: String,
-    marks: Vec<VerdictCount>,
-}
-
 /// The report of a run as one HTML page.
 ///
 /// # Errors
@@ -86,7 +80,7 @@ pub fn html(analysis: &Analysis) -> Result<String> {
         warnings: facts::warnings(analysis),
         verdicts: counted(|verdict| analysis.verdicts(verdict)),
         findings: findings(analysis, &anchors),
-        contents: contents(analysis, &anchors),
+        contents: Contents::of(analysis, &anchors),
         experiments: experiment::views(analysis, &anchors),
         environment: environment::view(analysis),
         plan,
@@ -150,25 +144,4 @@ fn findings(analysis: &Analysis, anchors: &[String]) -> Vec<FindingView> {
         })
     };
     analysis.findings.iter().filter_map(view).collect()
-}
-
-fn contents(analysis: &Analysis, anchors: &[String]) -> Vec<Entry> {
-    let entry = |(experiment, anchor): (&ExperimentAnalysis, &String)| Entry {
-        anchor: anchor.clone(),
-        question: experiment.question.clone(),
-        key: experiment.key.clone(),
-        marks: counted(|verdict| {
-            experiment
-                .claims
-                .iter()
-                .filter(|judged| judged.verdict == verdict)
-                .count()
-        }),
-    };
-    analysis
-        .experiments
-        .iter()
-        .zip(anchors)
-        .map(entry)
-        .collect()
 }

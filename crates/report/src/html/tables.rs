@@ -1,13 +1,15 @@
-//! The tables of an experiment: its arms in its own metric, and every other metric.
+//! The tables of an experiment: its arms in its own metric, every other metric, and what the work
+//! did.
 
 use std::collections::BTreeSet;
 
-use lab::analysis::ExperimentAnalysis;
+use lab::analysis::{ExperimentAnalysis, LimitAnalysis};
 
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
-use crate::words::{Standing, by_rank, metric_heading};
+use crate::words::{Standing, by_rank, limit_problem, metric_heading};
+use crate::work::{self, Work};
 
 /// Arms up to this number have their table open from the start.
 const OPEN_UP_TO: usize = 8;
@@ -33,6 +35,35 @@ impl Figure {
 pub(super) struct ArmTable {
     pub(super) open: bool,
     pub(super) rows: Vec<ArmRow>,
+    pub(super) limits: Vec<LimitRow>,
+}
+
+/// One limit.
+pub(super) struct LimitRow {
+    pub(super) name: String,
+    pub(super) says: String,
+    /// Median, range and trials; a dash where it was not measured.
+    pub(super) figures: [String; 3],
+    pub(super) problem: Option<String>,
+}
+
+impl LimitRow {
+    fn of(limit: &LimitAnalysis, metric: &str) -> LimitRow {
+        let dash = || "–".to_owned();
+        let figures = limit.summary.map(|summary| {
+            [
+                figures::figure(summary.median, metric),
+                figures::range(summary.range, metric),
+                figures::count(summary.n),
+            ]
+        });
+        LimitRow {
+            name: limit.name.clone(),
+            says: limit.says.clone(),
+            figures: figures.unwrap_or_else(|| [dash(), dash(), dash()]),
+            problem: limit_problem(limit),
+        }
+    }
 }
 
 /// One arm.
@@ -54,6 +85,11 @@ impl ArmTable {
             rows: by_rank(experiment)
                 .into_iter()
                 .map(|arm| row(experiment, arm, names.get(arm)))
+                .collect(),
+            limits: experiment
+                .limits
+                .iter()
+                .map(|limit| LimitRow::of(limit, &experiment.metric))
                 .collect(),
         }
     }
@@ -134,6 +170,37 @@ impl MetricTable {
                 .map(|name| ((*name).clone(), metric_heading(name)))
                 .collect(),
             rows: rows.collect(),
+        })
+    }
+}
+
+/// What the work of each arm did.
+pub(super) struct WorkTable {
+    /// How it was counted.
+    pub(super) how: &'static str,
+    /// Name in records and heading of each count.
+    pub(super) columns: Vec<(String, String)>,
+    pub(super) rows: Vec<(String, Vec<Figure>)>,
+}
+
+impl WorkTable {
+    /// The table; none where nothing was counted.
+    pub(super) fn of(experiment: &ExperimentAnalysis) -> Option<WorkTable> {
+        let Work { columns, rows } = Work::of(experiment)?;
+        let names = Names::of(experiment);
+        let rows = rows.into_iter().map(|(arm, figures)| {
+            let shown = columns.iter().zip(figures).map(|(column, value)| {
+                Figure::new(value, |value| figures::compact(value, &column.metric))
+            });
+            (names.get(arm).to_owned(), shown.collect())
+        });
+        Some(WorkTable {
+            how: work::HOW,
+            rows: rows.collect(),
+            columns: columns
+                .iter()
+                .map(|column| (column.metric.clone(), column.heading.clone()))
+                .collect(),
         })
     }
 }

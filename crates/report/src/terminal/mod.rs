@@ -3,6 +3,8 @@
 //! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
 //! the same in a pipe: colour only repeats what words and signs say.
 
+mod choice;
+mod notes;
 mod paint;
 mod table;
 mod text;
@@ -11,7 +13,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
 use crate::words::verdict_sign;
-use crate::{answer, facts, figures};
+use crate::{answer, facts, figures, knees};
 use paint::Paint;
 use text::Text;
 
@@ -132,8 +134,11 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
         text.item(Paint::Warning, "!", &format!("{name}: {why}"));
     }
     text.block(&table::arms(experiment, text.width()));
-    for (name, note) in table::notes(experiment) {
-        text.item(Paint::Plain, "·", &format!("{name}: {note}"));
+    for note in notes::notes(experiment) {
+        text.item(Paint::Plain, "·", &note);
+    }
+    for knee in knees::knees(experiment) {
+        text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
     if !experiment.claims.is_empty() {
         text.gap();

@@ -1,19 +1,20 @@
-//! The table of an experiment's arms.
+//! The table of an experiment's arms and limits.
 
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Summary};
 
-use crate::facts::arm_notes;
+use super::choice::{self, Line};
 use crate::figures;
 use crate::names::Names;
-use crate::words::{Standing, by_rank, metric_heading};
+use crate::words::{LIMIT, LIMIT_SIGN, Standing, metric_heading};
 
 /// In narrower windows a ratio and its interval stand on two lines.
 const NARROW: usize = 72;
 
-/// The arms from best to worst: name, median, ratio with interval, groups of ranks.
+/// The arms from best to worst: name, median, ratio with interval, groups of ranks; below them the
+/// limits.
 pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
     let names = Names::of(experiment);
     let between = if width < NARROW { "\n  " } else { " " };
@@ -29,15 +30,26 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
             Cell::new("to the reference"),
             Cell::new("group"),
         ]);
-    for arm in by_rank(experiment) {
-        let analysed = &experiment.arms[arm];
-        table.add_row([
-            Cell::new(names.get(arm)),
-            right(&median(experiment, analysed)),
-            Cell::new(compared(experiment, analysed, between)),
-            Cell::new(&analysed.groups),
-        ]);
+    for line in choice::lines(experiment) {
+        match line {
+            Line::Arm(arm) => {
+                let analysed = &experiment.arms[arm];
+                table.add_row([
+                    Cell::new(names.get(arm)),
+                    right(&figure(
+                        analysed.summaries.get(&experiment.metric),
+                        experiment,
+                    )),
+                    Cell::new(compared(experiment, analysed, between)),
+                    Cell::new(&analysed.groups),
+                ]);
+            }
+            Line::LeftOut(words) => {
+                table.add_row([Cell::new(words)]);
+            }
+        }
     }
+    add_limits(&mut table, experiment);
     lay_out(&mut table, width);
     table.to_string()
 }
@@ -69,26 +81,30 @@ fn lay_out(table: &mut Table, width: usize) {
     }
 }
 
-/// What weakens the figures of single arms.
-pub(super) fn notes(experiment: &ExperimentAnalysis) -> Vec<(String, String)> {
-    let names = Names::of(experiment);
-    by_rank(experiment)
-        .into_iter()
-        .filter_map(|arm| {
-            let analysed = &experiment.arms[arm];
-            let mut notes = arm_notes(experiment, analysed);
-            notes.extend(unseen(experiment, analysed));
-            (!notes.is_empty()).then(|| (names.get(arm).to_owned(), notes.join("; ")))
-        })
-        .collect()
-}
-
 fn right(text: &str) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-fn median(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
-    match arm.summaries.get(&experiment.metric) {
+/// The limits, an empty line below the arms.
+fn add_limits(table: &mut Table, experiment: &ExperimentAnalysis) {
+    if !experiment.limits.is_empty() {
+        table.add_row([Cell::new("")]);
+    }
+    for limit in &experiment.limits {
+        let measured = match limit.summary {
+            Some(_) => "",
+            None => ", not measured",
+        };
+        table.add_row([
+            Cell::new(&limit.name),
+            right(&figure(limit.summary.as_ref(), experiment)),
+            Cell::new(format!("{LIMIT_SIGN} {LIMIT}{measured}")),
+        ]);
+    }
+}
+
+fn figure(summary: Option<&Summary>, experiment: &ExperimentAnalysis) -> String {
+    match summary {
         Some(summary) => figures::figure(summary.median, &experiment.metric),
         None => "–".to_owned(),
     }
@@ -107,15 +123,4 @@ fn compared(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, between: &str) -
         ),
         _ => format!("{} {}", standing.sign(), standing.words()),
     }
-}
-
-/// What can be said of an arm for which no difference was seen.
-fn unseen(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String> {
-    let standing = Standing::of(arm, &experiment.metric);
-    let effect = arm.effect.as_ref().filter(|_| standing == Standing::Same)?;
-    Some(format!(
-        "{} (MDE {})",
-        standing.words(),
-        figures::percent(effect.estimate.mde)
-    ))
 }

@@ -1,16 +1,11 @@
-//! The experiments of the made-up run, and what its trials measure.
-
-use std::collections::BTreeMap;
-
-use lab::level::{Level, Settings};
-use lab::trial::Outcome;
+//! The experiments of the made-up run.
 
 /// A level that would run as a script if it were not escaped.
 #[allow(dead_code)] // Used by one of the tests only.
 pub const HOSTILE: &str = "<script>alert(1)</script>";
 
 /// The experiment files.
-pub const ALL: [&str; 5] = [
+pub const ALL: [&str; 6] = [
     // One factor, four arms; a claim confirmed, one refuted, one undecided, one without a figure.
     r#"
     id = "insert-index-timing"
@@ -21,6 +16,21 @@ pub const ALL: [&str; 5] = [
     base = { table = "integers", rows = 5_000_000 }
     factors = { index = ["before", "after", "before-sorted", "deferred"] }
     design = { kind = "one-at-a-time", reference = { index = "before" } }
+
+    [[limits]]
+    name = "generating only"
+    says = "the rows are made and thrown away"
+    workload = "generate"
+
+    [[limits]]
+    name = "plain file"
+    says = "the same bytes written to a file of their own, with one sync at the end"
+    workload = "plain-file"
+
+    [[limits]]
+    name = "memory map"
+    says = "the same bytes stored into a mapped file"
+    workload = "mapped-file"
 
     [[claims]]
     id = "ins-31"
@@ -48,6 +58,30 @@ pub const ALL: [&str; 5] = [
     spread = { over = "index" }
     at_most = 3.0
     published = 2.3
+    "#,
+    // Sizes over two decades and a half, with lines that bend; an absolute figure.
+    r#"
+    id = "insert-growth"
+    question = "From which size on do rows in random order fall out of the cache?"
+    source = "001"
+    workload = "bulk-insert"
+    base = { table = "integers" }
+    factors = { rows = [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000], order = ["sorted", "mostly-sorted", "random"] }
+    design = { kind = "factorial", reference = { rows = 1_000_000, order = "random" }, stopping = { rounds = 7, max_rounds = 7 } }
+
+    [[claims]]
+    id = "grow-1"
+    says = "a row of the sorted table takes about thirteen bytes"
+    value = { of = { rows = 10_000_000, order = "sorted" }, metric = "bytes_per_row" }
+    between = [12.5, 13.9]
+    published = 13.2
+
+    [[claims]]
+    id = "grow-2"
+    says = "random order loses at least ten times as much from one to thirty million rows as sorted order"
+    ratio_of_ratios = { of = { rows = 1_000_000, order = "random" }, to = { rows = 30_000_000, order = "random" }, over_of = { rows = 1_000_000, order = "sorted" }, over_to = { rows = 30_000_000, order = "sorted" } }
+    at_least = 10.0
+    published = 12.5
     "#,
     // A factorial of two factors over three decades, with arms that fail in every way.
     r#"
@@ -153,119 +187,3 @@ pub const ALL: [&str; 5] = [
     published = 1.35
     "#,
 ];
-
-/// Whether the run was interrupted before this trial.
-pub fn is_interrupted(key: &str, trials: usize) -> bool {
-    key == "blobs-in-rows" && trials >= 2
-}
-
-/// Trials that end without a measurement.
-pub fn trouble(key: &str, levels: &Settings, round: u32) -> Option<Outcome> {
-    let text = |name: &str| {
-        levels
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
-    let why = |why: &str| why.to_owned();
-    match (key, text("journal_mode"), text("synchronous")) {
-        ("journal-and-sync", "off", "normal") => Some(Outcome::Failed {
-            why: why("wrong answer: 99,998 rows found where 100,000 were written"),
-        }),
-        ("journal-and-sync", "memory", "extra") => Some(Outcome::TimedOut { limit_s: 60.0 }),
-        ("journal-and-sync", "off", "full") => Some(Outcome::Skipped {
-            why: why("needs 12.4 GiB of free space, there are 3.1 GiB"),
-        }),
-        ("journal-and-sync", "persist", "extra") if round == 1 => Some(Outcome::Failed {
-            why: why("disk I/O error (10)"),
-        }),
-        _ => None,
-    }
-}
-
-/// How far the canary differs from the reference; it should not.
-pub fn canary_bias(key: &str) -> f64 {
-    if key == "checkpoint-size" { 1.12 } else { 1.0 }
-}
-
-/// The true rate of an arm, in rows or transactions a second.
-pub fn rate(key: &str, levels: &Settings) -> f64 {
-    let text = |name: &str| {
-        levels
-            .get(name)
-            .and_then(Level::as_text)
-            .unwrap_or_default()
-    };
-    match key {
-        "insert-index-timing" => match text("index") {
-            "before" => 512_000.0,
-            "after" => 1_390_000.0,
-            "before-sorted" => 1_386_000.0,
-            _ => 478_000.0,
-        },
-        "journal-and-sync" => {
-            journal(text("journal_mode")) * sync(text("synchronous"), text("journal_mode"))
-        }
-        "blobs-in-rows" => 18_000.0,
-        _ => 9_300.0,
-    }
-}
-
-fn journal(mode: &str) -> f64 {
-    match mode {
-        "delete" => 310.0,
-        "truncate" => 335.0,
-        "persist" => 420.0,
-        "memory" => 890.0,
-        "wal" => 1_050.0,
-        _ => 1_240.0,
-    }
-}
-
-fn sync(level: &str, journal: &str) -> f64 {
-    match (level, journal) {
-        ("off", "delete") => 42.0,
-        ("off", _) => 31.0,
-        ("normal", "wal") => 24.0,
-        ("normal", _) => 1.45,
-        ("full", _) => 1.0,
-        _ => 0.82,
-    }
-}
-
-/// The metrics of a trial that ran at this rate.
-pub fn metrics(key: &str, levels: &Settings, rate: f64) -> BTreeMap<String, f64> {
-    let work = 1_000_000.0;
-    let mut metrics = BTreeMap::from([
-        ("seconds".to_owned(), work / rate),
-        ("cpu_user_s".to_owned(), 0.71 * work / rate),
-        ("cpu_system_s".to_owned(), 0.12 * work / rate),
-        ("peak_memory_bytes".to_owned(), 21.4e6 + rate),
-    ]);
-    match key {
-        "insert-index-timing" => {
-            metrics.insert("rows_per_s".to_owned(), rate);
-            metrics.insert("seconds.index".to_owned(), 0.4 * work / rate);
-        }
-        "page-size" => {
-            metrics.insert("db_bytes".to_owned(), file_size(levels));
-        }
-        "checkpoint-size" => {
-            metrics.insert("p50_us".to_owned(), 0.4e6 / rate);
-            metrics.insert("p99_us".to_owned(), 1e6 / rate);
-        }
-        _ => {
-            metrics.insert("txns_per_s".to_owned(), rate);
-        }
-    }
-    metrics
-}
-
-fn file_size(levels: &Settings) -> f64 {
-    match levels.get("page_size").and_then(Level::as_int) {
-        Some(1024) => 94_371_840.0,
-        Some(16384) => 82_837_504.0,
-        Some(65536) => 84_934_656.0,
-        _ => 85_983_232.0,
-    }
-}

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::environment::{
-    Cpu, Environment, FsyncProbe, Limit, Memory, System, Volume, VolumeKind, WriteCache,
+    Cpu, Environment, FsyncProbe, Limit, Memory, NoiseProbe, System, Volume, VolumeKind, WriteCache,
 };
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT};
 
@@ -58,6 +58,12 @@ pub fn environment() -> EnvironmentFile {
         format: FORMAT,
         machine: machine(),
         engines: vec![engine()],
+        noise: Some(NoiseProbe {
+            pairs: 212,
+            cpu_sd: Some(0.0123),
+            fsync_sd: Some(0.187),
+            duration_ns: 10_000_000_000,
+        }),
     }
 }
 

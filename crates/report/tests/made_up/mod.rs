@@ -4,12 +4,13 @@
 
 mod experiments;
 mod machine;
+mod outcomes;
 
 use std::sync::OnceLock;
 
 use lab::analysis::{Analysis, Collector, seen};
 use lab::catalogue::Catalogue;
-use lab::design::{History, Next, Role, arms, next};
+use lab::design::{Arm, History, Next, Role, arms, limits, next};
 use lab::environment::Covariates;
 use lab::experiment::{Experiment, Scale};
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
@@ -64,8 +65,8 @@ fn plan() -> RunPlan {
             .into(),
             arms: arms(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
-            limits: Vec::new(),
-            counting: false,
+            limits: limits(&experiment, Scale::Default, &Catalogue::default()),
+            counting: ["insert-index-timing", "journal-and-sync"].contains(&&experiment.id[..]),
             crash_relevant: ["journal_mode", "synchronous"]
                 .map(str::to_owned)
                 .into_iter()
@@ -93,7 +94,7 @@ fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
     while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
-        if experiments::is_interrupted(&planned.key, trials.len()) {
+        if outcomes::is_interrupted(&planned.key, trials.len()) {
             break;
         }
         let trial = trial(planned, place, arm, role);
@@ -110,16 +111,20 @@ fn trial(
     role: Role,
 ) -> TrialRecord {
     let (round, block, position) = place;
-    let arm = &planned.arms[arm];
     let disturbed = planned.key == "insert-index-timing" && (round, block) == (2, 0);
-    let outcome = experiments::trouble(&planned.key, &arm.levels, round)
-        .unwrap_or_else(|| measured(planned, arm, place, role));
+    let label = planned.label(arm);
+    let outcome = match planned.arms.get(arm) {
+        None => limit(planned, label, place),
+        Some(arm) if role == Role::Counting => counted(planned, arm),
+        Some(arm) => outcomes::trouble(&planned.key, &arm.levels, round)
+            .unwrap_or_else(|| measured(planned, arm, place, role)),
+    };
     TrialRecord {
         experiment: planned.key.clone(),
         round,
         block,
         position,
-        arm: arm.label.clone(),
+        arm: label.to_owned(),
         role,
         started: format!(
             "2026-03-01T09:{:02}:{:02}Z",
@@ -136,38 +141,55 @@ fn trial(
     }
 }
 
-fn measured(
-    planned: &PlannedExperiment,
-    arm: &lab::design::Arm,
-    place: (u32, u32, u32),
-    role: Role,
-) -> Outcome {
-    let (round, block, position) = place;
-    let drift = 1.0 + f64::from((round * 3 + block) % 5) / 100.0;
-    let noise = 1.0
-        + 0.03
-            * bell(
-                SEED.child(&planned.key)
-                    .nth(round.into())
-                    .nth(position.into())
-                    .nth(block.into()),
-            );
+fn limit(planned: &PlannedExperiment, name: &str, place: (u32, u32, u32)) -> Outcome {
+    match outcomes::limit_rate(name) {
+        Some(rate) => {
+            let rate = rate * noise(planned, place);
+            Outcome::Measured(Box::new(Measured {
+                metrics: [("rows_per_s".to_owned(), rate)].into(),
+                ..Measured::default()
+            }))
+        }
+        None => Outcome::Skipped {
+            why: "this file system cannot map a file that grows".to_owned(),
+        },
+    }
+}
+
+fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
+    let metrics = outcomes::counts(&planned.key, &arm.levels);
+    Outcome::Measured(Box::new(Measured {
+        metrics,
+        ..Measured::default()
+    }))
+}
+
+fn measured(planned: &PlannedExperiment, arm: &Arm, place: (u32, u32, u32), role: Role) -> Outcome {
     let bias = if role == Role::Canary {
-        experiments::canary_bias(&planned.key)
+        outcomes::canary_bias(&planned.key)
     } else {
         1.0
     };
-    let rate = experiments::rate(&planned.key, &arm.levels) * drift * noise * bias;
+    let rate = outcomes::rate(&planned.key, &arm.levels) * noise(planned, place) * bias;
     Outcome::Measured(Box::new(Measured {
-        metrics: experiments::metrics(&planned.key, &arm.levels, rate),
+        metrics: outcomes::metrics(&planned.key, &arm.levels, rate),
         windows: windows(&arm.label, rate),
         engine: EngineMark {
             version: "3.50.4".to_owned(),
             source_id: machine::SOURCE_ID.to_owned(),
         },
         connections: connections(arm),
+        tables: outcomes::tables(&planned.key, &arm.levels),
         ..Measured::default()
     }))
+}
+
+/// The drift of the machine and the noise of a trial, as a factor.
+fn noise(planned: &PlannedExperiment, place: (u32, u32, u32)) -> f64 {
+    let (round, block, position) = place;
+    let drift = 1.0 + f64::from((round * 3 + block) % 5) / 100.0;
+    let seed = SEED.child(&planned.key).nth(round.into());
+    drift * (1.0 + 0.03 * bell(seed.nth(position.into()).nth(block.into())))
 }
 
 /// Arms that write to a log without bound slow down as it grows.
@@ -182,7 +204,7 @@ fn windows(label: &str, rate: f64) -> Vec<f64> {
         .collect()
 }
 
-fn connections(arm: &lab::design::Arm) -> Vec<ReadBack> {
+fn connections(arm: &Arm) -> Vec<ReadBack> {
     let read_back = |connection: &str| {
         let mut pragmas = machine::pragmas();
         for (name, level) in arm

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, Statement};
 
-use super::parameters::{Parameters, Statement as Preparing};
+use super::parameters::Parameters;
+use super::rows::Rows;
 use crate::error::TrialError;
 use crate::measure::{LatencyHistogram, Windows};
 
@@ -15,9 +16,9 @@ pub(super) struct Inserted {
     pub(super) transactions: usize,
 }
 
-/// Everything prepared for inserting.
-pub(super) struct Inserter<'c> {
-    rows: Rows<'c>,
+/// Everything prepared for inserting; arrays are borrowed for `'d`.
+pub(super) struct Inserter<'c, 'd> {
+    rows: Rows<'c, 'd>,
     transaction: Option<Transaction<'c>>,
     rows_per_txn: Option<usize>,
     stop_after: Option<Duration>,
@@ -29,29 +30,13 @@ struct Transaction<'c> {
     commit: Statement<'c, 'static>,
 }
 
-/// The ways of inserting some rows.
-enum Rows<'c> {
-    OneByOne(Statement<'c, 'static>),
-    Many {
-        rows: usize,
-        many: Statement<'c, 'static>,
-        one: Statement<'c, 'static>,
-    },
-    PreparedEachTime {
-        connection: &'c Connection,
-        rows: usize,
-        many: String,
-        one: String,
-    },
-}
-
-impl<'c> Inserter<'c> {
+impl<'c, 'd> Inserter<'c, 'd> {
     /// Prepares what is reused.
     pub(super) fn prepare(
         connection: &'c Connection,
         parameters: &Parameters,
         begin: &str,
-    ) -> Result<Inserter<'c>, TrialError> {
+    ) -> Result<Inserter<'c, 'd>, TrialError> {
         let rows_per_txn = parameters.rows_per_txn.map(usize::from);
         let transaction = if rows_per_txn == Some(1) {
             None
@@ -72,7 +57,7 @@ impl<'c> Inserter<'c> {
     /// Inserts the data, transaction by transaction, until it ends or the time is up.
     pub(super) fn insert_all(
         &mut self,
-        data: &[i64],
+        data: &'d [i64],
         start: Instant,
         histogram: &mut LatencyHistogram,
         windows: &mut Windows,
@@ -99,7 +84,7 @@ impl<'c> Inserter<'c> {
     #[inline]
     fn insert_transaction(
         &mut self,
-        rows: &[i64],
+        rows: &'d [i64],
         windows: &mut Windows,
     ) -> Result<(), TrialError> {
         if let Some(transaction) = &mut self.transaction {
@@ -128,86 +113,6 @@ fn split_last_window(rows: &[i64], step: usize) -> (&[i64], &[i64]) {
     (&rows[before..], &rows[..before])
 }
 
-impl<'c> Rows<'c> {
-    fn prepare(
-        connection: &'c Connection,
-        parameters: &Parameters,
-    ) -> Result<Rows<'c>, TrialError> {
-        let rows = parameters.rows_per_statement;
-        let (one, many) = (insert_sql(1), insert_sql(rows));
-        Ok(match parameters.statement {
-            Preparing::PreparedEachTime => Rows::PreparedEachTime {
-                connection,
-                rows,
-                many,
-                one,
-            },
-            Preparing::Reused if rows == 1 => Rows::OneByOne(connection.prepare(&one)?),
-            Preparing::Reused => Rows::Many {
-                rows,
-                many: connection.prepare(&many)?,
-                one: connection.prepare(&one)?,
-            },
-        })
-    }
-
-    #[inline]
-    fn insert(&mut self, data: &[i64]) -> Result<(), TrialError> {
-        match self {
-            Rows::OneByOne(one) => insert_one_by_one(one, data),
-            Rows::Many { rows, many, one } => {
-                let chunks = data.chunks_exact(*rows);
-                let rest = chunks.remainder();
-                for chunk in chunks {
-                    insert_many(many, chunk)?;
-                }
-                insert_one_by_one(one, rest)
-            }
-            Rows::PreparedEachTime {
-                connection,
-                rows,
-                many,
-                one,
-            } => {
-                for chunk in data.chunks(*rows) {
-                    let sql = if chunk.len() == *rows { &*many } else { &*one };
-                    let whole = if chunk.len() == *rows { chunk.len() } else { 1 };
-                    for values in chunk.chunks(whole) {
-                        insert_many(&mut connection.prepare(sql)?, values)?;
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-#[inline]
-fn insert_one_by_one(
-    statement: &mut Statement<'_, 'static>,
-    data: &[i64],
-) -> Result<(), TrialError> {
-    for value in data {
-        statement.bind_i64(1, *value)?;
-        statement.run()?;
-    }
-    Ok(())
-}
-
-#[inline]
-fn insert_many(statement: &mut Statement<'_, 'static>, values: &[i64]) -> Result<(), TrialError> {
-    for (index, value) in values.iter().enumerate() {
-        statement.bind_i64(index as i32 + 1, *value)?;
-    }
-    statement.run()?;
-    Ok(())
-}
-
-fn insert_sql(rows: usize) -> String {
-    let places = vec!["(?)"; rows].join(",");
-    format!("INSERT INTO integers(value) VALUES {places}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,13 +127,5 @@ mod tests {
                 (last, rows, 0)
             );
         }
-    }
-
-    #[test]
-    fn a_statement_has_a_place_for_every_row() {
-        assert_eq!(
-            insert_sql(3),
-            "INSERT INTO integers(value) VALUES (?),(?),(?)"
-        );
     }
 }

@@ -1,14 +1,22 @@
-//! Rows into one table: how transactions, statements and indexes govern the rate.
+//! Integers into one table: how transactions, statements, methods, keys and indexes govern the
+//! rate.
 //!
 //! The clock runs from the first statement after the table was made to the end of the last commit
-//! or index build; connecting, making the table, preparing what is reused, generating the data,
-//! verifying the result and closing the connection are outside and, where they take time, reported
-//! apart.
+//! or index build; connecting, making the table, preparing what is reused, generating the data or
+//! the database to copy from, verifying the result and closing the connection are outside and,
+//! where they take time, reported apart.
 
 mod insert;
+mod method;
 mod parameters;
+mod rows;
+mod source;
+mod table;
+#[cfg(test)]
+mod tests;
 mod verify;
 
+use std::path::Path;
 use std::time::Instant;
 
 use engine::Connection;
@@ -17,15 +25,16 @@ use lab::trial::Measured;
 
 use self::insert::Inserted;
 use self::parameters::{Index, Parameters};
+use self::source::Source;
+use super::common::{close, set, set_peak_memory};
 use super::{Trial, Workload};
 use crate::error::TrialError;
-use crate::measure::{CpuTime, LatencyHistogram, Windows, peak_memory_bytes};
+use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::target::sqlite;
 
 /// The workload `bulk-insert`.
 pub(super) struct BulkInsert;
 
-const CREATE_TABLE: &str = "CREATE TABLE integers(value INTEGER)";
 const CREATE_INDEX: &str = "CREATE INDEX idx_integers_value ON integers(value)";
 
 impl Workload for BulkInsert {
@@ -35,48 +44,50 @@ impl Workload for BulkInsert {
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let parameters = Parameters::read(trial.settings)?;
+        parameters.method.check_engine(&trial.library)?;
         (trial.phase)("generate");
         let generating = Instant::now();
-        let mut data = parameters.values.generate(parameters.rows, trial.seed);
+        let mut data = parameters.generate(trial.seed);
+        let source = Source::of(trial, &parameters, &data)?;
         let generate_s = generating.elapsed().as_secs_f64();
 
         (trial.phase)("load");
         let path = trial.directory.join("test.db");
-        let connection = sqlite::open(trial, &path)?;
-        connection.execute(CREATE_TABLE)?;
-        if parameters.index.is_before() {
-            connection.execute(CREATE_INDEX)?;
-        }
+        let connection = open(trial, &parameters, &path, source.as_ref())?;
         let counts = sqlite::Counts::begin(trial, &connection)?;
         let work = work(&connection, trial, &parameters, &mut data)?;
         let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
+        let rows = work.inserted.rows;
+        let mut measured = work.measured(&parameters)?;
+        set(&mut measured, "generate_s", generate_s);
+        set_peak_memory(&mut measured);
+        measured.metrics.extend(counts.unwrap_or_default());
 
         (trial.phase)("verify");
-        verify::check(&connection, &data[..work.inserted.rows], parameters.index)?;
-        let wal_bytes = sqlite::size(&path.with_file_name("test.db-wal"))?;
-        let read_back = sqlite::read_back("writer", &connection)?;
-        let closing = Instant::now();
-        connection.close()?;
-        let close_s = closing.elapsed().as_secs_f64();
-        let db_bytes = sqlite::size(&path)?;
-
-        let mut measured = work.measured(&parameters)?;
-        let rows = work.inserted.rows as f64;
-        measured.metrics.extend([
-            ("generate_s".to_owned(), generate_s),
-            ("close_s".to_owned(), close_s),
-            ("db_bytes".to_owned(), db_bytes),
-            ("wal_bytes".to_owned(), wal_bytes),
-            ("bytes_per_row".to_owned(), db_bytes / rows),
-        ]);
-        measured
-            .metrics
-            .extend(peak_memory_bytes().map(|bytes| ("peak_memory_bytes".to_owned(), bytes)));
-        measured.metrics.extend(counts.unwrap_or_default());
-        measured.connections.push(read_back);
-        measured.windows = work.windows.rates();
+        source.map_or(Ok(()), |source| source.detach(&connection))?;
+        verify::check(&connection, &data[..rows], &parameters)?;
+        close(connection, Some(&path), &mut measured)?;
+        let bytes = sqlite::size(&path)?;
+        set(&mut measured, "bytes_per_row", bytes / rows as f64);
         Ok(measured)
     }
+}
+
+/// A connection to a new database with the table, and with the index and the source that the
+/// parameters ask for.
+fn open(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    path: &Path,
+    source: Option<&Source>,
+) -> Result<Connection, TrialError> {
+    let connection = sqlite::open(trial, path)?;
+    connection.execute(parameters.table.create())?;
+    if parameters.index.is_before() {
+        connection.execute(CREATE_INDEX)?;
+    }
+    source.map_or(Ok(()), |source| source.attach(&connection))?;
+    Ok(connection)
 }
 
 /// What was done between the clock's start and stop.
@@ -97,11 +108,8 @@ fn work(
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
     let mut histogram = LatencyHistogram::new()?;
-    let mut windows = Windows::new(
-        data.len(),
-        parameters.rows_per_statement,
-        parameters.stop_after,
-    );
+    let piece = parameters.rows_per_statement;
+    let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(trial.settings);
     let mut inserter = insert::Inserter::prepare(connection, parameters, begin)?;
     let cpu_before = CpuTime::now()?;
@@ -133,7 +141,7 @@ fn work(
 }
 
 impl Work {
-    fn measured(&self, parameters: &Parameters) -> Result<Measured, TrialError> {
+    fn measured(self, parameters: &Parameters) -> Result<Measured, TrialError> {
         let seconds = self.load_s + self.index_s.unwrap_or_default();
         let mut measured = Measured::default();
         measured.metrics.extend([
@@ -156,6 +164,7 @@ impl Work {
             measured.metrics.extend(self.histogram.metrics());
             measured.latency = Some(self.histogram.latency()?);
         }
+        measured.windows = self.windows.rates();
         Ok(measured)
     }
 }

@@ -1,54 +1,155 @@
 //! Whether the database holds what was inserted: fast but wrong is a failed trial.
 
-use engine::Connection;
+use engine::{Connection, Value};
 
-use super::parameters::Index;
+use super::parameters::{Index, Parameters};
+use super::table::Table;
 use crate::error::TrialError;
+use crate::workload::common::expect;
 
 /// Checks the table, and through the index where there is one, against the data.
-pub(super) fn check(connection: &Connection, data: &[i64], index: Index) -> Result<(), TrialError> {
-    check_through(connection, "NOT INDEXED", data)?;
-    if index != Index::None {
-        check_through(connection, "INDEXED BY idx_integers_value", data)?;
+pub(super) fn check(
+    connection: &Connection,
+    data: &[i64],
+    parameters: &Parameters,
+) -> Result<(), TrialError> {
+    let wanted = Sums::of(data);
+    compare(connection, "NOT INDEXED", &wanted)?;
+    if parameters.index != Index::None {
+        compare(connection, "INDEXED BY idx_integers_value", &wanted)?;
     }
-    Ok(())
+    check_keys(connection, parameters.table, data.len())
 }
 
-/// Sums of the halves of each value cannot overflow, and tell most wrong values from right ones;
-/// the sum of products with a modulus notices values that were exchanged for others of equal sum.
-fn check_through(connection: &Connection, through: &str, data: &[i64]) -> Result<(), TrialError> {
-    let sum = |query: &str, what: &str, wanted: i64| -> Result<(), TrialError> {
-        let sql = format!("SELECT {query} FROM integers {through} WHERE value IS NOT NULL");
-        let found = connection.query_i64(&sql)?;
-        if found == wanted {
-            return Ok(());
-        }
-        let (what, found, wanted) = (
-            format!("{what} of the rows ({through})"),
-            found.to_string(),
-            wanted.to_string(),
-        );
-        Err(TrialError::WrongResult {
-            what,
-            found,
-            wanted,
+/// What tells one set of values from another without holding either a second time. Sums of the
+/// halves of each value cannot overflow and tell most wrong values from right ones; the sum of
+/// squared residues notices values that were exchanged for others of equal sum.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sums {
+    count: i64,
+    upper: i64,
+    lower: i64,
+    squares: i64,
+}
+
+/// A prime below 2^16, so that the squares of 2^31 residues sum up within 64 bits.
+const MODULUS: i64 = 65_521;
+
+impl Sums {
+    fn of(data: &[i64]) -> Sums {
+        data.iter().fold(Sums::default(), |sums, value| {
+            let residue = value % MODULUS;
+            Sums {
+                count: sums.count + 1,
+                upper: sums.upper + (value >> 32),
+                lower: sums.lower + (value & 0xffff_ffff),
+                squares: sums.squares + residue * residue,
+            }
         })
-    };
-    sum("count(*)", "the count", data.len() as i64)?;
-    sum(
-        "ifnull(sum(value >> 32), 0)",
-        "the sum of the upper halves",
-        data.iter().map(|value| value >> 32).sum(),
+    }
+
+    /// The same of the table, read once.
+    fn of_table(connection: &Connection, through: &str) -> Result<Sums, TrialError> {
+        let sql = format!(
+            "SELECT count(*), sum(value >> 32), sum(value & 4294967295), \
+             sum((value % {MODULUS}) * (value % {MODULUS})) \
+             FROM integers {through} WHERE value IS NOT NULL"
+        );
+        let rows = connection.query_all(&sql)?;
+        let sum = |column: usize| match rows.first().and_then(|row| row.get(column)) {
+            Some(Value::Integer(sum)) => Ok(*sum),
+            Some(Value::Null) => Ok(0),
+            other => Err(TrialError::WrongResult {
+                what: "the type of a sum over the rows".to_owned(),
+                found: format!("{other:?}"),
+                wanted: "an integer".to_owned(),
+            }),
+        };
+        Ok(Sums {
+            count: sum(0)?,
+            upper: sum(1)?,
+            lower: sum(2)?,
+            squares: sum(3)?,
+        })
+    }
+}
+
+fn compare(connection: &Connection, through: &str, wanted: &Sums) -> Result<(), TrialError> {
+    let found = Sums::of_table(connection, through)?;
+    let what = |what: &str| format!("{what} of the rows ({through})");
+    expect(&what("the count"), found.count, wanted.count)?;
+    let (found_upper, wanted_upper) = (found.upper, wanted.upper);
+    expect(
+        &what("the sum of the upper halves"),
+        found_upper,
+        wanted_upper,
     )?;
-    sum(
-        "ifnull(sum(value & 4294967295), 0)",
-        "the sum of the lower halves",
-        data.iter().map(|value| value & 0xffff_ffff).sum(),
+    let (found_lower, wanted_lower) = (found.lower, wanted.lower);
+    expect(
+        &what("the sum of the lower halves"),
+        found_lower,
+        wanted_lower,
     )?;
-    let residue = |value: &i64| (value % 65_521) * (value % 65_521);
-    sum(
-        "ifnull(sum((value % 65521) * (value % 65521)), 0)",
-        "the sum of squared residues",
-        data.iter().map(residue).sum(),
+    expect(
+        &what("the sum of squared residues"),
+        found.squares,
+        wanted.squares,
     )
+}
+
+/// Keys that SQLite counted on begin at 1 and have no gaps.
+fn check_keys(connection: &Connection, table: Table, rows: usize) -> Result<(), TrialError> {
+    let Some(key) = table.counted_key().filter(|_| rows > 0) else {
+        return Ok(());
+    };
+    let smallest = connection.query_i64(&format!("SELECT min({key}) FROM integers"))?;
+    expect("the smallest key", smallest, 1)?;
+    let largest = connection.query_i64(&format!("SELECT max({key}) FROM integers"))?;
+    expect("the largest key", largest, rows as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Library, OpenFlags, Source};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn table_of(values: &[i64]) -> Connection {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let path = Path::new(":memory:");
+        let connection = Connection::open(&library, path, OpenFlags::default(), None).unwrap();
+        connection.execute(Table::Rowid.create()).unwrap();
+        for value in values {
+            let insert = format!("INSERT INTO integers VALUES ({value})");
+            connection.execute(&insert).unwrap();
+        }
+        connection
+    }
+
+    fn problem(values: &[i64], data: &[i64]) -> String {
+        let wanted = Sums::of(data);
+        let wrong = compare(&table_of(values), "NOT INDEXED", &wanted).unwrap_err();
+        wrong.to_string()
+    }
+
+    #[test]
+    fn rows_missing_changed_or_exchanged_are_noticed() {
+        let data = [i64::MIN, -7, 0, 3, 1 << 40, i64::MAX];
+        assert!(compare(&table_of(&data), "NOT INDEXED", &Sums::of(&data)).is_ok());
+        assert!(problem(&data[1..], &data).contains("the count"));
+        assert!(problem(&[1 << 40], &[1 << 41]).contains("upper halves"));
+        assert!(problem(&[8], &[9]).contains("lower halves"));
+        assert!(problem(&[1, 5], &[2, 4]).contains("squared residues"));
+    }
+
+    #[test]
+    fn a_gap_in_the_counted_keys_is_noticed() {
+        let connection = table_of(&[10, 20, 30]);
+        assert!(check_keys(&connection, Table::Rowid, 3).is_ok());
+        let delete = "DELETE FROM integers WHERE rowid = 1";
+        connection.execute(delete).unwrap();
+        let error = check_keys(&connection, Table::Rowid, 2).unwrap_err();
+        assert!(error.to_string().contains("the smallest key"), "{error}");
+    }
 }

@@ -1,0 +1,131 @@
+//! Every way of inserting into every table gives the right rows, and says why where it cannot.
+
+use engine::{Library, Source};
+use lab::level::Level;
+use lab::trial::{Measured, Outcome};
+
+use super::method::Method;
+use super::table::Table;
+use crate::generate::{Order, Values};
+use crate::workload::common::tests::run;
+
+fn measured(over: &[(&str, Level)]) -> Measured {
+    let quick = [("rows", 1_003.into()), ("synchronous", "off".into())];
+    let over = [&quick[..], over].concat();
+    run("bulk-insert", &over).unwrap_or_else(|error| panic!("{over:?}: {error}"))
+}
+
+/// Rows in one statement by which a method is tried.
+fn rows_per_statement(method: Method) -> &'static [i64] {
+    match method {
+        Method::Values => &[1, 20],
+        Method::Carray => &[100, 0],
+        Method::AttachValue | Method::AttachStar => &[0],
+    }
+}
+
+#[test]
+fn every_method_fills_every_table_with_verified_rows() {
+    for (method_name, method) in Method::NAMES {
+        for (table, _) in Table::NAMES {
+            for index in ["none", "before", "after"] {
+                for rows in rows_per_statement(*method) {
+                    let measured = measured(&[
+                        ("method", (*method_name).into()),
+                        ("table", (*table).into()),
+                        ("order", "shuffled".into()),
+                        ("index", index.into()),
+                        ("rows_per_statement", (*rows).into()),
+                    ]);
+                    assert!(measured.metrics["rows_per_s"] > 0.0);
+                    assert!(measured.metrics["bytes_per_row"] > 1.0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_order_and_kind_of_value_is_inserted_and_verified() {
+    for (order, _) in Order::NAMES {
+        let order = [("order", (*order).into()), ("index", "before".into())];
+        measured(&order);
+    }
+    for (values, _) in Values::NAMES {
+        measured(&[("values", (*values).into()), ("method", "carray".into())]);
+    }
+}
+
+#[test]
+fn methods_go_with_transactions_and_with_preparing_each_time() {
+    for (method, rows) in [("values", 20), ("carray", 20), ("carray", 0)] {
+        for rows_per_txn in [1, 37, 0] {
+            for statement in ["reused", "prepared-each-time"] {
+                let measured = measured(&[
+                    ("method", method.into()),
+                    ("rows_per_statement", rows.into()),
+                    ("rows_per_txn", rows_per_txn.into()),
+                    ("statement", statement.into()),
+                ]);
+                assert_eq!(measured.latency.is_some(), rows_per_txn > 0);
+            }
+        }
+    }
+    for method in ["attach-value", "attach-star"] {
+        measured(&[
+            ("method", method.into()),
+            ("rows_per_statement", 0.into()),
+            ("statement", "prepared-each-time".into()),
+            ("journal_mode", "wal".into()),
+            ("page_size", 8192.into()),
+            ("encoding", "UTF-16le".into()),
+        ]);
+    }
+}
+
+#[test]
+fn a_watched_transaction_has_windows_and_a_single_statement_has_one() {
+    let windows = |method: &str, rows_per_statement: i64| {
+        let over = [
+            ("method", method.into()),
+            ("rows_per_statement", rows_per_statement.into()),
+        ];
+        measured(&over).windows.len()
+    };
+    assert!(windows("values", 1) > 80);
+    assert!(windows("carray", 10) > 40);
+    assert_eq!(windows("carray", 0), 1);
+    assert_eq!(windows("attach-star", 0), 1);
+}
+
+#[test]
+fn the_same_rows_take_the_same_space_by_every_method() {
+    let bytes = |method: &str, rows_per_statement: i64| {
+        let over = [
+            ("method", method.into()),
+            ("rows_per_statement", rows_per_statement.into()),
+        ];
+        measured(&over).metrics["db_bytes"]
+    };
+    let reference = bytes("values", 1);
+    for method in ["carray", "attach-value", "attach-star"] {
+        assert_eq!(bytes(method, 0), reference, "{method}");
+    }
+}
+
+#[test]
+fn an_engine_without_carray_skips_the_arm_with_the_reason() {
+    let Some(library) = Library::load(&Source::System)
+        .ok()
+        .filter(|library| !library.has_carray())
+    else {
+        eprintln!("skipped: the system has no SQLite library without carray");
+        return;
+    };
+    let outcome = match Method::Carray.check_engine(&library) {
+        Err(error) => error.outcome(),
+        Ok(()) => panic!("the engine has no carray"),
+    };
+    assert!(matches!(&outcome, Outcome::Skipped { why } if why.contains("carray")));
+    assert!(Method::Values.check_engine(&library).is_ok());
+}

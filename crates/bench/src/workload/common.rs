@@ -1,0 +1,259 @@
+//! What several workloads share: describing parameters, reading the clocks, checking results, and
+//! closing a database with its last figures.
+
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
+use engine::Connection;
+use lab::catalogue::{Accepts, Parameter, Scope};
+use lab::level::Level;
+use lab::trial::Measured;
+
+use super::Trial;
+use crate::error::TrialError;
+use crate::measure::{CpuTime, Windows, peak_memory_bytes};
+use crate::target::sqlite;
+
+/// Host parameters that one statement may have in every SQLite since 3.32
+/// (<https://sqlite.org/limits.html>, section 9).
+pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
+
+/// Bytes in a mebibyte.
+const MIB: f64 = 1_048_576.0;
+
+/// A parameter of a workload.
+pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        accepts,
+        default: Some(default),
+        about: about.to_owned(),
+        scope: Scope::Workload,
+        crash_relevant: false,
+    }
+}
+
+/// A whole number from `min` on.
+pub(super) fn from(min: i64) -> Accepts {
+    Accepts::Int { min, max: i64::MAX }
+}
+
+/// One of these names.
+pub(super) fn names<T>(names: &[(&str, T)]) -> Accepts {
+    Accepts::Choice(names.iter().map(|(name, _)| (*name).to_owned()).collect())
+}
+
+/// What the name stands for.
+pub(super) fn by_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+}
+
+/// Wall-clock and CPU time of the measured work.
+pub(super) struct Stopwatch {
+    cpu: CpuTime,
+    start: Instant,
+}
+
+/// What a [`Stopwatch`] has measured.
+pub(super) struct Elapsed {
+    pub(super) seconds: f64,
+    cpu: CpuTime,
+}
+
+impl Stopwatch {
+    /// Starts; the clock is read last.
+    pub(super) fn start() -> Result<Stopwatch, TrialError> {
+        let cpu = CpuTime::now()?;
+        Ok(Stopwatch {
+            cpu,
+            start: Instant::now(),
+        })
+    }
+
+    /// The moment at which the clock was started.
+    pub(super) fn started(&self) -> Instant {
+        self.start
+    }
+
+    /// Stops; the clock is read first.
+    pub(super) fn stop(self) -> Result<Elapsed, TrialError> {
+        // Work shorter than the clock can tell has no rate; a nanosecond keeps it finite.
+        let seconds = self.start.elapsed().as_secs_f64().max(1e-9);
+        Ok(Elapsed {
+            seconds,
+            cpu: CpuTime::now()?.since(self.cpu),
+        })
+    }
+}
+
+impl Elapsed {
+    /// The times, and the rate of so many rows.
+    pub(super) fn measured(&self, rows: usize) -> Measured {
+        let mut measured = self.times();
+        set(&mut measured, "rows_per_s", rows as f64 / self.seconds);
+        measured
+    }
+
+    /// The times alone.
+    pub(super) fn times(&self) -> Measured {
+        let mut measured = Measured::default();
+        set(&mut measured, "seconds", self.seconds);
+        set(&mut measured, "cpu_user_s", self.cpu.user);
+        set(&mut measured, "cpu_system_s", self.cpu.system);
+        measured
+    }
+
+    /// Mebibytes a second of so many bytes.
+    pub(super) fn mib_per_s(&self, bytes: f64) -> f64 {
+        bytes / MIB / self.seconds
+    }
+}
+
+/// Does the work on `rows` rows window by window; `work` is told which rows, and whether they are
+/// the last, so that what ends the work counts to the last window.
+#[inline]
+pub(super) fn in_windows(
+    rows: usize,
+    windows: &mut Windows,
+    mut work: impl FnMut(Range<usize>, bool) -> Result<(), TrialError>,
+) -> Result<(), TrialError> {
+    for from in (0..rows).step_by(windows.step()) {
+        let to = (from + windows.step()).min(rows);
+        work(from..to, to == rows)?;
+        windows.tick(to - from, Instant::now());
+    }
+    Ok(())
+}
+
+/// Notes a figure.
+pub(super) fn set(measured: &mut Measured, metric: &str, value: f64) {
+    measured.metrics.insert(metric.to_owned(), value);
+}
+
+/// Notes the largest resident set so far, where the system says it: to be called before the
+/// result is verified, which may take memory of its own.
+pub(super) fn set_peak_memory(measured: &mut Measured) {
+    if let Some(bytes) = peak_memory_bytes() {
+        set(measured, "peak_memory_bytes", bytes);
+    }
+}
+
+/// Checks a part of the result: fast but wrong is a failed trial.
+pub(super) fn expect<T: PartialEq + Display>(
+    what: &str,
+    found: T,
+    wanted: T,
+) -> Result<(), TrialError> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(TrialError::WrongResult {
+        what: what.to_owned(),
+        found: found.to_string(),
+        wanted: wanted.to_string(),
+    })
+}
+
+/// Reads back the PRAGMAs, closes the connection, and notes how long that took and how large the
+/// files are; `file` is none for a database in memory.
+pub(super) fn close(
+    connection: Connection,
+    file: Option<&Path>,
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let read_back = sqlite::read_back("writer", &connection)?;
+    measured.connections.push(read_back);
+    if let Some(path) = file {
+        let mut wal = path.as_os_str().to_owned();
+        wal.push("-wal");
+        set(measured, "wal_bytes", sqlite::size(Path::new(&wal))?);
+    }
+    let closing = Instant::now();
+    connection.close()?;
+    set(measured, "close_s", closing.elapsed().as_secs_f64());
+    if let Some(path) = file {
+        set(measured, "db_bytes", sqlite::size(path)?);
+    }
+    Ok(())
+}
+
+/// Refuses a counting trial: for work that does not go through SQLite's file system.
+pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
+    match trial.counter {
+        Some(_) => Err(TrialError::CannotRun(why.to_owned())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::workload;
+    use engine::{Library, Source};
+    use lab::seed::Seed;
+    use std::sync::Arc;
+
+    /// Runs a workload with its defaults and these settings on top.
+    pub(in crate::workload) fn run(
+        workload: &str,
+        over: &[(&str, Level)],
+    ) -> Result<Measured, TrialError> {
+        let directory = tempfile::tempdir().unwrap();
+        let catalogue = catalogue();
+        let mut settings = catalogue.defaults(catalogue.workload(workload).unwrap());
+        for (name, level) in over {
+            settings.insert((*name).to_owned(), level.clone());
+        }
+        let mut trial = Trial {
+            settings: &settings,
+            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+            directory: directory.path(),
+            seed: Seed(11),
+            counter: None,
+            phase: &mut |_| {},
+        };
+        workload::find(workload).unwrap().run(&mut trial)
+    }
+
+    /// Why the workload cannot be run with these settings, or what went wrong.
+    pub(in crate::workload) fn problem(workload: &str, over: &[(&str, Level)]) -> String {
+        run(workload, over).expect_err("a problem").to_string()
+    }
+
+    #[test]
+    fn what_differs_is_named_with_both_values() {
+        assert!(expect("the count", 3, 3).is_ok());
+        let error = expect("the count", 2, 3).unwrap_err().to_string();
+        assert_eq!(error, "wrong result: the count is 2 instead of 3");
+    }
+
+    #[test]
+    fn windows_cover_every_row_once_and_tell_the_last() {
+        let mut seen = Vec::new();
+        let mut windows = Windows::new(250, 7, None);
+        let all = in_windows(250, &mut windows, |rows, last| {
+            assert_eq!(last, rows.end == 250);
+            seen.extend(rows);
+            Ok(())
+        });
+        assert!(all.is_ok());
+        assert_eq!(seen, (0..250).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_stopwatch_measures_the_time_between() {
+        let watch = Stopwatch::start().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let elapsed = watch.stop().unwrap();
+        assert!(elapsed.seconds >= 0.005);
+        let measured = elapsed.measured(10);
+        assert!(measured.metrics["rows_per_s"] <= 2_000.0);
+        assert!((elapsed.mib_per_s(MIB) - 1.0 / elapsed.seconds).abs() < 1e-9);
+    }
+}

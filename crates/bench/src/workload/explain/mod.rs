@@ -1,0 +1,224 @@
+//! What SQLite says it would do: the bytecode of a statement and the plan of a query.
+//!
+//! Nothing here is timed for its speed. The statement is also run once, so that the bytecode shown
+//! is that of a statement that does what its title says.
+
+mod subject;
+
+use engine::{Connection, EngineError, Value};
+use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
+use lab::trial::{DataTable, Measured};
+
+use self::subject::{Joined, Subject, Table};
+use super::common::{Stopwatch, by_name, close, expect, names, parameter, refuse_counting, set};
+use super::{Trial, Workload};
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+
+/// The workload `explain`.
+pub(super) struct Explain;
+
+/// Which statement is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Statement {
+    Insert,
+    Join,
+}
+
+const STATEMENTS: &[(&str, Statement)] =
+    &[("insert", Statement::Insert), ("join", Statement::Join)];
+
+fn subject(settings: &Settings) -> Result<Subject, TrialError> {
+    let reader = Reader(settings);
+    Ok(
+        match reader.name("statement", |name| by_name(STATEMENTS, name))? {
+            Statement::Insert => {
+                Subject::Insert(reader.name("table", |name| by_name(Table::NAMES, name))?)
+            }
+            Statement::Join => {
+                Subject::Join(reader.name("joined", |name| by_name(Joined::NAMES, name))?)
+            }
+        },
+    )
+}
+
+impl Workload for Explain {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: "explain".to_owned(),
+            about: "shows the bytecode (EXPLAIN) and the plan (EXPLAIN QUERY PLAN) of a statement"
+                .to_owned(),
+            parameters: vec![
+                parameter(
+                    "statement",
+                    names(STATEMENTS),
+                    "insert".into(),
+                    "an INSERT of one row, or a join of two sides by their rowid",
+                ),
+                parameter(
+                    "table",
+                    names(Table::NAMES),
+                    "rowid".into(),
+                    "for the INSERT: the kind of table",
+                ),
+                parameter(
+                    "joined",
+                    names(Joined::NAMES),
+                    "carrays".into(),
+                    "for the join: arrays of the program (carray) or ordinary tables",
+                ),
+            ],
+            phases: Vec::new(),
+            counts: false,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "explaining a statement does nothing to files")?;
+        let subject = subject(trial.settings)?;
+        subject.check_engine(&trial.library)?;
+        (trial.phase)("explain");
+        let path = trial.directory.join("test.db");
+        let connection = sqlite::open(trial, &path)?;
+        connection.execute(subject.schema())?;
+        let watch = Stopwatch::start()?;
+        let bytecode = table(&connection, "EXPLAIN", "bytecode", &subject)?;
+        let plan = table(&connection, "EXPLAIN QUERY PLAN", "query plan", &subject)?;
+        let mut measured = watch.stop()?.times();
+
+        (trial.phase)("verify");
+        check_bytecode(&bytecode)?;
+        subject.check_result(&connection)?;
+        set(&mut measured, "opcodes", bytecode.rows.len() as f64);
+        if matches!(subject, Subject::Join(_)) {
+            set(&mut measured, "plan_scans", steps(&plan, "SCAN ") as f64);
+            set(
+                &mut measured,
+                "plan_searches",
+                steps(&plan, "SEARCH ") as f64,
+            );
+        }
+        measured.tables = [bytecode, plan]
+            .into_iter()
+            .filter(|table| !table.rows.is_empty())
+            .collect();
+        close(connection, Some(&path), &mut measured)?;
+        Ok(measured)
+    }
+}
+
+/// What `explain` answers for the statement.
+fn table(
+    connection: &Connection,
+    explain: &str,
+    what: &str,
+    subject: &Subject,
+) -> Result<DataTable, EngineError> {
+    let mut statement = connection.prepare(&format!("{explain} {}", subject.sql()))?;
+    let columns = (0..statement.column_count())
+        .filter_map(|column| statement.column_name(column))
+        .collect();
+    let mut rows = Vec::new();
+    while statement.step()? == engine::Step::Row {
+        let cell = |column| match statement.column_value(column) {
+            Value::Null => String::new(),
+            value => value.to_string(),
+        };
+        rows.push((0..statement.column_count()).map(cell).collect());
+    }
+    Ok(DataTable {
+        title: format!("{what} of {} ({})", subject.sql(), subject.about()),
+        columns,
+        rows,
+    })
+}
+
+/// Every program of SQLite begins with Init and halts somewhere
+/// (<https://sqlite.org/opcode.html>).
+fn check_bytecode(bytecode: &DataTable) -> Result<(), TrialError> {
+    let opcodes: Vec<&str> = bytecode.rows.iter().map(|row| row[1].as_str()).collect();
+    expect(
+        "the heading of the second column",
+        bytecode.columns[1].as_str(),
+        "opcode",
+    )?;
+    expect(
+        "the first instruction",
+        opcodes.first().copied().unwrap_or("none"),
+        "Init",
+    )?;
+    expect("whether there is a Halt", opcodes.contains(&"Halt"), true)
+}
+
+/// Steps of a plan whose description begins so.
+fn steps(plan: &DataTable, beginning: &str) -> usize {
+    plan.rows
+        .iter()
+        .filter(|row| {
+            row.last()
+                .is_some_and(|detail| detail.starts_with(beginning))
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::common::tests::run;
+    use super::*;
+
+    #[test]
+    fn the_bytecode_of_an_insert_differs_by_kind_of_table() {
+        let opcodes = |table: &str| {
+            let measured = run("explain", &[("table", table.into())]).unwrap();
+            let bytecode = &measured.tables[0];
+            assert_eq!(measured.metrics["opcodes"], bytecode.rows.len() as f64);
+            assert!(bytecode.title.contains("INSERT INTO integers"));
+            bytecode
+                .rows
+                .iter()
+                .map(|row| row[1].clone())
+                .collect::<Vec<_>>()
+        };
+        let rowid = opcodes("rowid");
+        assert!(rowid.contains(&"NewRowid".to_owned()));
+        assert!(!rowid.contains(&"NotExists".to_owned()));
+        assert!(opcodes("integer-primary-key").contains(&"NotExists".to_owned()));
+        assert!(opcodes("without-rowid").contains(&"IdxInsert".to_owned()));
+    }
+
+    #[test]
+    fn a_join_of_tables_searches_one_of_them() {
+        let settings = [("statement", "join".into()), ("joined", "tables".into())];
+        let metrics = run("explain", &settings).unwrap().metrics;
+        assert_eq!(
+            (metrics["plan_scans"], metrics["plan_searches"]),
+            (1.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn a_join_of_arrays_has_a_plan_with_two_steps() {
+        let measured = run("explain", &[("statement", "join".into())]).unwrap();
+        let steps = measured.metrics["plan_scans"] + measured.metrics["plan_searches"];
+        assert_eq!(steps, 2.0);
+        assert_eq!(measured.tables[1].rows.len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_program_is_a_wrong_result() {
+        let program = |rows: &[&str]| DataTable {
+            title: String::new(),
+            columns: vec!["addr".to_owned(), "opcode".to_owned()],
+            rows: rows
+                .iter()
+                .map(|opcode| vec!["0".to_owned(), (*opcode).to_owned()])
+                .collect(),
+        };
+        assert!(check_bytecode(&program(&["Init", "Halt"])).is_ok());
+        assert!(check_bytecode(&program(&["Init", "Goto"])).is_err());
+        assert!(check_bytecode(&program(&["Halt"])).is_err());
+        assert!(check_bytecode(&program(&[])).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! Texts into one table: how their length and the number of columns govern the rate.
+//!
+//! The clock runs from the BEGIN to the end of the COMMIT; connecting, making the table, preparing
+//! statements, generating the texts, verifying the result and closing are outside.
+
+mod insert;
+mod verify;
+
+use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::level::Settings;
+use lab::trial::Measured;
+
+use super::common::{MAX_HOST_PARAMETERS, Stopwatch, close, from, parameter, set, set_peak_memory};
+use super::{Trial, Workload};
+use crate::error::TrialError;
+use crate::generate::Texts;
+use crate::measure::Windows;
+use crate::settings::Reader;
+use crate::target::sqlite;
+
+/// The workload `text-insert`.
+pub(super) struct TextInsert;
+
+/// Columns that a table may have unless SQLite was compiled otherwise
+/// (<https://sqlite.org/limits.html>, section 2).
+const MAX_COLUMNS: i64 = 2_000;
+
+/// The most bytes that a text may have unless SQLite was compiled otherwise
+/// (<https://sqlite.org/limits.html>, section 1).
+const MAX_LENGTH: i64 = 1_000_000_000;
+
+struct Parameters {
+    rows: usize,
+    /// In all columns of a row together.
+    characters: usize,
+    columns: usize,
+    rows_per_statement: usize,
+}
+
+impl Parameters {
+    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
+        let reader = Reader(settings);
+        let parameters = Parameters {
+            rows: reader.count("rows")?,
+            characters: reader.count("characters")?,
+            columns: reader.count("columns")?,
+            rows_per_statement: reader.count("rows_per_statement")?,
+        };
+        parameters.check()?;
+        Ok(parameters)
+    }
+
+    fn check(&self) -> Result<(), TrialError> {
+        let (characters, columns) = (self.characters, self.columns);
+        if characters % columns != 0 {
+            return Err(TrialError::CannotRun(format!(
+                "{characters} characters cannot be divided equally among {columns} columns"
+            )));
+        }
+        let places = self.rows_per_statement.saturating_mul(columns);
+        if places > MAX_HOST_PARAMETERS {
+            return Err(TrialError::CannotRun(format!(
+                "{} rows of {columns} columns need {places} parameters, but a statement can have {MAX_HOST_PARAMETERS}",
+                self.rows_per_statement
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Workload for TextInsert {
+    fn info(&self) -> WorkloadInfo {
+        let up_to = |max| Accepts::Int { min: 1, max };
+        WorkloadInfo {
+            name: "text-insert".to_owned(),
+            about: "inserts rows of random texts into one table, in one transaction".to_owned(),
+            parameters: vec![
+                parameter("rows", from(1), 100_000.into(), "rows to insert"),
+                parameter(
+                    "characters",
+                    up_to(MAX_LENGTH),
+                    64.into(),
+                    "characters in all columns of a row together, one byte each",
+                ),
+                parameter(
+                    "columns",
+                    up_to(MAX_COLUMNS),
+                    1.into(),
+                    "columns among which the characters are divided equally",
+                ),
+                parameter(
+                    "rows_per_statement",
+                    up_to(MAX_HOST_PARAMETERS as i64),
+                    1.into(),
+                    "rows in the VALUES list of one INSERT",
+                ),
+            ],
+            phases: Vec::new(),
+            counts: true,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let parameters = Parameters::read(trial.settings)?;
+        (trial.phase)("generate");
+        let texts = Texts::generate(parameters.characters / parameters.columns, trial.seed);
+
+        (trial.phase)("load");
+        let path = trial.directory.join("test.db");
+        let connection = sqlite::open(trial, &path)?;
+        connection.execute(&insert::create_table(parameters.columns))?;
+        let begin = sqlite::begin_statement(trial.settings);
+        let mut inserter = insert::Inserter::prepare(&connection, &parameters, begin)?;
+        let mut windows = Windows::new(parameters.rows, parameters.rows_per_statement, None);
+        let counts = sqlite::Counts::begin(trial, &connection)?;
+        let watch = Stopwatch::start()?;
+        windows.start(watch.started());
+        inserter.insert_all(&texts, parameters.rows, &mut windows)?;
+        let elapsed = watch.stop()?;
+        drop(inserter);
+
+        let mut measured = elapsed.measured(parameters.rows);
+        let bytes = parameters.rows as f64 * parameters.characters as f64;
+        set(&mut measured, "mib_per_s", elapsed.mib_per_s(bytes));
+        set_peak_memory(&mut measured);
+        if let Some(counts) = counts {
+            measured.metrics.extend(counts.end(&connection)?);
+        }
+        measured.windows = windows.rates();
+
+        (trial.phase)("verify");
+        verify::check(&connection, &texts, parameters.rows, parameters.columns)?;
+        close(connection, Some(&path), &mut measured)?;
+        let bytes_per_row = measured.metrics["db_bytes"] / parameters.rows as f64;
+        set(&mut measured, "bytes_per_row", bytes_per_row);
+        Ok(measured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::common::tests::{problem, run};
+
+    #[test]
+    fn every_division_into_columns_and_statements_gives_verified_rows() {
+        for columns in [1, 16] {
+            for rows_per_statement in [1, 7] {
+                let settings = [
+                    ("rows", 101.into()),
+                    ("characters", 1024.into()),
+                    ("columns", columns.into()),
+                    ("rows_per_statement", rows_per_statement.into()),
+                    ("synchronous", "off".into()),
+                ];
+                let metrics = run("text-insert", &settings).unwrap().metrics;
+                let mib = metrics["mib_per_s"] * metrics["seconds"];
+                assert!((mib - 101.0 / 1024.0).abs() < 1e-6, "{mib}");
+                assert!(metrics["bytes_per_row"] > 1024.0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_divide_or_fit_cannot_run_and_says_why() {
+        let odd = problem(
+            "text-insert",
+            &[("characters", 10.into()), ("columns", 3.into())],
+        );
+        assert!(odd.contains("10 characters"), "{odd}");
+        let wide = [
+            ("characters", 1000.into()),
+            ("columns", 1000.into()),
+            ("rows_per_statement", 33.into()),
+        ];
+        let wide = problem("text-insert", &wide);
+        assert!(wide.contains("33000 parameters"), "{wide}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Text from files as Markdown: nothing in it is taken for markup.
+
+use crate::answer::Piece;
+
+/// A sentence with its names as code and its figures in bold.
+pub(super) fn dressed(sentence: &[Piece]) -> String {
+    let dress = |piece: &Piece| match piece {
+        Piece::Words(words) => escaped(words),
+        Piece::Code(name) => code(name),
+        Piece::Figure(figure) => format!("**{figure}**"),
+    };
+    sentence.iter().map(dress).collect()
+}
+
+/// Text in which nothing is taken for markup, and which stays in its cell.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '&' => safe.push_str("&amp;"),
+            '\n' | '\r' => safe.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// A code span that holds any text; bars are escaped because cells end at them even in code.
+pub(super) fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ").replace('|', "\\|");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// Lines in a fence that nothing in them can close.
+pub(super) fn fenced(lines: &[String]) -> String {
+    let runs = lines.iter().flat_map(|line| line.split(|c| c != '`'));
+    let longest = runs.map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}text\n{}\n{fence}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_files_cannot_become_markup() {
+        assert_eq!(escaped("a|b <i>*x*</i>"), "a\\|b &lt;i>\\*x\\*&lt;/i>");
+        assert_eq!(code("a`b"), "`` a`b ``");
+        assert_eq!(code("a|b"), "`a\\|b`");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_within() {
+        assert_eq!(fenced(&["a".to_owned()]), "```text\na\n```");
+        assert!(fenced(&["````".to_owned()]).starts_with("`````text\n"));
+    }
+}
