@@ -1,7 +1,7 @@
 //! Experiments: questions as data, written as TOML files.
 //!
 //! This module holds the form of a file. Reading one with its problems pointed out is in
-//! [`parse`], the checks against the catalogue are in [`validate`], the published JSON schema is
+//! [`parse`], the checks against the catalogue are in `validate.rs`, the published JSON schema is
 //! in [`schema`]. All of it works on text; who reads the file is no business of the lab.
 
 mod nearest;
