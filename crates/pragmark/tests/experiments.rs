@@ -1,0 +1,75 @@
+//! The experiments that come with pragmark are valid, and together check every published claim.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use lab::design::arms;
+use lab::experiment::{Experiment, Scale, parse};
+
+fn experiments() -> Vec<(String, Experiment)> {
+    let catalogue = bench::catalogue();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let experiment = parse(&path.to_string_lossy(), &text, &catalogue);
+            (
+                name,
+                experiment.unwrap_or_else(|problems| panic!("{problems}")),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn each_file_is_valid_and_named_for_its_experiment() {
+    for (name, experiment) in experiments() {
+        assert_eq!(name, experiment.id);
+        for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
+            assert!(
+                arms(&experiment, scale, &bench::catalogue()).len() >= 2,
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_scale_is_given_where_one_is() {
+    for (name, experiment) in experiments() {
+        let given = experiment.scale.len();
+        assert!(
+            given == 0 || given == 3,
+            "{name} gives {given} of the three scales"
+        );
+    }
+}
+
+#[test]
+fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
+    let mut seen = BTreeSet::new();
+    for (name, experiment) in experiments() {
+        for claim in &experiment.claims {
+            assert!(
+                seen.insert(claim.id.clone()),
+                "{name}: {} is checked twice",
+                claim.id
+            );
+        }
+    }
+    for number in 1..=44 {
+        let id = format!("ins-{number:02}");
+        // A claim of several predicates has a part for each: ins-12-order, ins-12-equal.
+        let checked = seen
+            .iter()
+            .any(|claim| *claim == id || claim.starts_with(&format!("{id}-")));
+        assert!(checked, "no experiment checks {id}");
+    }
+}
