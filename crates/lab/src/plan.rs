@@ -55,9 +55,11 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                 directory: directory.clone(),
                 arms: arms(experiment, scale, catalogue),
                 limits: limits(experiment, scale, catalogue),
-                counting: catalogue
-                    .workload(&experiment.workload)
-                    .is_some_and(|workload| workload.counts),
+                // A quick look is at speed, not at its causes.
+                counting: !quick
+                    && catalogue
+                        .workload(&experiment.workload)
+                        .is_some_and(|workload| workload.counts),
                 crash_relevant: crash_relevant(experiment, catalogue),
                 stopping: if quick { stopping.quick() } else { stopping },
                 budget_s: None,

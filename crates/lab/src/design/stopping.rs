@@ -31,13 +31,14 @@ impl Default for Stopping {
 }
 
 impl Stopping {
-    /// The rule of a quick run: three rounds, up to five, judged by paired t and labelled
-    /// preliminary.
+    /// The rule of a quick run: three rounds, up to five where an effect is not known within 10 %,
+    /// judged by paired t and labelled preliminary.
     pub fn quick(self) -> Stopping {
+        const GOOD_ENOUGH: f64 = 0.1;
         Stopping {
             rounds: self.rounds.min(3),
             max_rounds: self.max_rounds.min(5),
-            ..self
+            half_width: self.half_width.max(GOOD_ENOUGH),
         }
     }
 }
