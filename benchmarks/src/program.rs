@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::level::Settings;
+use lab::level::{Settings, overlaid};
 use lab::trial::{Measured, Outcome, PROTOCOL, TrialSpec};
 use runner::Driver;
 use runner::process::run_trial;
@@ -20,8 +20,13 @@ pub fn fresh_copy(program: &Path, directory: &Path, name: &str) -> Result<PathBu
     Ok(copy)
 }
 
-/// A specification with these settings.
+/// A specification with these settings on top of the workload's defaults.
 pub fn specification(workload: &str, settings: Settings, directory: &Path, seed: u64) -> TrialSpec {
+    let catalogue = bench::catalogue();
+    let defaults = catalogue
+        .workload(workload)
+        .map(|info| catalogue.defaults(info));
+    let settings = overlaid(&defaults.unwrap_or_default(), &settings);
     TrialSpec {
         protocol: PROTOCOL,
         workload: workload.to_owned(),
