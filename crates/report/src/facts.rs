@@ -245,6 +245,14 @@ pub(crate) fn command(plan: &RunPlan) -> String {
     if plan.quick {
         words.push("--quick".to_owned());
     }
+    let budget_s: f64 = plan
+        .experiments
+        .iter()
+        .filter_map(|planned| planned.budget_s)
+        .sum();
+    if budget_s > 0.0 {
+        words.push(format!("--time-limit {budget_s:.0}"));
+    }
     if plan.engine != "default" {
         words.push(format!("--engine {}", quoted(&plan.engine)));
     }
