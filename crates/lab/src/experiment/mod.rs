@@ -77,11 +77,8 @@ impl Experiment {
     /// Whether a scale measures the arm that holds these levels.
     pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
         self.levels.get(&scale).is_none_or(|kept| {
-            kept.iter().all(|(factor, kept)| {
-                levels
-                    .get(factor)
-                    .is_none_or(|level| kept.contains(level))
-            })
+            kept.iter()
+                .all(|(factor, kept)| levels.get(factor).is_none_or(|level| kept.contains(level)))
         })
     }
 }
