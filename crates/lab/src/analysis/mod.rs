@@ -5,6 +5,7 @@
 
 mod collect;
 pub mod curve;
+pub mod effects;
 mod experiment;
 mod find;
 
@@ -22,6 +23,7 @@ use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
 pub use curve::Curve;
+pub use effects::Effects;
 pub use find::{Finding, findings};
 
 /// A run with everything that can be said of it.
@@ -108,6 +110,8 @@ pub struct ExperimentAnalysis {
     pub limits: Vec<LimitAnalysis>,
     /// Its metric along a numeric factor, where the arms make a curve.
     pub curve: Option<Curve>,
+    /// What each factor and each pair of factors does, where arms cross several factors.
+    pub effects: Option<Effects>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.
