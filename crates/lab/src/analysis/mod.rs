@@ -8,6 +8,7 @@ pub mod curve;
 pub mod effects;
 mod experiment;
 mod find;
+mod recommend;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub use collect::{Collector, seen};
 pub use curve::Curve;
 pub use effects::Effects;
 pub use find::{Finding, findings};
+pub use recommend::{Recommendation, recommendations};
 
 /// A run with everything that can be said of it.
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +41,8 @@ pub struct Analysis {
     pub trials: TrialCounts,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
+    /// The settings of SQLite to use, by experiment.
+    pub recommendations: Vec<Recommendation>,
 }
 
 impl Analysis {
