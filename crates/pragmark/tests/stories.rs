@@ -4,6 +4,8 @@
 mod accidents;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/knobs.rs"]
+mod knobs;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
 #[path = "stories/mistakes.rs"]

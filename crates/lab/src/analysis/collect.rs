@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
+use super::{
+    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
+    recommendations,
+};
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
@@ -72,12 +75,14 @@ impl Collector {
             })
             .collect();
         let findings = findings(&experiments);
+        let recommendations = experiments.iter().flat_map(recommendations).collect();
         Analysis {
             plan: self.plan,
             environment: self.environment,
             experiments,
             trials,
             findings,
+            recommendations,
         }
     }
 }
