@@ -32,9 +32,9 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
         ),
         choice(
             "transaction",
-            &["deferred", "immediate", "exclusive"],
+            &["deferred", "immediate", "exclusive", "concurrent"],
             "deferred",
-            "how transactions begin",
+            "how transactions begin; concurrent only with an engine of SQLite's branch begin-concurrent",
         ),
     ]
 }
@@ -110,8 +110,22 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
     for (entry, level) in pragmas {
         pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
     }
+    check_begin(&connection, trial.settings)?;
     Ok(connection)
 }
+
+/// Most engines have no BEGIN CONCURRENT (<https://sqlite.org/cgi/src/doc/begin-concurrent/doc/begin_concurrent.md>).
+fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), TrialError> {
+    let begin = begin_statement(settings);
+    match connection.prepare(begin) {
+        Err(error) if begin == BEGIN_CONCURRENT => Err(TrialError::CannotRun(format!(
+            "this engine has no {begin}, which only SQLite's branch begin-concurrent has: {error}"
+        ))),
+        other => Ok(other.map(drop)?),
+    }
+}
+
+const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
 
 /// What shapes the file comes before anything that writes to it; the locking mode before the
 /// journal mode, since WAL with exclusive locking does without shared memory only in this order.
@@ -139,6 +153,7 @@ pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
     match settings.get("transaction").and_then(Level::as_text) {
         Some("immediate") => "BEGIN IMMEDIATE",
         Some("exclusive") => "BEGIN EXCLUSIVE",
+        Some("concurrent") => BEGIN_CONCURRENT,
         _ => "BEGIN DEFERRED",
     }
 }
