@@ -7,6 +7,7 @@ mod common;
 pub(crate) mod contention;
 mod explain;
 mod limits;
+mod many_databases;
 mod set_query;
 mod text_insert;
 mod user_insert;
@@ -32,6 +33,7 @@ pub const ALL: &[&dyn Workload] = &[
     &set_query::SetQuery,
     &explain::Explain,
     &contention::Contention,
+    &many_databases::ManyDatabases,
     &limits::Limits,
     &Empty,
 ];

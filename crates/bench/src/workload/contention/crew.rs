@@ -47,7 +47,8 @@ enum Line {
 pub(super) fn engine_name(library: &Library) -> String {
     match &library.identity().origin {
         Origin::Embedded => "default".to_owned(),
-        Origin::System(path) | Origin::File(path) => path.display().to_string(),
+        Origin::System(_) => "system".to_owned(),
+        Origin::File(path) => path.display().to_string(),
     }
 }
 

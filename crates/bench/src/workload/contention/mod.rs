@@ -277,9 +277,6 @@ impl Shift {
     ) -> Result<(), TrialError> {
         set(measured, "seconds", self.seconds());
         self.note_cpu(measured);
-        let all = latencies(&self.reports)?;
-        measured.metrics.extend(all.metrics());
-        measured.latency = Some(all.latency()?);
         measured.windows = self.windows();
         for (kind, metric, phase) in [
             (Kind::Writer, "txns_per_s", "write"),
@@ -287,11 +284,14 @@ impl Shift {
         ] {
             if !self.of(kind).is_empty() {
                 set(measured, metric, self.per_s(kind));
-                let latencies = latencies(self.of(kind))?.metrics();
+                let latencies = latencies(self.of(kind))?;
                 let named = latencies
+                    .metrics()
                     .into_iter()
                     .map(|(name, value)| (format!("{name}.{phase}"), value));
                 measured.metrics.extend(named);
+                // One distribution is kept whole: that of writes, where there are any.
+                measured.latency.get_or_insert(latencies.latency()?);
             }
         }
         self.note_hindrances(parameters, measured);

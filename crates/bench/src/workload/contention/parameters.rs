@@ -123,7 +123,7 @@ impl Parameters {
             reads_per_s: reader.count("reads_per_s")?,
             capacity_percent: reader.count("capacity_percent")?,
             capacity: millis("capacity_ms")?,
-            duration: millis("duration_ms")?,
+            duration: millis("stop_after_ms")?,
             max_retries: reader.count("max_retries")?,
             retry_pause: micros("retry_pause_us")?,
             waiting: reader.name("waiting", |name| by_name(WAITING, name))?,
@@ -221,7 +221,7 @@ pub(super) fn info() -> WorkloadInfo {
             parameter("capacity_percent", Accepts::Int { min: 1, max: 200 }, 70.into(), "share of the capacity that arrives, per cent"),
             parameter("capacity_ms", from(1), 200.into(), "milliseconds of the closed loop ahead of arrival = share"),
             parameter(
-                "duration_ms",
+                "stop_after_ms",
                 from(1),
                 500.into(),
                 "milliseconds in which operations begin or arrive; those that an overload leaves waiting are stopped after as long again",

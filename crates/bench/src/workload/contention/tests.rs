@@ -9,7 +9,7 @@ use lab::trial::Measured;
 fn contend(over: &[(&str, Level)]) -> Measured {
     let mut settings: BTreeMap<&str, Level> = [
         ("writers", 4.into()),
-        ("duration_ms", 60.into()),
+        ("stop_after_ms", 60.into()),
         ("capacity_ms", 40.into()),
         ("busy_timeout", 5_000.into()),
         ("journal_mode", "wal".into()),
@@ -87,15 +87,18 @@ fn arrivals_are_offered_at_the_rate_and_served() {
         ("writes_per_s", 500.into()),
         ("reads_per_s", 1_000.into()),
         ("readers", 2.into()),
-        ("duration_ms", 400.into()),
+        ("stop_after_ms", 400.into()),
     ]);
     let metrics = &measured.metrics;
     // 600 arrivals vary by 4 %.
     assert!((metrics["offered_per_s"] / 1_500.0 - 1.0).abs() < 0.2);
+    let done = (metrics["txns_per_s"] + metrics["queries_per_s"]) * metrics["seconds"];
+    assert_eq!(done.round(), (metrics["offered_per_s"] * 0.4).round());
     let latency = measured.latency.as_ref().unwrap();
     assert_eq!(
         latency.count as f64,
-        (metrics["offered_per_s"] * 0.4).round()
+        (metrics["txns_per_s"] * metrics["seconds"]).round(),
+        "the distribution that is kept is that of writes"
     );
     assert!(metrics["served_percent"] <= 100.0 + 1e-9);
     assert!(metrics.contains_key("p50_us.write") && metrics.contains_key("p50_us.read"));
