@@ -207,6 +207,7 @@ fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn limit(bound: Bound, at: u64, used: u64) -> Limit {
         Limit { bound, at, used }
@@ -264,6 +265,19 @@ mod tests {
             "the disk is too small: at least 3.00 GB are needed, 1.50 GB are free"
         );
         assert!(short[2].remedy().contains("--dir"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_limit_is_too_low_exactly_where_less_is_left_than_needed(
+            needed in 0..1_000_u64,
+            at in 0..1_000_u64,
+            used in 0..1_000_u64,
+        ) {
+            let needs = Needs { mappings: needed, ..Needs::default() };
+            let short = shortfalls(&needs, &[limit(Bound::Mappings, at, used)]);
+            prop_assert_eq!(short.is_empty(), needed <= at.saturating_sub(used));
+        }
     }
 
     #[test]

@@ -104,27 +104,28 @@ pub(super) fn needs(settings: &Settings) -> Needs {
     };
     let databases = parameters.databases as u64;
     let threads = (parameters.writers + parameters.chart_readers) as u64;
-    let readers = u64::from(parameters.chart_readers > 0);
-    let connections = match parameters.connections {
-        Connections::Kept => databases * (1 + readers),
-        Connections::EachTime => threads,
+    let charts = u64::from(parameters.chart_readers > 0);
+    let (open, connections) = match parameters.connections {
+        Connections::Kept => (databases, databases * (1 + charts)),
+        Connections::EachTime => (threads, threads),
     };
     let wal = text(settings, "journal_mode") == Some("wal");
-    let maps = settings.get("mmap_size").and_then(Level::as_int);
-    let maps = u64::from(wal) + u64::from(maps.is_some_and(|bytes| bytes > 0));
+    let mapped = settings.get("mmap_size").and_then(Level::as_int);
+    let mapped = u64::from(mapped.is_some_and(|bytes| bytes > 0));
     let page = settings.get("page_size").and_then(Level::as_int);
     let page = page.map_or(4_096, |bytes| bytes.max(512) as u64);
     let file = (LEAST_PAGES * page).max(parameters.history as u64 * QUOTE_BYTES);
     let shared_memory = if wal { SHARED_MEMORY_BYTES } else { 0 };
     Needs {
-        // Database, log and shared memory; or database, and journals while a transaction is open.
+        // Database and log of each connection, and shared memory of each database; or the database,
+        // and journals while transactions are open.
         open_files: match wal {
-            true => 3 * connections,
+            true => 2 * connections + open,
             false => connections + 2 * threads,
         } + OTHER_FILES,
         threads: threads + 1,
-        // The stack of a thread and its guard page.
-        mappings: maps * connections + 2 * threads + OTHER_MAPPINGS,
+        // Besides, the stack of a thread and its guard page.
+        mappings: u64::from(wal) * open + mapped * connections + 2 * threads + OTHER_MAPPINGS,
         disk_bytes: databases * (file + shared_memory + 2 * page),
         files: databases * if wal { 3 } else { 2 },
     }
@@ -189,7 +190,8 @@ mod tests {
         assert_eq!(many.mappings - few.mappings, 54_900);
         assert!(many.disk_bytes > 55_000 * 32_768);
         let charts = needed(&[("databases", 100.into()), wal, ("chart_readers", 2.into())]);
-        assert_eq!(charts.open_files - few.open_files, 300);
+        assert_eq!(charts.open_files - few.open_files, 200);
+        assert_eq!(charts.mappings - few.mappings, 2 * 2);
     }
 
     #[test]
