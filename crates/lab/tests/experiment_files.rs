@@ -111,6 +111,32 @@ fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
 }
 
 #[test]
+fn a_condition_must_be_a_factor_and_is_given_once() {
+    let with = |conditions: &str| {
+        columns("").replace(
+            "[factors]",
+            &format!("conditions = {conditions}\n[factors]"),
+        )
+    };
+    assert_eq!(
+        read(&with("[\"columns\"]")).unwrap().conditions,
+        ["columns"]
+    );
+    has_one_problem(
+        &with("[\"colums\"]"),
+        &[
+            "my.toml:4:",
+            "the condition `colums` is not a factor",
+            "did you mean `columns`?",
+        ],
+    );
+    has_one_problem(
+        &with("[\"columns\", \"columns\"]"),
+        &["my.toml:4:", "`columns` is given twice"],
+    );
+}
+
+#[test]
 fn an_impossible_level_is_named_with_what_is_possible() {
     has_one_problem(
         &columns("").replace("[1, 2, 4, 8]", "[1, 2, 4, 17]"),
@@ -157,6 +183,34 @@ fn a_reference_must_give_one_of_the_levels_of_every_factor() {
     has_one_problem(
         &columns("").replace("{ columns = 1 }", "{ columns = 3 }"),
         &["my.toml:8:", "3 is not a level of `columns`", "1, 2, 4, 8"],
+    );
+}
+
+#[test]
+fn a_scale_may_keep_some_of_the_levels_only() {
+    let experiment = read(&columns("[levels.quick]\ncolumns = [1, 4]")).unwrap();
+    let labels = |scale| -> Vec<String> {
+        let arms = arms(&experiment, scale, &catalogue());
+        arms.into_iter().map(|arm| arm.label).collect()
+    };
+    assert_eq!(labels(Scale::Quick), ["columns=1", "columns=4"]);
+    assert_eq!(labels(Scale::Default).len(), 4);
+    assert_eq!(labels(Scale::Paper).len(), 4);
+}
+
+#[test]
+fn levels_that_a_scale_keeps_must_exist_and_have_the_reference() {
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [1, 3]"),
+        &["my.toml:10:", "3 is not a level of `columns`", "1, 2, 4, 8"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumn = [1]"),
+        &["`column` is not a factor", "`columns`"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [2, 4]"),
+        &["my.toml:10:", "scale quick must keep the level 1"],
     );
 }
 

@@ -55,13 +55,20 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
+        let histories: Vec<&History> = self
+            .gathered
+            .iter()
+            .map(|gathered| &gathered.history)
+            .collect();
+        let courses = self.plan.courses(&histories);
         let experiments: Vec<_> = self
             .plan
             .experiments
             .iter()
+            .zip(courses)
             .zip(self.gathered)
-            .map(|(planned, gathered)| {
-                experiment::analyse(&self.plan, planned, gathered, &self.environment)
+            .map(|((planned, course), gathered)| {
+                experiment::analyse(planned, &course, gathered, &self.environment)
             })
             .collect();
         let findings = findings(&experiments);

@@ -1,5 +1,7 @@
 //! Checks of an experiment against what exists: names, levels, arms and claims.
 
+use std::collections::BTreeMap;
+
 use super::parse::Findings;
 use super::positions::Step;
 use super::{DesignKind, Experiment, Scale};
@@ -88,12 +90,18 @@ impl Checker<'_, '_, '_> {
             );
         }
         self.check_factors();
+        self.check_kept_levels();
+        self.check_conditions();
         self.check_design();
         self.check_adjustments();
         self.check_limits();
         // A claim that misses an arm because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
-            self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
+            let at_any_scale = Experiment {
+                levels: BTreeMap::new(),
+                ..experiment.clone()
+            };
+            self.check_claims(&arms(&at_any_scale, Scale::Default, self.catalogue));
         }
     }
 
@@ -150,6 +158,51 @@ impl Checker<'_, '_, '_> {
                         format!("the level {} of `{factor}` is given twice", quoted(level)),
                     );
                 }
+            }
+        }
+    }
+
+    fn check_kept_levels(&mut self) {
+        let reference = &self.experiment.design.reference;
+        for (scale, factors) in &self.experiment.levels {
+            for (factor, kept) in factors {
+                let path = ["levels", &scale.to_string(), factor].map(Step::from);
+                for level in kept {
+                    let held = Settings::from([(factor.clone(), level.clone())]);
+                    self.check_held_levels(&path[..2], &held);
+                }
+                let reference = reference.get(factor);
+                if let Some(level) = reference.filter(|level| !kept.contains(level)) {
+                    self.findings.at(
+                        &path,
+                        format!(
+                            "the scale {scale} must keep the level {} of `{factor}`, which the reference has",
+                            quoted(level)
+                        ),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_conditions(&mut self) {
+        let Experiment {
+            factors,
+            conditions,
+            design,
+            ..
+        } = self.experiment;
+        // The arms of a list may have factors whose levels are written in the arms alone.
+        let known = || factors.keys().chain(design.reference.keys());
+        for (index, name) in conditions.iter().enumerate() {
+            let place = ["conditions".into(), index.into()];
+            if !known().any(|factor| factor == name) {
+                let what = format!("the condition `{name}` is not a factor of this experiment");
+                self.findings
+                    .unknown(&place, what, name, known().map(String::as_str));
+            } else if conditions[..index].contains(name) {
+                let what = format!("the condition `{name}` is given twice");
+                self.findings.at(&place, what);
             }
         }
     }
