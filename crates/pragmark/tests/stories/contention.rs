@@ -49,7 +49,7 @@ fn workers_can_be_processes_and_every_operation_is_there_once() {
         assert_eq!((names[0], names[9]), ("writer 1", "reader 2"));
     }
     assert!(laboratory.left_over().is_empty());
-    assert!(laboratory.processes().is_empty());
+    wait_until(|| laboratory.processes().is_empty());
 }
 
 /// Transactions that read before they write, with a busy timeout that would be long enough.
@@ -113,7 +113,7 @@ fn worker_processes_end_at_ctrl_c_and_nothing_is_left() {
     wait_until(|| laboratory.processes().len() > 8);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     Answer(child.wait_with_output().unwrap()).exits(130);
-    assert!(laboratory.processes().is_empty());
+    wait_until(|| laboratory.processes().is_empty());
     assert!(laboratory.left_over().is_empty());
 }
 
@@ -125,7 +125,7 @@ fn worker_processes_end_with_a_trial_that_is_stopped_at_its_limit() {
         .pragmark(&["run", "crew.toml", "--out", "run", "--trial-limit", "1"])
         .exits(1)
         .says(&["time limit"]);
-    assert!(laboratory.processes().is_empty());
+    wait_until(|| laboratory.processes().is_empty());
     assert!(laboratory.left_over().is_empty());
 }
 
