@@ -174,13 +174,12 @@ impl Member {
                 .is_some_and(|orders| orders.send(order).is_ok()),
             line @ Line::Process { .. } => line.write(&order).is_ok(),
         };
-        match sent {
-            true => Ok(()),
-            // What it said last tells more than that it takes no orders.
-            false => match self.listen()? {
-                answer => Err(self.unexpected(&answer)),
-            },
+        if sent {
+            return Ok(());
         }
+        // What it said last tells more than that it takes no orders.
+        let answer = self.listen()?;
+        Err(self.unexpected(&answer))
     }
 
     fn listen(&mut self) -> Result<Answer, TrialError> {

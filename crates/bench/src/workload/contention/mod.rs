@@ -34,7 +34,7 @@ use self::message::{BusyCounts, Kind, Report, WorkerSpec};
 use self::pace::{Pace, SLOTS};
 use self::parameters::{Arrival, Parameters, Workers};
 use self::verify::Acknowledged;
-use super::common::{refuse_counting, set, set_peak_memory};
+use super::common::{refuse_counting, refuse_single_threaded, set, set_peak_memory};
 use super::{Trial, Workload};
 use crate::descriptors::allow_open_files;
 use crate::error::TrialError;
@@ -69,6 +69,9 @@ impl Workload for Contention {
             "connections in several threads or processes share no counter",
         )?;
         let parameters = Parameters::read(trial.settings)?;
+        if parameters.workers == Workers::Threads {
+            refuse_single_threaded(trial)?;
+        }
         allow_open_files(parameters::needs(trial.settings).open_files)?;
         (trial.phase)("load");
         make_database(trial, &parameters)?;

@@ -90,6 +90,8 @@ pub(super) struct Work {
     pub(super) desk: Desk,
     /// Transactions that were committed, of each database; charts that were read.
     pub(super) done: Vec<u64>,
+    /// How many of them were done before the clock started.
+    pub(super) ahead: u64,
     /// `SQLITE_BUSY` results.
     pub(super) busy: u64,
     /// When it ended.
@@ -120,6 +122,12 @@ pub(super) fn work(
             .iter()
             .map(|connection| Statements::prepare(connection, opener.begin, &desk.job))
             .collect::<Result<Vec<_>, _>>()?;
+        if parameters.warm_up && matches!(desk.job, Job::Write(_)) {
+            for (place, statements) in prepared.iter_mut().enumerate() {
+                visitor.act(&mut desk.job, place, statements)?;
+                done[place] += 1;
+            }
+        }
         ticket.pass();
         let start = Instant::now();
         let mut visits = 0;
@@ -148,10 +156,16 @@ pub(super) fn work(
             }
         }
     };
+    // A warm-up visits each database that is kept open once.
+    let ahead = match parameters.warm_up && matches!(desk.job, Job::Write(_)) {
+        true => kept.len() as u64,
+        false => 0,
+    };
     desk.connections = kept;
     Ok(Work {
         desk,
         done,
+        ahead,
         busy,
         ended,
     })

@@ -22,6 +22,7 @@ use engine::{Connection, EngineError};
 use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::needs::Needs;
+use lab::seed::Seed;
 use lab::trial::Measured;
 
 use self::desk::{Desk, Job, Ledger, Opener, Work};
@@ -29,7 +30,9 @@ use self::parameters::{Connections, Parameters};
 use self::quotes::{Quotes, Sums};
 use self::tally::{Course, Latencies};
 use self::team::together;
-use super::common::{Stopwatch, expect, refuse_counting, set, set_peak_memory};
+use super::common::{
+    Stopwatch, expect, refuse_counting, refuse_single_threaded, set, set_peak_memory,
+};
 use super::{Trial, Workload};
 use crate::descriptors::{allow_open_files, open_files};
 use crate::error::TrialError;
@@ -43,6 +46,9 @@ const CREATE_TABLE: &str = "CREATE TABLE quotes(ts INTEGER PRIMARY KEY, bid REAL
 
 /// Databases in one directory at most: some file systems slow down with more.
 const PER_DIRECTORY: usize = 1_000;
+
+/// Threads that verify the databases, which is mostly waiting for files to be made and removed.
+const VERIFIERS: usize = 8;
 
 /// Parts of the time for the throughput over its course.
 const SLOTS: u32 = 100;
@@ -62,6 +68,7 @@ impl Workload for ManyDatabases {
             "the databases are opened without the counting file system, which would be another one to open",
         )?;
         let parameters = Parameters::read(trial.settings)?;
+        refuse_single_threaded(trial)?;
         allow_open_files(parameters::needs(trial.settings).open_files)?;
         (trial.phase)("create");
         let history = Sums::default().with(history(trial, &parameters));
@@ -115,11 +122,8 @@ fn history(trial: &Trial<'_>, parameters: &Parameters) -> impl Iterator<Item = q
 }
 
 /// The quotes that are added to one database.
-fn coming(trial: &Trial<'_>, history: &Sums, database: usize) -> Quotes {
-    Quotes::new(
-        trial.seed.child("quotes").nth(database as u64),
-        history.latest,
-    )
+fn coming(seed: Seed, history: &Sums, database: usize) -> Quotes {
+    Quotes::new(seed.child("quotes").nth(database as u64), history.latest)
 }
 
 /// Makes one database, with every setting proved, and copies its file for all: what is measured is
@@ -217,7 +221,7 @@ fn desks(trial: &Trial<'_>, parameters: &Parameters, history: &Sums) -> Vec<Desk
         let databases = share(number, writers);
         let coming = databases
             .iter()
-            .map(|database| coming(trial, history, *database));
+            .map(|database| coming(trial.seed, history, *database));
         Desk {
             number,
             job: Job::Write(coming.collect()),
@@ -242,6 +246,7 @@ fn idle(desk: Desk) -> Work {
     Work {
         done: vec![0; desk.databases.len()],
         desk,
+        ahead: 0,
         busy: 0,
         ended: Instant::now(),
     }
@@ -325,7 +330,8 @@ impl Stage {
         measured.metrics.extend(elapsed.times().metrics);
         let done = |of: fn(&Job) -> bool| -> f64 {
             let chosen = worked.iter().filter(|work| of(&work.desk.job));
-            chosen.flat_map(|work| &work.done).sum::<u64>() as f64
+            let timed = |work: &Work| work.done.iter().sum::<u64>() - work.ahead;
+            chosen.map(timed).sum::<u64>() as f64
         };
         let txns = done(|job| matches!(job, Job::Write(_)));
         let charts = done(|job| matches!(job, Job::Read(_)));
@@ -422,18 +428,32 @@ impl Stage {
 
     /// Every database must hold its history and all that it was given since.
     fn verify(&self, trial: &Trial<'_>, history: &Sums, txns: &[u64]) -> Result<(), TrialError> {
-        for (database, txns) in txns.iter().enumerate() {
-            let rows = *txns as usize * self.parameters.rows_per_txn;
-            let wanted = history.with(coming(trial, history, database).take(rows));
-            let connection = self.opener.open(database)?;
-            let found = sums(&connection)?;
-            connection.close()?;
-            let what = |of: &str| format!("the {of} of database {database}");
-            expect(&what("count of quotes"), found.rows, wanted.rows)?;
-            expect(&what("sum of volumes"), found.volume, wanted.volume)?;
-            expect(&what("latest moment"), found.latest, wanted.latest)?;
-        }
-        Ok(())
+        let seed = trial.seed;
+        let parts: Vec<usize> = (0..VERIFIERS.min(txns.len())).collect();
+        let verify =
+            |first: usize, ticket: team::Ticket<'_>, gate: &team::Gate| -> Result<(), TrialError> {
+                ticket.pass();
+                for database in (first..txns.len()).step_by(VERIFIERS) {
+                    if gate.is_cancelled() {
+                        break;
+                    }
+                    let rows = txns[database] as usize * self.parameters.rows_per_txn;
+                    let wanted = history.with(coming(seed, history, database).take(rows));
+                    self.verify_one(database, wanted)?;
+                }
+                Ok(())
+            };
+        together(parts, || (), verify).map(drop)
+    }
+
+    fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {
+        let connection = self.opener.open(database)?;
+        let found = sums(&connection)?;
+        connection.close()?;
+        let what = |of: &str| format!("the {of} of database {database}");
+        expect(&what("count of quotes"), found.rows, wanted.rows)?;
+        expect(&what("sum of volumes"), found.volume, wanted.volume)?;
+        expect(&what("latest moment"), found.latest, wanted.latest)
     }
 
     fn note_sizes(&self, measured: &mut Measured) -> Result<(), TrialError> {

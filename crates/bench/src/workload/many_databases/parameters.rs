@@ -24,6 +24,8 @@ const CONNECTIONS: &[(&str, Connections)] = &[
     ("each-time", Connections::EachTime),
 ];
 
+const YES_NO: &[(&str, bool)] = &[("yes", true), ("no", false)];
+
 /// Files and mappings that the process has besides, generously.
 const OTHER_FILES: u64 = 64;
 const OTHER_MAPPINGS: u64 = 1_000;
@@ -47,6 +49,7 @@ pub(super) struct Parameters {
     pub(super) history: usize,
     pub(super) rows_per_txn: usize,
     pub(super) chart_rows: usize,
+    pub(super) warm_up: bool,
     pub(super) stop_after: Option<Duration>,
 }
 
@@ -69,6 +72,7 @@ impl Parameters {
             history: reader.count("history")?,
             rows_per_txn: reader.count("rows_per_txn")?,
             chart_rows: reader.count("chart_rows")?,
+            warm_up: reader.name("warm_up", |name| by_name(YES_NO, name))?,
             stop_after: (stop_after > 0).then(|| Duration::from_millis(stop_after)),
         };
         parameters.check(settings)?;
@@ -155,6 +159,12 @@ pub(super) fn info() -> WorkloadInfo {
             parameter("rows_per_txn", from(1), 10.into(), "quotes that one transaction adds to one database"),
             parameter("chart_readers", up_to(0, 1_024), 0.into(), "threads that read charts meanwhile, each of databases of its own"),
             parameter("chart_rows", from(1), 100.into(), "latest quotes in one chart"),
+            parameter(
+                "warm_up",
+                names(YES_NO),
+                "yes".into(),
+                "whether each database that is kept open gets a first transaction before the clock starts: in WAL mode that makes its log and syncs the header of it, once",
+            ),
             parameter(
                 "stop_after_ms",
                 from(0),

@@ -54,6 +54,26 @@ fn every_way_of_sharing_databases_keeps_every_quote() {
 }
 
 #[test]
+fn a_warm_up_writes_to_every_database_ahead_and_is_not_counted() {
+    for warm_up in ["yes", "no"] {
+        let measured = securities(&[
+            ("warm_up", warm_up.into()),
+            ("databases", 60.into()),
+            ("rows_per_txn", 300.into()),
+            ("stop_after_ms", 30.into()),
+        ]);
+        let metrics = &measured.metrics;
+        let timed = metrics["txns_per_s"] * metrics["seconds"];
+        let told = measured.latency.as_ref().map_or(0, |latency| latency.count);
+        assert_eq!(timed.round(), told as f64, "{warm_up}");
+        // Header and schema, and 350 rows of more than 30 bytes.
+        if warm_up == "yes" {
+            assert!(metrics["db_bytes"] >= 60.0 * 4.0 * 4_096.0);
+        }
+    }
+}
+
+#[test]
 fn databases_can_be_opened_and_closed_without_work() {
     let measured = securities(&[("stop_after_ms", 0.into()), ("databases", 100.into())]);
     let metrics = &measured.metrics;
