@@ -43,6 +43,14 @@ pub enum TrialError {
         /// What it should be.
         wanted: String,
     },
+    /// One of several threads or processes that share the work could not do its part.
+    #[error("{who}: {why}")]
+    Worker {
+        /// Which.
+        who: String,
+        /// What was wrong with it.
+        why: String,
+    },
     /// The measuring itself failed.
     #[error("cannot measure: {0}")]
     Measuring(String),

@@ -51,6 +51,10 @@ pub enum Command {
     /// Run one trial: a specification on standard input, messages on standard output.
     #[command(hide = true)]
     Trial,
+    /// Do the part of one process in a trial whose work several share: a specification and orders on
+    /// standard input, answers on standard output.
+    #[command(hide = true)]
+    ContentionWorker,
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {

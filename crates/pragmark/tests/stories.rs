@@ -2,6 +2,8 @@
 
 #[path = "stories/accidents.rs"]
 mod accidents;
+#[path = "stories/contention.rs"]
+mod contention;
 #[path = "stories/everyday.rs"]
 mod everyday;
 #[path = "stories/knobs.rs"]

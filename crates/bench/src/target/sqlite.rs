@@ -32,9 +32,9 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
         ),
         choice(
             "transaction",
-            &["deferred", "immediate", "exclusive"],
+            &["deferred", "immediate", "exclusive", "concurrent"],
             "deferred",
-            "how transactions begin",
+            "how transactions begin; concurrent only with an engine of SQLite's branch begin-concurrent",
         ),
     ]
 }
@@ -101,26 +101,54 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
         open_flags(trial.settings),
         trial.counter.as_ref().map(CountingVfs::name),
     )?;
-    let mut pragmas: Vec<(&Pragma, &Level)> = trial
-        .settings
+    for (entry, level) in in_order(trial.settings) {
+        pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
+    }
+    check_begin(&connection, trial.settings)?;
+    Ok(connection)
+}
+
+/// Most engines have no BEGIN CONCURRENT (<https://sqlite.org/cgi/src/doc/begin-concurrent/doc/begin_concurrent.md>).
+fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), TrialError> {
+    let begin = begin_statement(settings);
+    match connection.prepare(begin) {
+        Err(error) if begin == BEGIN_CONCURRENT => Err(TrialError::CannotRun(format!(
+            "this engine has no {begin}, which only SQLite's branch begin-concurrent has: {error}"
+        ))),
+        other => Ok(other.map(drop)?),
+    }
+}
+
+const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
+
+/// The PRAGMAs that the settings name, in the order in which they must be applied.
+fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
+    let mut pragmas: Vec<(&Pragma, &Level)> = settings
         .iter()
         .filter_map(|(name, level)| Some((pragma::find(name)?, level)))
         .collect();
     pragmas.sort_by_key(|(entry, _)| order(entry));
-    for (entry, level) in pragmas {
-        pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
-    }
-    Ok(connection)
+    pragmas
 }
 
-/// What shapes the file comes before anything that writes to it; the locking mode before the
-/// journal mode, since WAL with exclusive locking does without shared memory only in this order.
+/// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
+/// settings are proved afterwards.
+pub(crate) fn pragma_script(settings: &Settings) -> String {
+    let line = |(entry, level): (&Pragma, &Level)| format!("PRAGMA {} = '{level}';", entry.name);
+    in_order(settings).into_iter().map(line).collect()
+}
+
+/// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
+/// connection's lock. What shapes the file comes before anything that writes to it; the locking mode
+/// before the journal mode, since WAL with exclusive locking does without shared memory only in this
+/// order.
 fn order(entry: &Pragma) -> u8 {
     match (entry.timing, entry.name) {
-        (Timing::BeforeCreation | Timing::BeforeFirstWrite, _) => 0,
-        (_, "locking_mode") => 1,
-        (_, "journal_mode") => 2,
-        _ => 3,
+        (_, "busy_timeout") => 0,
+        (Timing::BeforeCreation | Timing::BeforeFirstWrite, _) => 1,
+        (_, "locking_mode") => 2,
+        (_, "journal_mode") => 3,
+        _ => 4,
     }
 }
 
@@ -139,6 +167,7 @@ pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
     match settings.get("transaction").and_then(Level::as_text) {
         Some("immediate") => "BEGIN IMMEDIATE",
         Some("exclusive") => "BEGIN EXCLUSIVE",
+        Some("concurrent") => BEGIN_CONCURRENT,
         _ => "BEGIN DEFERRED",
     }
 }
@@ -156,7 +185,8 @@ pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
     }
 }
 
-fn open_flags(settings: &Settings) -> OpenFlags {
+/// The flags that the settings ask for.
+pub(crate) fn open_flags(settings: &Settings) -> OpenFlags {
     let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
     match settings.get("open_mutex").and_then(Level::as_text) {
         Some("no") => flags | OpenFlags::NO_MUTEX,

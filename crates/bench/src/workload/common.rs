@@ -190,6 +190,17 @@ pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialE
     }
 }
 
+/// Refuses an engine that allows one connection at a time: for work that needs several.
+pub(super) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
+    match trial.library.identity().threadsafe {
+        0 => Err(TrialError::CannotRun(
+            "this engine was compiled with THREADSAFE=0, which allows a process one connection at a time"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

@@ -4,8 +4,10 @@
 
 mod bulk_insert;
 mod common;
+pub(crate) mod contention;
 mod explain;
 mod limits;
+mod many_databases;
 mod set_query;
 mod text_insert;
 mod user_insert;
@@ -17,6 +19,7 @@ use engine::Library;
 use engine::vfs::CountingVfs;
 use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
+use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
@@ -29,6 +32,8 @@ pub const ALL: &[&dyn Workload] = &[
     &user_insert::UserInsert,
     &set_query::SetQuery,
     &explain::Explain,
+    &contention::Contention,
+    &many_databases::ManyDatabases,
     &limits::Limits,
     &Empty,
 ];
@@ -37,6 +42,12 @@ pub const ALL: &[&dyn Workload] = &[
 pub trait Workload: Sync {
     /// Its name, parameters and phases.
     fn info(&self) -> WorkloadInfo;
+
+    /// What a trial with these settings needs of the operating system; nothing worth naming unless
+    /// a workload says so.
+    fn needs(&self, _settings: &Settings) -> Needs {
+        Needs::default()
+    }
 
     /// Does it once, verifies the result and says what was measured.
     ///

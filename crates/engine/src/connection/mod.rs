@@ -1,5 +1,6 @@
 //! Database connections.
 
+mod busy;
 mod file_control;
 mod flags;
 mod status;
@@ -7,17 +8,17 @@ mod status;
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
+use self::busy::Installed;
 use crate::error::{EngineError, shortened};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
 use crate::value::Value;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// An open connection to a database, through one library.
 ///
@@ -26,6 +27,8 @@ use std::time::Duration;
 /// a connection costs, never what is safe. Dropping it closes it; [`close`](Self::close) reports errors.
 pub struct Connection {
     handle: DatabaseHandle,
+    /// After the handle, because fields are dropped in order: SQLite may call it until it is closed.
+    busy: Option<Installed>,
 }
 
 impl Connection {
@@ -52,7 +55,7 @@ impl Connection {
                 what: "name of the VFS",
             })?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
-        Ok(Connection { handle })
+        Ok(Connection { handle, busy: None })
     }
 
     /// The library that the connection runs on.
@@ -177,18 +180,6 @@ impl Connection {
                 sql: shortened(sql),
             }),
         }
-    }
-
-    /// Sets how long a statement waits for another connection's lock before it is busy; rounded down
-    /// to milliseconds, 0 turns waiting off (<https://sqlite.org/c3ref/busy_timeout.html>).
-    ///
-    /// # Errors
-    /// SQLite's, which knows none at present.
-    pub fn busy_timeout(&self, timeout: Duration) -> Result<(), EngineError> {
-        let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: the handle is open.
-        let code = unsafe { (self.handle.api().busy_timeout)(self.as_ptr(), milliseconds) };
-        self.handle.check(code, "setting the busy timeout")
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish

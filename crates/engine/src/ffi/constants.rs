@@ -30,6 +30,9 @@ pub const SQLITE_MISUSE: c_int = 21;
 pub const SQLITE_AUTH: c_int = 23;
 pub const SQLITE_RANGE: c_int = 25;
 pub const SQLITE_NOTADB: c_int = 26;
+pub const SQLITE_BUSY_RECOVERY: c_int = SQLITE_BUSY | (1 << 8);
+pub const SQLITE_BUSY_SNAPSHOT: c_int = SQLITE_BUSY | (2 << 8);
+pub const SQLITE_BUSY_TIMEOUT: c_int = SQLITE_BUSY | (3 << 8);
 pub const SQLITE_ROW: c_int = 100;
 pub const SQLITE_DONE: c_int = 101;
 

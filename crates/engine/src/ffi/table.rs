@@ -69,6 +69,7 @@ api! {
         fn errcode(*mut sqlite3) -> c_int;
         fn extended_errcode(*mut sqlite3) -> c_int;
         fn errstr(c_int) -> *const c_char;
+        fn busy_handler(*mut sqlite3, Option<BusyCallback>, *mut c_void) -> c_int;
         fn busy_timeout(*mut sqlite3, c_int) -> c_int;
         fn changes(*mut sqlite3) -> c_int;
         fn total_changes(*mut sqlite3) -> c_int;

@@ -40,6 +40,8 @@ pub type ScalarFunction =
 pub type FinalFunction = unsafe extern "C" fn(*mut sqlite3_context);
 /// The signature of a destructor of application data.
 pub type DestroyFunction = unsafe extern "C" fn(*mut c_void);
+/// A busy handler: not zero to try once more.
+pub type BusyCallback = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 /// The row callback of `sqlite3_exec`.
 pub type ExecCallback =
     unsafe extern "C" fn(*mut c_void, c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;

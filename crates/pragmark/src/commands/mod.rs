@@ -5,6 +5,7 @@ mod doctor;
 mod export;
 mod list;
 mod man;
+mod needs;
 mod output;
 mod paper;
 mod report;
@@ -31,6 +32,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
+        Command::ContentionWorker => trial::contention_worker(),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

@@ -16,7 +16,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{output, paper, report};
+use super::{needs, output, paper, report};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -77,6 +77,7 @@ fn begin(
         ..request.clone()
     };
     let plan = plan(request, &catalogue);
+    needs::check(&plan)?;
     let environment = environment(&plan, driver, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);

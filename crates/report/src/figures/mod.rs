@@ -189,6 +189,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::BytesPerRow => (1.0, "B/row"),
         Unit::MebibytesPerSecond => (1.0, "MiB/s"),
         Unit::Count => (1.0, ""),
+        Unit::Percent => (1.0, "%"),
         Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
         Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
     }
