@@ -88,7 +88,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
         seed: Seed(spec.seed),
         counter: spec
             .counting
-            .then(|| CountingVfs::register(&library))
+            .then(|| CountingVfs::register(&library).map(Arc::new))
             .transpose()?,
         phase,
     };

@@ -2,10 +2,12 @@
 
 pub mod integers;
 pub mod orders;
+pub mod quotes;
 pub mod text;
 pub mod users;
 
 pub use integers::{Integers, Values};
 pub use orders::Order;
+pub use quotes::{Quote, quotes};
 pub use text::Texts;
 pub use users::{User, Users};

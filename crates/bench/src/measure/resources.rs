@@ -6,7 +6,7 @@ use nix::sys::time::TimeVal;
 use crate::error::TrialError;
 
 /// CPU time used so far, in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CpuTime {
     pub(crate) user: f64,
     pub(crate) system: f64,

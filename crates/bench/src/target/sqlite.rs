@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::pragma::{self, Pragma, PragmaError, Timing, Values};
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
@@ -99,7 +100,7 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
         &trial.library,
         path,
         open_flags(trial.settings),
-        trial.counter.as_ref().map(CountingVfs::name),
+        trial.counter.as_deref().map(CountingVfs::name),
     )?;
     let mut pragmas: Vec<(&Pragma, &Level)> = trial
         .settings
@@ -166,9 +167,10 @@ fn open_flags(settings: &Settings) -> OpenFlags {
 }
 
 /// What the work does to files and to the page cache, counted from its making on.
-pub(crate) struct Counts<'a> {
-    counter: &'a CountingVfs,
+pub(crate) struct Counts {
+    counter: Arc<CountingVfs>,
     before: IoCounts,
+    metrics: BTreeMap<String, f64>,
 }
 
 /// Counters of the page cache by metric.
@@ -178,34 +180,75 @@ const CACHE: &[(&str, DbStatus)] = &[
     ("pages_written", DbStatus::CacheWrite),
 ];
 
-impl<'a> Counts<'a> {
+impl Counts {
     /// Begins to count in a counting trial; none in a timed one.
     pub(crate) fn begin(
-        trial: &'a Trial<'_>,
+        trial: &Trial<'_>,
         connection: &Connection,
-    ) -> Result<Option<Counts<'a>>, TrialError> {
+    ) -> Result<Option<Counts>, TrialError> {
+        Counts::begin_all(trial, std::slice::from_ref(connection))
+    }
+
+    /// As [`Counts::begin`], for work by several connections.
+    pub(crate) fn begin_all(
+        trial: &Trial<'_>,
+        connections: &[Connection],
+    ) -> Result<Option<Counts>, TrialError> {
         let Some(counter) = &trial.counter else {
             return Ok(None);
         };
-        for (_, status) in CACHE {
-            connection.db_status(*status, true)?;
+        for connection in connections {
+            for (_, status) in CACHE {
+                connection.db_status(*status, true)?;
+            }
         }
         Ok(Some(Counts {
-            counter,
+            counter: Arc::clone(counter),
             before: counter.counts(),
+            metrics: BTreeMap::new(),
         }))
     }
 
-    /// What was counted, as metrics: for all files together, and by kind of file where any of
-    /// that kind took part.
-    pub(crate) fn end(self, connection: &Connection) -> Result<BTreeMap<String, f64>, TrialError> {
-        let counts = self.counter.counts().since(&self.before);
-        let mut metrics = file_metrics(&counts);
+    /// Adds what the page cache of a connection has counted since it was opened or counting began;
+    /// to be called once before it is closed.
+    pub(crate) fn note(&mut self, connection: &Connection) -> Result<(), TrialError> {
         for (name, status) in CACHE {
-            let value = connection.db_status(*status, false)?.current;
-            metrics.insert((*name).to_owned(), value as f64);
+            let value = connection.db_status(*status, true)?.current;
+            *self.metrics.entry((*name).to_owned()).or_default() += value as f64;
         }
-        Ok(metrics)
+        Ok(())
+    }
+
+    /// Leaves out what happens to files until [`Counts::resume`], after noting these connections.
+    pub(crate) fn pause(&mut self, connections: &[Connection]) -> Result<(), TrialError> {
+        let now = self.counter.counts();
+        for (name, value) in file_metrics(&now.since(&self.before)) {
+            *self.metrics.entry(name).or_default() += value;
+        }
+        self.before = now;
+        connections
+            .iter()
+            .try_for_each(|connection| self.note(connection))
+    }
+
+    /// Counts again what happens to files.
+    pub(crate) fn resume(&mut self) {
+        self.before = self.counter.counts();
+    }
+
+    /// What was counted until the last pause, as metrics: for all files together, and by kind of
+    /// file where any of that kind took part.
+    pub(crate) fn finish(self) -> BTreeMap<String, f64> {
+        self.metrics
+    }
+
+    /// What was counted until now in work by one connection.
+    pub(crate) fn end(
+        mut self,
+        connection: &Connection,
+    ) -> Result<BTreeMap<String, f64>, TrialError> {
+        self.pause(std::slice::from_ref(connection))?;
+        Ok(self.finish())
     }
 }
 

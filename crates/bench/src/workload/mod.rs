@@ -6,6 +6,7 @@ mod bulk_insert;
 mod common;
 mod explain;
 mod limits;
+mod quotes;
 mod set_query;
 mod text_insert;
 mod user_insert;
@@ -27,6 +28,7 @@ pub const ALL: &[&dyn Workload] = &[
     &bulk_insert::BulkInsert,
     &text_insert::TextInsert,
     &user_insert::UserInsert,
+    &quotes::Quotes,
     &set_query::SetQuery,
     &explain::Explain,
     &limits::Limits,
@@ -37,6 +39,14 @@ pub const ALL: &[&dyn Workload] = &[
 pub trait Workload: Sync {
     /// Its name, parameters and phases.
     fn info(&self) -> WorkloadInfo;
+
+    /// Whether its parameters go together, as far as that can be told without doing the work.
+    ///
+    /// # Errors
+    /// Why the arm can never run.
+    fn check(&self, _settings: &Settings) -> Result<(), TrialError> {
+        Ok(())
+    }
 
     /// Does it once, verifies the result and says what was measured.
     ///
@@ -56,7 +66,7 @@ pub struct Trial<'a> {
     /// From which all data derives.
     pub seed: Seed,
     /// The file system seen through counters, in a counting trial.
-    pub counter: Option<CountingVfs>,
+    pub counter: Option<Arc<CountingVfs>>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }
