@@ -12,6 +12,7 @@ use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
+use crate::target::sqlite;
 use crate::workload::{self, Trial};
 
 /// Runs the trial that `input` specifies and writes its messages to `output`.
@@ -93,6 +94,10 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
         phase,
     };
     let measured = workload.run(&mut trial)?;
+    // Only a workload that counts what SQLite does to files is sure to have had a connection.
+    if workload.info().counts || !measured.connections.is_empty() {
+        sqlite::prove(&spec.settings, &measured.connections)?;
+    }
     Ok(Measured { engine, ..measured })
 }
 
@@ -203,6 +208,14 @@ mod tests {
     fn a_pragma_that_does_not_take_effect_fails_the_trial_and_is_named() {
         let problem = problem(&[("mmap_size", i64::MAX.into())]);
         assert!(problem.contains("mmap_size"), "{problem}");
+    }
+
+    #[test]
+    fn connections_without_and_with_a_mutex_are_read_back_as_such() {
+        for mutex in ["no", "full"] {
+            let measured = measured(&[("open_mutex", mutex.into())]);
+            assert_eq!(measured.connections[0].pragmas["open_mutex"], mutex);
+        }
     }
 
     #[test]

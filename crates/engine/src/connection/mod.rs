@@ -228,6 +228,15 @@ impl Connection {
         unsafe { (self.handle.api().get_autocommit)(self.as_ptr()) == 0 }
     }
 
+    /// Whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
+    /// the connection was opened in fact: a library with `THREADSAFE=0` ignores the flags
+    /// (<https://sqlite.org/c3ref/db_mutex.html>). `None` where the library cannot say.
+    pub fn is_serialised(&self) -> Option<bool> {
+        let db_mutex = self.handle.api().db_mutex?;
+        // SAFETY: the handle is open; the mutex is only compared with null.
+        Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
+    }
+
     /// Closes the connection.
     ///
     /// # Errors
