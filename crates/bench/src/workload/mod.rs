@@ -5,6 +5,7 @@
 mod bulk_insert;
 mod common;
 mod explain;
+mod fts;
 mod limits;
 mod set_query;
 mod text_insert;
@@ -29,6 +30,7 @@ pub const ALL: &[&dyn Workload] = &[
     &user_insert::UserInsert,
     &set_query::SetQuery,
     &explain::Explain,
+    &fts::FtsInsert,
     &limits::Limits,
     &Empty,
 ];

@@ -1,5 +1,6 @@
 //! Database connections.
 
+mod extension;
 mod file_control;
 mod flags;
 mod status;
