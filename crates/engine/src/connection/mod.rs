@@ -3,6 +3,7 @@
 mod extension;
 mod file_control;
 mod flags;
+mod function;
 mod status;
 
 pub use flags::OpenFlags;
