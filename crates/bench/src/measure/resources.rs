@@ -23,6 +23,14 @@ impl CpuTime {
         })
     }
 
+    /// This and that time together.
+    pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
+        CpuTime {
+            user: self.user + other.user,
+            system: self.system + other.system,
+        }
+    }
+
     /// CPU time used since an earlier moment.
     pub(crate) fn since(self, earlier: CpuTime) -> CpuTime {
         CpuTime {

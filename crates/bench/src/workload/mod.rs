@@ -5,6 +5,7 @@
 mod bulk_insert;
 mod common;
 mod explain;
+mod fts;
 mod limits;
 mod quotes;
 mod set_query;
@@ -31,6 +32,7 @@ pub const ALL: &[&dyn Workload] = &[
     &quotes::Quotes,
     &set_query::SetQuery,
     &explain::Explain,
+    &fts::FtsInsert,
     &limits::Limits,
     &Empty,
 ];

@@ -1,7 +1,9 @@
 //! Database connections.
 
+mod extension;
 mod file_control;
 mod flags;
+mod function;
 mod status;
 
 pub use flags::OpenFlags;
