@@ -77,7 +77,11 @@ mod tests {
                 vec![("databases", 2.into()), ("copies", 1.into())],
                 "one database only",
             ),
-            ("bulk-insert", vec![("query_only", true.into())], "query_only"),
+            (
+                "bulk-insert",
+                vec![("query_only", true.into())],
+                "query_only",
+            ),
             (
                 "user-insert",
                 vec![("where", "memory".into()), ("journal_mode", "wal".into())],
@@ -85,7 +89,10 @@ mod tests {
             ),
             (
                 "user-insert",
-                vec![("where", "memory".into()), ("locking_mode", "normal".into())],
+                vec![
+                    ("where", "memory".into()),
+                    ("locking_mode", "normal".into()),
+                ],
                 "in memory",
             ),
             (

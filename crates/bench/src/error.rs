@@ -44,7 +44,9 @@ pub enum TrialError {
         wanted: String,
     },
     /// A setting of the arm was not in force on a connection when the work was done.
-    #[error("{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the arm asks: the figures would be of another setting")]
+    #[error(
+        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the arm asks: the figures would be of another setting"
+    )]
     NotInForce {
         /// The PRAGMA or connection setting.
         setting: String,

@@ -85,6 +85,32 @@ impl Samples {
     /// The logarithms of `of` divided by `to`, divided by those of `over_of` by `over_to`, one for
     /// each round in which all four were measured.
     pub fn log_ratios_of_ratios(&self, [of, to, over_of, over_to]: [usize; 4]) -> Vec<f64> {
+        let both = |round: &u32| {
+            Some(self.log_ratio(*round, of, to)? - self.log_ratio(*round, over_of, over_to)?)
+        };
+        self.rounds()
+            .iter()
+            .filter_map(both)
+            .filter(|ratio| ratio.is_finite())
+            .collect()
+    }
+
+    /// For each round in which all of these pairs were measured, the mean over the pairs of the
+    /// logarithm of the first divided by the second: the effect that the pairs share.
+    pub fn mean_log_ratios(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
+        let mean = |round: &u32| -> Option<f64> {
+            let mut sum = 0.0;
+            for (of, to) in pairs {
+                sum += self.log_ratio(*round, *of, *to)?;
+            }
+            Some(sum / pairs.len() as f64)
+        };
+        let means = self.rounds().into_iter().filter_map(|round| mean(&round));
+        means.filter(|ratio| ratio.is_finite()).collect()
+    }
+
+    /// The rounds in which any arm but the reference was measured, in order.
+    fn rounds(&self) -> Vec<u32> {
         let mut rounds: Vec<u32> = self
             .arms
             .iter()
@@ -92,14 +118,7 @@ impl Samples {
             .collect();
         rounds.sort_unstable();
         rounds.dedup();
-        let both = |round: &u32| {
-            Some(self.log_ratio(*round, of, to)? - self.log_ratio(*round, over_of, over_to)?)
-        };
         rounds
-            .iter()
-            .filter_map(both)
-            .filter(|ratio| ratio.is_finite())
-            .collect()
     }
 
     /// The logarithms of canary divided by reference, one for each block.
@@ -220,6 +239,31 @@ mod tests {
         samples.add(1, 0, 0, Role::Reference, 5.0);
         assert!(samples.log_ratios(1, 0).is_empty());
         assert!(samples.log_ratios(0, 1).is_empty());
+    }
+
+    #[test]
+    fn the_mean_over_pairs_is_taken_in_rounds_that_have_all_of_them() {
+        let mut samples = Samples::new(4);
+        for (round, figures) in [[1.0, 2.0, 4.0, 16.0], [3.0, 6.0, 5.0, 20.0]]
+            .iter()
+            .enumerate()
+        {
+            for (arm, figure) in figures.iter().enumerate() {
+                let role = if arm == 0 { Role::Reference } else { Role::Arm };
+                samples.add(round as u32, 0, arm, role, *figure);
+            }
+        }
+        samples.add(2, 0, 1, Role::Arm, 7.0);
+        let pairs = [(1, 0), (3, 2)];
+        // Twice and four times: the geometric mean is the root of eight.
+        let means = samples.mean_log_ratios(&pairs);
+        assert_eq!(means.len(), 2);
+        assert!(
+            means
+                .iter()
+                .all(|mean| (mean - 8f64.ln() / 2.0).abs() < 1e-12)
+        );
+        assert!(samples.mean_log_ratios(&[]).is_empty());
     }
 
     #[test]

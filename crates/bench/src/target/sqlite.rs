@@ -121,9 +121,7 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
         (Some(mode), _) if !matches!(mode, "memory" | "off") => Some(format!(
             "a database in memory cannot have journal_mode={mode}, only memory or off"
         )),
-        (_, Some("normal")) => {
-            Some("a database in memory is always locked exclusively".to_owned())
-        }
+        (_, Some("normal")) => Some("a database in memory is always locked exclusively".to_owned()),
         _ => settings
             .contains_key("mmap_size")
             .then(|| "a database in memory has no file that mmap_size could map".to_owned()),
@@ -443,8 +441,13 @@ mod tests {
         let unknown = read_back(&[]);
         let settings = settings(&[("synchronous", "normal".into())]);
         for (bad, found) in [(other, "is full on"), (unknown, "is not known on")] {
-            let error = prove(&settings, &[good.clone(), bad]).unwrap_err().to_string();
-            assert!(error.contains("`writer`") && error.contains(found), "{error}");
+            let error = prove(&settings, &[good.clone(), bad])
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("`writer`") && error.contains(found),
+                "{error}"
+            );
             assert!(error.contains("not normal"), "{error}");
         }
     }

@@ -17,8 +17,8 @@ use crate::level::{Level, Settings};
 pub use evidence::Evidence;
 pub use judge::{Judged, Verdict, judge};
 
-/// A published statement and the predicate that decides it. Exactly one of `ratio`, `equal`,
-/// `ordering`, `spread`, `argmax` and `argmin` is given.
+/// A published statement and the predicate that decides it. Exactly one of `ratio`,
+/// `ratio_of_ratios`, `value`, `equal`, `ordering`, `spread`, `argmax`, `argmin` and `best` is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -50,6 +50,9 @@ pub struct Claim {
     /// The level of a factor with the smallest metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argmin: Option<Extreme>,
+    /// The best share of the arms all hold certain levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
     /// Smallest figure that confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
@@ -84,6 +87,10 @@ pub struct Pair {
     pub of: Settings,
     /// The arm whose figure is below the line: the reference with these levels.
     pub to: Settings,
+    /// Over the whole design: the mean, over every pair of arms that differ in nothing but these
+    /// levels, of the one divided by the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub across: bool,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -130,25 +137,59 @@ pub struct Listed {
     /// Levels that hold besides those of `over`.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
+    /// Whether the arm with the worst figure is left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_worst: bool,
+    /// Over the whole design: the mean, over every pair of arms that differ in nothing but the
+    /// levels listed, of the one divided by the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub across: bool,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Where along a factor a metric is largest or smallest.
+/// Where a metric is largest or smallest: along a factor, or among all arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extreme {
     /// The factor.
-    pub over: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// The levels one of which is said to be the extreme.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub is: Vec<Level>,
+    /// Instead of `over` and `is`: the arm that is said to be the extreme of all arms, which is the
+    /// reference with these levels.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub arm: Settings,
     /// Levels that hold besides that of the factor.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+}
+
+/// Which levels the best arms hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Best {
+    /// The share of all arms that is looked at, such as 0.1 for the best tenth; rounded up to whole
+    /// arms.
+    pub share: f64,
+    /// The levels that each of them is said to hold.
+    pub hold: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+impl Best {
+    /// How many of so many arms are looked at: at least one.
+    pub fn count(&self, arms: usize) -> usize {
+        ((arms as f64 * self.share).ceil() as usize).clamp(1, arms.max(1))
+    }
 }
 
 /// What a claim needs of the machine.
@@ -186,6 +227,8 @@ pub enum Form<'a> {
     Argmax(&'a Extreme),
     /// Where the smallest value is.
     Argmin(&'a Extreme),
+    /// What the best arms have in common.
+    Best(&'a Best),
 }
 
 impl Form<'_> {
@@ -200,6 +243,7 @@ impl Form<'_> {
             Form::Spread(_) => "spread",
             Form::Argmax(_) => "argmax",
             Form::Argmin(_) => "argmin",
+            Form::Best(_) => "best",
         }
     }
 
@@ -211,6 +255,7 @@ impl Form<'_> {
             Form::Value(single) => single.metric.as_deref(),
             Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
             Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
+            Form::Best(best) => best.metric.as_deref(),
         }
     }
 }
@@ -254,6 +299,7 @@ impl Claim {
             self.spread.as_ref().map(Form::Spread),
             self.argmax.as_ref().map(Form::Argmax),
             self.argmin.as_ref().map(Form::Argmin),
+            self.best.as_ref().map(Form::Best),
         ]
         .into_iter()
         .flatten()
@@ -291,7 +337,7 @@ impl Claim {
                 low: Some(1.0 - self.tolerance.unwrap_or_default()),
                 high: None,
             },
-            Form::Argmax(_) | Form::Argmin(_) => Bounds {
+            Form::Argmax(_) | Form::Argmin(_) | Form::Best(_) => Bounds {
                 low: Some(1.0),
                 high: None,
             },

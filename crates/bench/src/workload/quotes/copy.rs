@@ -60,7 +60,8 @@ pub(super) fn all(
             counts.note(&connection)?;
         }
         let name = format!("copy {number}");
-        made.connections.push(sqlite::read_back(&name, &connection)?);
+        made.connections
+            .push(sqlite::read_back(&name, &connection)?);
 
         let watch = Stopwatch::start()?;
         connection.close()?;

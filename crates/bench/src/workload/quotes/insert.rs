@@ -70,7 +70,9 @@ pub(super) fn into_all(
     let all = on_threads(connections, data, plan)?;
     let began = all.iter().map(|done| done.began).min();
     let ended = all.iter().map(|done| done.ended).max();
-    let seconds = began.zip(ended).map(|(began, ended)| (ended - began).as_secs_f64());
+    let seconds = began
+        .zip(ended)
+        .map(|(began, ended)| (ended - began).as_secs_f64());
     Ok(Inserted {
         seconds: seconds.unwrap_or_default().max(1e-9),
         windows: Vec::new(),

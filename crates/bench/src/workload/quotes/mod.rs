@@ -121,12 +121,7 @@ fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>, Tri
 }
 
 /// Puts the figures of both phases together.
-fn report(
-    measured: &mut Measured,
-    parameters: &Parameters,
-    inserted: Inserted,
-    elapsed: &Elapsed,
-) {
+fn report(measured: &mut Measured, parameters: &Parameters, inserted: Inserted, elapsed: &Elapsed) {
     let rows = parameters.inserted();
     set(measured, "seconds.insert", inserted.seconds);
     let rate = rows as f64 / inserted.seconds;
