@@ -111,6 +111,32 @@ fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
 }
 
 #[test]
+fn a_condition_must_be_a_factor_and_is_given_once() {
+    let with = |conditions: &str| {
+        columns("").replace(
+            "[factors]",
+            &format!("conditions = {conditions}\n[factors]"),
+        )
+    };
+    assert_eq!(
+        read(&with("[\"columns\"]")).unwrap().conditions,
+        ["columns"]
+    );
+    has_one_problem(
+        &with("[\"colums\"]"),
+        &[
+            "my.toml:4:",
+            "the condition `colums` is not a factor",
+            "did you mean `columns`?",
+        ],
+    );
+    has_one_problem(
+        &with("[\"columns\", \"columns\"]"),
+        &["my.toml:4:", "`columns` is given twice"],
+    );
+}
+
+#[test]
 fn an_impossible_level_is_named_with_what_is_possible() {
     has_one_problem(
         &columns("").replace("[1, 2, 4, 8]", "[1, 2, 4, 17]"),

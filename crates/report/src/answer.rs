@@ -46,8 +46,12 @@ pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
         )),
         words(&format!(" {} ", gain_words(metric))),
         Piece::Code(label(&finding.instead_of)),
-        words("."),
     ];
+    if !finding.conditions.is_empty() {
+        sentence.push(words(", at "));
+        sentence.push(Piece::Code(label(&finding.conditions)));
+    }
+    sentence.push(words("."));
     if !finding.crash_relevant.is_empty() {
         sentence.push(words(" What a crash can destroy with that "));
         sentence.push(Piece::Code(finding.crash_relevant.join(", ")));
@@ -97,7 +101,50 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -
         }
         return sentence;
     }
+    if only_conditions(experiment) && differs(experiment) {
+        return over_conditions(experiment);
+    }
     without_finding(experiment, reference)
+}
+
+/// Whether no arm is an alternative to the reference: they differ in conditions alone.
+fn only_conditions(experiment: &ExperimentAnalysis) -> bool {
+    let (_, others) = experiment.arms.split_at(1);
+    !others.iter().any(|arm| experiment.is_alternative(arm))
+}
+
+/// Whether any arm was told apart from the reference.
+fn differs(experiment: &ExperimentAnalysis) -> bool {
+    let found = |arm: &ArmAnalysis| arm.effect.as_ref().is_some_and(|effect| effect.is_found());
+    experiment.arms.iter().any(found)
+}
+
+/// From where to where the figures go when there is nothing to choose.
+fn over_conditions(experiment: &ExperimentAnalysis) -> Sentence {
+    let names = Names::of(experiment);
+    let measured: Vec<(usize, f64)> = experiment
+        .ranking
+        .iter()
+        .filter_map(|arm| {
+            let summary = experiment.arms[*arm].summaries.get(&experiment.metric)?;
+            Some((*arm, summary.median))
+        })
+        .collect();
+    let (Some(best), Some(worst)) = (measured.first(), measured.last()) else {
+        return vec![words("No answer yet: nothing was measured.")];
+    };
+    let figure = |value| Piece::Figure(figures::figure(value, &experiment.metric));
+    vec![
+        words("From "),
+        figure(best.1),
+        words(" at "),
+        Piece::Code(names.get(best.0).to_owned()),
+        words(" to "),
+        figure(worst.1),
+        words(" at "),
+        Piece::Code(names.get(worst.0).to_owned()),
+        words("; nothing here is to be chosen."),
+    ]
 }
 
 fn without_reference(experiment: &ExperimentAnalysis) -> Sentence {
@@ -112,7 +159,10 @@ fn without_reference(experiment: &ExperimentAnalysis) -> Sentence {
 
 fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> Sentence {
     let count = |wanted| {
-        let stands = |arm: &&ArmAnalysis| Standing::of(arm, &experiment.metric) == wanted;
+        let stands = |arm: &&ArmAnalysis| {
+            (experiment.is_alternative(arm) || only_conditions(experiment))
+                && Standing::of(arm, &experiment.metric) == wanted
+        };
         experiment.arms.iter().filter(stands).count()
     };
     let name = Piece::Code(Names::of(experiment).get(0).to_owned());

@@ -3,7 +3,7 @@
 
 mod made_up;
 
-use lab::analysis::SteadinessCounts;
+use lab::analysis::{SteadinessCounts, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
 use report::export::{TrialsCsv, arms_csv, claims_csv, json};
@@ -93,6 +93,21 @@ fn colour_adds_codes_and_no_words() {
 #[test]
 fn markdown_holds_findings_arms_claims_and_the_way_to_repeat_it() {
     insta::assert_snapshot!(report::markdown(made_up::analysis()));
+}
+
+#[test]
+fn where_arms_differ_in_conditions_alone_nothing_is_recommended() {
+    let mut analysis = made_up::analysis().clone();
+    for experiment in &mut analysis.experiments {
+        experiment.conditions = experiment.factors.keys().cloned().collect();
+    }
+    analysis.findings = findings(&analysis.experiments);
+    assert!(analysis.findings.is_empty());
+    let text = report::markdown(&analysis);
+    assert!(text.contains(
+        "From **1.42 M rows/s** at `index=after` to **486 k rows/s** at `index=deferred`; nothing \
+         here is to be chosen."
+    ), "{text}");
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub(super) fn analyse(
         directory: planned.directory.clone(),
         metric: metric.clone(),
         factors: planned.experiment.factors.clone(),
+        conditions: planned.experiment.conditions.clone(),
         crash_relevant: planned.crash_relevant.clone(),
         preliminary: effects
             .iter()

@@ -7,7 +7,7 @@ use crate::level::{Settings, label};
 use crate::metric::{self, Better};
 use crate::stats::Interval;
 
-/// The best of an experiment's arms against its reference.
+/// The best of an experiment's arms against its reference, under the reference's conditions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Key of the experiment.
@@ -18,6 +18,8 @@ pub struct Finding {
     pub levels: Settings,
     /// The levels of the reference for the same factors.
     pub instead_of: Settings,
+    /// The levels of the experiment's conditions that are no choice, under which it was found.
+    pub conditions: Settings,
     /// How many times better the best arm is: above 1 in the metric's good direction.
     pub gain: f64,
     /// The interval of the gain at 95 %.
@@ -39,7 +41,8 @@ impl Finding {
 }
 
 /// One finding an experiment, the greatest gain first, those that may cost safety last. Experiments
-/// in which no arm is better than the reference give none.
+/// in which no arm is better than the reference give none. Arms that ran under other conditions than
+/// the reference (with fewer rows, say) are no alternative to it and are passed over.
 pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
     let may_cost_safety = |finding: &Finding| !finding.crash_relevant.is_empty();
@@ -52,7 +55,11 @@ pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
 }
 
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
-    let best = &experiment.arms[*experiment.ranking.first()?];
+    let best = experiment
+        .ranking
+        .iter()
+        .map(|index| &experiment.arms[*index])
+        .find(|arm| experiment.is_alternative(arm))?;
     let reference = &experiment.arms[0];
     let effect = best.effect.as_ref().filter(|effect| effect.is_found())?;
     let better = metric::find(&experiment.metric)?.better;
@@ -76,6 +83,12 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .levels
             .iter()
             .filter(|(name, _)| levels.contains_key(*name))
+            .map(|(name, level)| (name.clone(), level.clone()))
+            .collect(),
+        conditions: reference
+            .levels
+            .iter()
+            .filter(|(name, _)| experiment.conditions.contains(name))
             .map(|(name, level)| (name.clone(), level.clone()))
             .collect(),
         crash_relevant: experiment
@@ -103,6 +116,7 @@ fn inverse(interval: Interval) -> Interval {
 fn tied_with(best: &ArmAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
     let shares_a_group = |arm: &&ArmAnalysis| {
         arm.label != best.label
+            && experiment.is_alternative(arm)
             && arm
                 .groups
                 .chars()

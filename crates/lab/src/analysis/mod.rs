@@ -98,6 +98,8 @@ pub struct ExperimentAnalysis {
     pub metric: String,
     /// The factors with their levels in the order of the file.
     pub factors: BTreeMap<String, Vec<Level>>,
+    /// The factors that are conditions rather than choices.
+    pub conditions: Vec<String>,
     /// The factors that decide what a crash can destroy.
     pub crash_relevant: Vec<String>,
     /// The arms in the order of the plan, the reference first.
@@ -134,6 +136,17 @@ impl ExperimentAnalysis {
         self.canary
             .as_ref()
             .is_some_and(|canary| !canary.interval.contains(1.0))
+    }
+
+    /// Whether the arm ran under the conditions of the reference, so that it could be chosen
+    /// instead of the reference.
+    pub fn is_alternative(&self, arm: &ArmAnalysis) -> bool {
+        let reference = self.arms.first().map(|reference| &reference.levels);
+        reference.is_some_and(|reference| {
+            self.conditions
+                .iter()
+                .all(|name| arm.levels.get(name) == reference.get(name))
+        })
     }
 }
 

@@ -52,6 +52,10 @@ pub struct Experiment {
     /// The knobs and the levels each takes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Vec<Level>>,
+    /// Factors that are conditions rather than choices: sizes of the problem and kinds of data. They
+    /// are compared and drawn like the others, but no level of one is recommended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
     /// Settings for some arms only, for example fewer rows where an arm is very slow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<Adjustment>,

@@ -90,6 +90,7 @@ impl Checker<'_, '_, '_> {
             );
         }
         self.check_factors();
+        self.check_conditions();
         self.check_design();
         self.check_adjustments();
         self.check_limits();
@@ -153,6 +154,28 @@ impl Checker<'_, '_, '_> {
                         format!("the level {} of `{factor}` is given twice", quoted(level)),
                     );
                 }
+            }
+        }
+    }
+
+    fn check_conditions(&mut self) {
+        let Experiment {
+            factors,
+            conditions,
+            design,
+            ..
+        } = self.experiment;
+        // The arms of a list may have factors whose levels are written in the arms alone.
+        let known = || factors.keys().chain(design.reference.keys());
+        for (index, name) in conditions.iter().enumerate() {
+            let place = ["conditions".into(), index.into()];
+            if !known().any(|factor| factor == name) {
+                let what = format!("the condition `{name}` is not a factor of this experiment");
+                self.findings
+                    .unknown(&place, what, name, known().map(String::as_str));
+            } else if conditions[..index].contains(name) {
+                let what = format!("the condition `{name}` is given twice");
+                self.findings.at(&place, what);
             }
         }
     }

@@ -66,6 +66,7 @@ pub const ALL: [&str; 6] = [
     source = "001"
     workload = "bulk-insert"
     base = { table = "integers" }
+    conditions = ["rows"]
     factors = { rows = [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000], order = ["sorted", "mostly-sorted", "random"] }
     design = { kind = "factorial", reference = { rows = 1_000_000, order = "random" }, stopping = { rounds = 7, max_rounds = 7 } }
 
