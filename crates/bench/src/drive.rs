@@ -93,7 +93,10 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
             .transpose()?,
         phase,
     };
-    let measured = workload.run(&mut trial)?;
+    let mut measured = workload.run(&mut trial)?;
+    if spec.counting {
+        sqlite::add_counts_per_row(&mut measured.metrics);
+    }
     // Only a workload that counts what SQLite does to files is sure to have had a connection.
     if workload.info().counts || !measured.connections.is_empty() {
         sqlite::prove(&spec.settings, &measured.connections)?;
@@ -208,6 +211,26 @@ mod tests {
     fn a_pragma_that_does_not_take_effect_fails_the_trial_and_is_named() {
         let problem = problem(&[("mmap_size", i64::MAX.into())]);
         assert!(problem.contains("mmap_size"), "{problem}");
+    }
+
+    #[test]
+    fn a_counting_trial_says_what_each_row_costs_in_pages_and_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let counting = TrialSpec {
+            counting: true,
+            ..spec(directory.path(), &[])
+        };
+        let Outcome::Measured(measured) = outcome(&counting) else {
+            panic!("measured");
+        };
+        let metrics = &measured.metrics;
+        for (each, all) in [
+            ("pages_per_row", "pages_written"),
+            ("bytes_written_per_row", "bytes_written"),
+        ] {
+            assert!(metrics[all] > 0.0);
+            assert!((metrics[each] * 1_003.0 / metrics[all] - 1.0).abs() < 1e-9);
+        }
     }
 
     #[test]

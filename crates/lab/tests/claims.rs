@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{catalogue, columns, read};
-use lab::claims::{Evidence, Judged, Verdict, judge};
+use lab::claims::{DeviceKind, DeviceLevels, Evidence, Judged, Verdict, judge};
 use lab::design::{Role, arms};
 use lab::experiment::Scale;
 use lab::samples::Samples;
@@ -21,6 +21,7 @@ struct World {
     rounds: u32,
     fsync_median_ns: Option<u64>,
     missing: Option<usize>,
+    devices: Vec<DeviceLevels>,
 }
 
 impl Default for World {
@@ -31,6 +32,7 @@ impl Default for World {
             rounds: 12,
             fsync_median_ns: Some(500_000),
             missing: None,
+            devices: Vec::new(),
         }
     }
 }
@@ -52,6 +54,7 @@ impl World {
             ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
+            devices: &self.devices,
         })
     }
 
@@ -355,6 +358,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
+        devices: &[],
     })
     .remove(0)
 }
@@ -447,4 +451,38 @@ fn what_no_arms_can_show_is_refused_with_the_file() {
     assert!(refused(both).contains("without_worst"));
     let two = "argmin = { over = \"columns\", arm = { columns = 2 } }";
     assert!(refused(two).contains("either"));
+}
+
+#[test]
+fn devices_are_compared_where_both_kinds_were_measured() {
+    let body = "devices = { of = \"rotating\", to = \"solid\" }\nat_least = 2";
+    let on = |kind, level: f64| DeviceLevels {
+        kind: Some(kind),
+        levels: BTreeMap::from([(
+            "rows_per_s".to_owned(),
+            (0..8)
+                .map(|round| (level * (1.0 + f64::from(round) / 100.0)).ln())
+                .collect(),
+        )]),
+    };
+    let with = |devices: Vec<DeviceLevels>| {
+        let world = World {
+            devices,
+            ..World::default()
+        };
+        judged(&world, body)
+    };
+    let (disk, ssd) = (on(DeviceKind::Rotating, 40.0), on(DeviceKind::Solid, 10.0));
+    let both = with(vec![disk.clone(), ssd.clone()]);
+    assert_eq!(both.verdict, Verdict::Confirmed);
+    assert!((both.figure.unwrap() - 4.0).abs() < 0.01);
+    assert_eq!(
+        with(vec![on(DeviceKind::Rotating, 12.0), ssd.clone()]).verdict,
+        Verdict::Refuted
+    );
+    for devices in [vec![], vec![disk], vec![ssd]] {
+        let alone = with(devices);
+        assert_eq!(alone.verdict, Verdict::NotApplicable);
+        assert!(alone.why.unwrap().contains("--dir"));
+    }
 }

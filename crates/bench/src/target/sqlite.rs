@@ -286,6 +286,26 @@ impl Counts {
     }
 }
 
+/// Adds what was counted for each row, where the work has rows.
+pub(crate) fn add_counts_per_row(metrics: &mut BTreeMap<String, f64>) {
+    let figure = |name: &str| metrics.get(name).copied();
+    let Some(rows) = figure("rows_per_s")
+        .zip(figure("seconds"))
+        .map(|(rate, seconds)| rate * seconds)
+        .filter(|rows| *rows > 0.0)
+    else {
+        return;
+    };
+    for (each, all) in [
+        ("pages_per_row", "pages_written"),
+        ("bytes_written_per_row", "bytes_written"),
+    ] {
+        if let Some(all) = metrics.get(all).copied() {
+            metrics.insert(each.to_owned(), all / rows);
+        }
+    }
+}
+
 fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
     let kinds = [
         ("database", &counts.database),

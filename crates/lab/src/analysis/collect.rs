@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
+use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
@@ -55,13 +56,16 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
+        let devices = devices(&self.plan, &self.gathered, &self.environment);
         let experiments: Vec<_> = self
             .plan
             .experiments
             .iter()
             .zip(self.gathered)
             .map(|(planned, gathered)| {
-                experiment::analyse(&self.plan, planned, gathered, &self.environment)
+                let devices = devices.get(planned.experiment.id.as_str());
+                let devices = devices.map_or(&[][..], Vec::as_slice);
+                experiment::analyse(&self.plan, planned, gathered, &self.environment, devices)
             })
             .collect();
         let findings = findings(&experiments);
@@ -73,6 +77,27 @@ impl Collector {
             findings,
         }
     }
+}
+
+/// By experiment: its level on each device, where one of its claims compares devices.
+fn devices<'a>(
+    plan: &'a RunPlan,
+    gathered: &[Gathered],
+    environment: &EnvironmentFile,
+) -> HashMap<&'a str, Vec<DeviceLevels>> {
+    let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
+    for (planned, gathered) in plan.experiments.iter().zip(gathered) {
+        let experiment = &planned.experiment;
+        if experiment
+            .claims
+            .iter()
+            .any(|claim| claim.devices.is_some())
+        {
+            let levels = experiment::device_levels(planned, gathered, environment);
+            devices.entry(&experiment.id).or_default().push(levels);
+        }
+    }
+    devices
 }
 
 /// The seen form of a record, by which the design decides what comes next.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
 use super::{ArmAnalysis, Curve, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
-use crate::claims::{Evidence, judge};
+use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Next, Role, next};
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan};
@@ -22,6 +22,7 @@ pub(super) fn analyse(
     planned: &PlannedExperiment,
     gathered: Gathered,
     environment: &EnvironmentFile,
+    devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
     let samples =
@@ -40,6 +41,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        devices,
     });
     let stop = match next(&planned.course(plan.seed), &gathered.history) {
         Next::Stop(reason) => Some(reason),
@@ -79,6 +81,31 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+    }
+}
+
+/// The experiment as a whole on its device, for claims that compare devices.
+pub(super) fn device_levels(
+    planned: &PlannedExperiment,
+    gathered: &Gathered,
+    environment: &EnvironmentFile,
+) -> DeviceLevels {
+    let dropped = gathered.history.dropped_blocks();
+    let arms = &gathered.arms[..planned.arms.len()];
+    let volume = environment.machine.volume(&planned.directory);
+    let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
+        if rotates {
+            DeviceKind::Rotating
+        } else {
+            DeviceKind::Solid
+        }
+    });
+    DeviceLevels {
+        kind,
+        levels: samples_of_needed_metrics(planned, arms, &dropped)
+            .into_iter()
+            .map(|(metric, samples)| (metric, samples.mean_logs()))
+            .collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::{Best, Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
+use super::{Best, DeviceKind, Devices, Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
 use crate::design::{Arm, ArmsError, partners, select};
 use crate::environment::FSYNC_CLAIM_MEDIAN_NS;
 use crate::experiment::Experiment;
@@ -23,6 +23,17 @@ pub struct Evidence<'a> {
     pub problems: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
+    /// The same experiment on every directory of the run, this one among them.
+    pub devices: &'a [DeviceLevels],
+}
+
+/// One experiment on one directory, as far as comparisons of devices need it.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceLevels {
+    /// Kind of the device; none where it does not say.
+    pub kind: Option<DeviceKind>,
+    /// By metric: the level of all arms together in each round, as a logarithm.
+    pub levels: BTreeMap<String, Vec<f64>>,
 }
 
 /// Why a claim has no figure.
@@ -99,6 +110,7 @@ impl Evidence<'_> {
             Form::Argmax(extreme) => self.lead(extreme, metric, true),
             Form::Argmin(extreme) => self.lead(extreme, metric, false),
             Form::Best(best) => self.best(best, metric),
+            Form::Devices(devices) => self.devices(devices, metric),
         }
     }
 
@@ -132,6 +144,27 @@ impl Evidence<'_> {
         let [of, to, over_of, over_to] = arms.map(|arm| self.arms[arm].label.as_str());
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    /// Rounds on different devices are not measured side by side, so that nothing but their number
+    /// pairs them: the interval is then that of two independent series.
+    fn devices(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String), Unable> {
+        let levels_on = |kind: DeviceKind| {
+            let device = self.devices.iter().find(|on| on.kind == Some(kind));
+            let levels = device.and_then(|device| device.levels.get(metric));
+            levels.ok_or_else(|| {
+                Unable::NotApplicable(format!(
+                    "it needs the experiment on {kind} too: give `--dir` once for each"
+                ))
+            })
+        };
+        let (of, to) = (levels_on(wanted.of)?, levels_on(wanted.to)?);
+        let diffs: Vec<f64> = of.iter().zip(to).map(|(of, to)| of - to).collect();
+        let measure = format!("{metric} of all arms: {} ÷ {}", wanted.of, wanted.to);
+        let comparison = Comparison::new(diffs).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
         Ok((Figure::Ratio(comparison), measure))

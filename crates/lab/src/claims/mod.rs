@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, Settings};
 
-pub use evidence::Evidence;
+pub use evidence::{DeviceLevels, Evidence};
 pub use judge::{Judged, Verdict, judge};
 
 /// A published statement and the predicate that decides it. Exactly one of `ratio`,
-/// `ratio_of_ratios`, `value`, `equal`, `ordering`, `spread`, `argmax`, `argmin` and `best` is given.
+/// `ratio_of_ratios`, `value`, `equal`, `ordering`, `spread`, `argmax`, `argmin`, `best` and `devices`
+/// is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -53,6 +54,10 @@ pub struct Claim {
     /// The best share of the arms all hold certain levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
+    /// The whole experiment on one kind of device divided by that on another; with `at_least`,
+    /// `at_most` or `between`. It needs a run over directories on both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Devices>,
     /// Smallest figure that confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
@@ -192,6 +197,38 @@ impl Best {
     }
 }
 
+/// Two kinds of devices, on which the same experiment was done in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Devices {
+    /// The kind whose figure is above the line.
+    pub of: DeviceKind,
+    /// The kind whose figure is below the line.
+    pub to: DeviceKind,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Whether a disk says of itself that it rotates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A hard disk.
+    Rotating,
+    /// An SSD or the like.
+    Solid,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceKind::Rotating => "a rotating disk",
+            DeviceKind::Solid => "a disk that does not rotate",
+        })
+    }
+}
+
 /// What a claim needs of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -229,6 +266,8 @@ pub enum Form<'a> {
     Argmin(&'a Extreme),
     /// What the best arms have in common.
     Best(&'a Best),
+    /// A ratio of two devices within bounds.
+    Devices(&'a Devices),
 }
 
 impl Form<'_> {
@@ -244,6 +283,7 @@ impl Form<'_> {
             Form::Argmax(_) => "argmax",
             Form::Argmin(_) => "argmin",
             Form::Best(_) => "best",
+            Form::Devices(_) => "devices",
         }
     }
 
@@ -256,6 +296,7 @@ impl Form<'_> {
             Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
             Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
             Form::Best(best) => best.metric.as_deref(),
+            Form::Devices(devices) => devices.metric.as_deref(),
         }
     }
 }
@@ -300,6 +341,7 @@ impl Claim {
             self.argmax.as_ref().map(Form::Argmax),
             self.argmin.as_ref().map(Form::Argmin),
             self.best.as_ref().map(Form::Best),
+            self.devices.as_ref().map(Form::Devices),
         ]
         .into_iter()
         .flatten()
@@ -323,9 +365,11 @@ impl Claim {
     /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
     pub fn bounds(&self, form: Form<'_>) -> Bounds {
         match form {
-            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
-                self.stated_bounds()
-            }
+            Form::Ratio(_)
+            | Form::RatioOfRatios(_)
+            | Form::Value(_)
+            | Form::Spread(_)
+            | Form::Devices(_) => self.stated_bounds(),
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
                 Bounds {

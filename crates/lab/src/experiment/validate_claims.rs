@@ -21,7 +21,7 @@ impl Checker<'_, '_, '_> {
                 [form] => self.check_form(&path, claim, form, arms),
                 _ => self.findings.at(
                     &path,
-                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin, best", claim.id),
+                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin, best, devices", claim.id),
                 ),
             }
         }
@@ -49,6 +49,10 @@ impl Checker<'_, '_, '_> {
                 self.check_extreme(&path, extreme, arms)
             }
             Form::Best(best) => self.check_best(&path, best, arms),
+            Form::Devices(devices) if devices.of == devices.to => self
+                .findings
+                .at(&path, "both devices of the claim are of the same kind"),
+            Form::Devices(_) => {}
         }
     }
 
@@ -56,9 +60,11 @@ impl Checker<'_, '_, '_> {
         let bounds = claim.stated_bounds();
         let stated = bounds.low.is_some() || bounds.high.is_some();
         let (wanted, what) = match form {
-            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
-                (true, "needs `at_least`, `at_most` or `between`")
-            }
+            Form::Ratio(_)
+            | Form::RatioOfRatios(_)
+            | Form::Value(_)
+            | Form::Spread(_)
+            | Form::Devices(_) => (true, "needs `at_least`, `at_most` or `between`"),
             _ => (false, "takes no `at_least`, `at_most` or `between`"),
         };
         if stated != wanted {

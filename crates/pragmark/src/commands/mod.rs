@@ -9,6 +9,7 @@ mod output;
 mod paper;
 mod report;
 mod run;
+mod shared_memory;
 mod show;
 mod trial;
 

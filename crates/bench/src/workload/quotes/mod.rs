@@ -58,46 +58,71 @@ impl Workload for Quotes {
             .map(|number| trial.directory.join(format!("quotes-{number}.db")))
             .collect();
 
-        (trial.phase)("insert");
-        let mut connections = open_all(trial, &paths)?;
-        let mut counts = Counts::begin_all(trial, &connections)?;
-        let plan = Plan::new(&parameters, sqlite::begin_statement(trial.settings));
-        let watch = Stopwatch::start()?;
-        let inserted = insert::into_all(&mut connections, &data, &plan)?;
-        let mut elapsed = watch.stop()?;
-        // Starting and joining threads is no part of the work.
-        elapsed.seconds = inserted.seconds;
         let mut measured = Measured::default();
+        let mut insertion = Insertion::of(trial, &parameters, &data, &paths)?;
         set_peak_memory(&mut measured);
-        if let Some(counts) = &mut counts {
-            counts.pause(&connections)?;
-        }
 
         (trial.phase)("verify");
         let wanted: Vec<Sums> = data
             .iter()
             .map(|quotes| Sums::of(quotes).times(parameters.times))
             .collect();
-        for (connection, wanted) in connections.iter().zip(&wanted) {
+        for (connection, wanted) in insertion.connections.iter().zip(&wanted) {
             verify::table_and_index(connection, wanted)?;
         }
+        let connections = std::mem::take(&mut insertion.connections);
         close_all("writer", connections, &paths, &mut measured)?;
 
         if parameters.copies > 0 {
             (trial.phase)("copy");
-            let copied = copy::all(trial, &paths[0], parameters.copies, counts.as_mut())?;
+            let counts = insertion.counts.as_mut();
+            let copied = copy::all(trial, &paths[0], parameters.copies, counts)?;
             (trial.phase)("verify");
             copied.verify(&trial.library, &wanted[0])?;
             set(&mut measured, "seconds.copy", copied.elapsed.seconds);
-            elapsed.add(copied.elapsed);
+            insertion.elapsed.add(copied.elapsed);
             measured.connections.extend(copied.connections);
         }
-        report(&mut measured, &parameters, inserted, &elapsed);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.finish());
-        }
+        report(&mut measured, &parameters, insertion);
         measured.checksum = Some(verify::checksum(&wanted));
         Ok(measured)
+    }
+}
+
+/// The inserting, done.
+struct Insertion {
+    connections: Vec<Connection>,
+    inserted: Inserted,
+    /// The time of the work; that of copying is added to it.
+    elapsed: Elapsed,
+    counts: Option<Counts>,
+}
+
+impl Insertion {
+    fn of(
+        trial: &mut Trial<'_>,
+        parameters: &Parameters,
+        data: &[Vec<Quote>],
+        paths: &[PathBuf],
+    ) -> Result<Insertion, TrialError> {
+        (trial.phase)("insert");
+        let mut connections = open_all(trial, paths)?;
+        let mut counts = Counts::begin_all(trial, &connections)?;
+        let plan = Plan::new(parameters, sqlite::begin_statement(trial.settings));
+        let watch = Stopwatch::start()?;
+        let inserted = insert::into_all(&mut connections, data, &plan)?;
+        let mut elapsed = watch.stop()?;
+        // Starting and joining threads is no part of the work.
+        elapsed.seconds = inserted.seconds;
+        if let Some(counts) = &mut counts {
+            counts.pause(&connections)?;
+        }
+        Ok(Insertion {
+            connections,
+            inserted,
+            elapsed,
+            counts,
+        })
     }
 }
 
@@ -121,7 +146,13 @@ fn open_all(trial: &Trial<'_>, paths: &[PathBuf]) -> Result<Vec<Connection>, Tri
 }
 
 /// Puts the figures of both phases together.
-fn report(measured: &mut Measured, parameters: &Parameters, inserted: Inserted, elapsed: &Elapsed) {
+fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion) {
+    let Insertion {
+        inserted,
+        elapsed,
+        counts,
+        ..
+    } = insertion;
     let rows = parameters.inserted();
     set(measured, "seconds.insert", inserted.seconds);
     let rate = rows as f64 / inserted.seconds;
@@ -131,6 +162,9 @@ fn report(measured: &mut Measured, parameters: &Parameters, inserted: Inserted, 
     measured.windows = inserted.windows;
     let bytes = measured.metrics["db_bytes"];
     set(measured, "bytes_per_row", bytes / rows as f64);
+    if let Some(counts) = counts {
+        measured.metrics.extend(counts.finish());
+    }
 }
 
 #[cfg(test)]
