@@ -187,6 +187,34 @@ fn a_reference_must_give_one_of_the_levels_of_every_factor() {
 }
 
 #[test]
+fn a_scale_may_keep_some_of_the_levels_only() {
+    let experiment = read(&columns("[levels.quick]\ncolumns = [1, 4]")).unwrap();
+    let labels = |scale| -> Vec<String> {
+        let arms = arms(&experiment, scale, &catalogue());
+        arms.into_iter().map(|arm| arm.label).collect()
+    };
+    assert_eq!(labels(Scale::Quick), ["columns=1", "columns=4"]);
+    assert_eq!(labels(Scale::Default).len(), 4);
+    assert_eq!(labels(Scale::Paper).len(), 4);
+}
+
+#[test]
+fn levels_that_a_scale_keeps_must_exist_and_have_the_reference() {
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [1, 3]"),
+        &["my.toml:10:", "3 is not a level of `columns`", "1, 2, 4, 8"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumn = [1]"),
+        &["`column` is not a factor", "`columns`"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [2, 4]"),
+        &["my.toml:10:", "scale quick must keep the level 1"],
+    );
+}
+
+#[test]
 fn claims_are_checked_for_arms_bounds_and_form() {
     let claim = |body: &str| columns(&format!("[[claims]]\nid = \"a\"\nsays = \"b\"\n{body}\n"));
     has_one_problem(

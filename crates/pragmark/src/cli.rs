@@ -110,11 +110,12 @@ pub struct RunArgs {
     /// Go on with a run that was stopped; the plan is the folder's own.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
     pub resume: Option<PathBuf>,
-    /// Seconds for the whole run: no round is begun that would probably pass them.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    /// Time for the whole run, such as 90s, 40m or 1h30m: no round is begun that would probably
+    /// pass it.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub time_limit: Option<f64>,
-    /// Seconds after which a single trial is stopped and recorded as timed out.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = positive)]
+    /// Time after which a single trial is stopped and recorded as timed out.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = seconds)]
     pub trial_limit: f64,
     /// Seconds to look at the noise of the machine ahead of the run, which tells how small a
     /// difference it can find; 0 leaves it out.
@@ -129,10 +130,15 @@ pub struct RunArgs {
     pub plain: bool,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("must be a number above zero".to_owned()),
+/// Seconds of a duration that is written with units, or as plain seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
+    match seconds {
+        Some(seconds) if seconds > 0.0 && f64::is_finite(seconds) => Ok(seconds),
+        _ => Err("must be a time above zero, such as 90s, 40m, 1h30m or plain seconds".to_owned()),
     }
 }
 
@@ -229,7 +235,7 @@ pub struct DoctorArgs {
     #[arg(long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
     /// Seconds for the noise probe.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = positive)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub noise_seconds: f64,
     /// Print it as JSON.
     #[arg(long)]
@@ -242,6 +248,27 @@ impl From<ScaleArg> for lab::experiment::Scale {
             ScaleArg::Quick => lab::experiment::Scale::Quick,
             ScaleArg::Default => lab::experiment::Scale::Default,
             ScaleArg::Paper => lab::experiment::Scale::Paper,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_units_or_as_seconds() {
+        for (text, read) in [
+            ("90", 90.0),
+            ("0.5", 0.5),
+            ("40m", 2400.0),
+            ("1h30m", 5400.0),
+            ("250ms", 0.25),
+        ] {
+            assert_eq!(seconds(text), Ok(read), "{text}");
+        }
+        for text in ["0", "-1", "0s", "soon", "nan", "inf", ""] {
+            assert!(seconds(text).is_err(), "{text}");
         }
     }
 }

@@ -57,15 +57,22 @@ impl Collector {
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
         let devices = devices(&self.plan, &self.gathered, &self.environment);
+        let histories: Vec<&History> = self
+            .gathered
+            .iter()
+            .map(|gathered| &gathered.history)
+            .collect();
+        let courses = self.plan.courses(&histories);
         let experiments: Vec<_> = self
             .plan
             .experiments
             .iter()
+            .zip(courses)
             .zip(self.gathered)
-            .map(|(planned, gathered)| {
+            .map(|((planned, course), gathered)| {
                 let devices = devices.get(planned.experiment.id.as_str());
                 let devices = devices.map_or(&[][..], Vec::as_slice);
-                experiment::analyse(&self.plan, planned, gathered, &self.environment, devices)
+                experiment::analyse(planned, &course, gathered, &self.environment, devices)
             })
             .collect();
         let findings = findings(&experiments);

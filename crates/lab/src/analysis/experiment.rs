@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::collect::{Figure, Gathered, GatheredArm};
 use super::{ArmAnalysis, Curve, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
 use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
-use crate::design::{Next, Role, next};
+use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
-use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan};
+use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
 
@@ -18,8 +18,8 @@ type Dropped = [(u32, u32)];
 
 /// Analyses the trials of one experiment.
 pub(super) fn analyse(
-    plan: &RunPlan,
     planned: &PlannedExperiment,
+    course: &Course,
     gathered: Gathered,
     environment: &EnvironmentFile,
     devices: &[DeviceLevels],
@@ -43,7 +43,7 @@ pub(super) fn analyse(
         fsync_median_ns: fsync_median(planned, environment),
         devices,
     });
-    let stop = match next(&planned.course(plan.seed), &gathered.history) {
+    let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
     };

@@ -46,7 +46,8 @@ pub(super) enum Unable {
 
 impl From<ArmsError> for Unable {
     fn from(error: ArmsError) -> Self {
-        Unable::NotMeasured(error.to_string())
+        // The checks of the experiment found an arm for every claim, so the scale has left it out.
+        Unable::NotMeasured(format!("at this scale {error}"))
     }
 }
 

@@ -39,6 +39,7 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
     );
     levels_of_arms(experiment)
         .into_iter()
+        .filter(|levels| experiment.keeps(scale, levels))
         .map(|levels| Arm {
             label: label(&levels),
             settings: settings_of(experiment, scale, &under, &levels),

@@ -9,6 +9,7 @@ mod history;
 mod next;
 mod schedule;
 mod stopping;
+mod turns;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;
+pub use turns::{budget_of, outlook, turn};
 
 /// One assignment of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

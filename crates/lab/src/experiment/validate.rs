@@ -90,6 +90,7 @@ impl Checker<'_, '_, '_> {
             );
         }
         self.check_factors();
+        self.check_kept_levels();
         self.check_conditions();
         self.check_design();
         self.check_adjustments();
@@ -97,7 +98,11 @@ impl Checker<'_, '_, '_> {
         // A claim that misses an arm because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
             self.check_combinations();
-            self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
+            let at_any_scale = Experiment {
+                levels: BTreeMap::new(),
+                ..experiment.clone()
+            };
+            self.check_claims(&arms(&at_any_scale, Scale::Default, self.catalogue));
         }
     }
 
@@ -152,6 +157,29 @@ impl Checker<'_, '_, '_> {
                     self.findings.at(
                         &place,
                         format!("the level {} of `{factor}` is given twice", quoted(level)),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_kept_levels(&mut self) {
+        let reference = &self.experiment.design.reference;
+        for (scale, factors) in &self.experiment.levels {
+            for (factor, kept) in factors {
+                let path = ["levels", &scale.to_string(), factor].map(Step::from);
+                for level in kept {
+                    let held = Settings::from([(factor.clone(), level.clone())]);
+                    self.check_held_levels(&path[..2], &held);
+                }
+                let reference = reference.get(factor);
+                if let Some(level) = reference.filter(|level| !kept.contains(level)) {
+                    self.findings.at(
+                        &path,
+                        format!(
+                            "the scale {scale} must keep the level {} of `{factor}`, which the reference has",
+                            quoted(level)
+                        ),
                     );
                 }
             }
