@@ -327,6 +327,16 @@ pub const METRICS: &[Metric] = &[
         Unit::Count,
         "pages written to the database or its log during the measured work",
     ),
+    counted(
+        "pages_per_row",
+        Unit::Count,
+        "pages written to the database or its log for each row",
+    ),
+    counted(
+        "bytes_written_per_row",
+        Unit::BytesPerRow,
+        "bytes written to files of any kind for each row",
+    ),
 ];
 
 /// The metric of this name; a phase suffix after a dot is allowed.

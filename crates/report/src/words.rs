@@ -159,6 +159,8 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "cache_misses" => "Cache misses",
         "cache_spills" => "Pages spilt",
         "pages_written" => "Pages written",
+        "pages_per_row" => "Pages written a row",
+        "bytes_written_per_row" => "Bytes written a row",
         other => &in_words(other),
     };
     match phase {

@@ -1,8 +1,10 @@
 //! Database connections.
 
 mod busy;
+mod extension;
 mod file_control;
 mod flags;
+mod function;
 mod status;
 
 pub use flags::OpenFlags;
@@ -217,6 +219,15 @@ impl Connection {
     pub fn in_transaction(&self) -> bool {
         // SAFETY: the handle is open.
         unsafe { (self.handle.api().get_autocommit)(self.as_ptr()) == 0 }
+    }
+
+    /// Whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
+    /// the connection was opened in fact: a library with `THREADSAFE=0` ignores the flags
+    /// (<https://sqlite.org/c3ref/db_mutex.html>). `None` where the library cannot say.
+    pub fn is_serialised(&self) -> Option<bool> {
+        let db_mutex = self.handle.api().db_mutex?;
+        // SAFETY: the handle is open; the mutex is only compared with null.
+        Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
     }
 
     /// Closes the connection.

@@ -122,6 +122,7 @@ api! {
         fn compileoption_get(c_int) -> *const c_char;
         fn prepare_v3(*mut sqlite3, *const c_char, c_int, c_uint, *mut *mut sqlite3_stmt, *mut *const c_char) -> c_int;
         fn changes64(*mut sqlite3) -> i64;
+        fn db_mutex(*mut sqlite3) -> *mut c_void;
         fn total_changes64(*mut sqlite3) -> i64;
         fn txn_state(*mut sqlite3, *const c_char) -> c_int;
         fn error_offset(*mut sqlite3) -> c_int;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
 use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
-use crate::claims::{Evidence, judge};
+use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
@@ -22,6 +22,7 @@ pub(super) fn analyse(
     course: &Course,
     gathered: Gathered,
     environment: &EnvironmentFile,
+    devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
     let samples =
@@ -41,6 +42,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        devices,
     });
     let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
@@ -81,6 +83,31 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+    }
+}
+
+/// The experiment as a whole on its device, for claims that compare devices.
+pub(super) fn device_levels(
+    planned: &PlannedExperiment,
+    gathered: &Gathered,
+    environment: &EnvironmentFile,
+) -> DeviceLevels {
+    let dropped = gathered.history.dropped_blocks();
+    let arms = &gathered.arms[..planned.arms.len()];
+    let volume = environment.machine.volume(&planned.directory);
+    let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
+        if rotates {
+            DeviceKind::Rotating
+        } else {
+            DeviceKind::Solid
+        }
+    });
+    DeviceLevels {
+        kind,
+        levels: samples_of_needed_metrics(planned, arms, &dropped)
+            .into_iter()
+            .map(|(metric, samples)| (metric, samples.mean_logs()))
+            .collect(),
     }
 }
 

@@ -11,6 +11,7 @@ mod paper;
 mod report;
 mod run;
 mod settings;
+mod shared_memory;
 mod show;
 mod trial;
 

@@ -16,7 +16,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{needs, output, paper, report};
+use super::{needs, output, paper, report, shared_memory};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -76,8 +76,11 @@ fn begin(
         scale: Scale::Quick,
         ..request.clone()
     };
-    let plan = plan(request, &catalogue);
+    let plan = plan(request.clone(), &catalogue);
     needs::check(&plan)?;
+    if !shared_memory::is_there(&request, &plan, driver, interrupted, &catalogue)? {
+        return Ok(None);
+    }
     let environment = environment(&plan, driver, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);

@@ -1,0 +1,270 @@
+//! Documents into a full-text table: what tokenizers, options and settings cost in time and space.
+//!
+//! The phase `insert` is the inserting with its commits, `optimize` the command that may follow,
+//! and `checkpoint` the last checkpoint of the write-ahead log, where there is one. `seconds` is
+//! their sum. Connecting, making the table and the documents, verifying and closing are outside.
+
+use std::time::Instant;
+
+use engine::{CheckpointMode, Connection};
+use lab::catalogue::WorkloadInfo;
+use lab::trial::Measured;
+
+use super::load::{Grouping, load};
+use super::source::{self, Source};
+use super::table::{self, Kind, TABLE, TableOptions};
+use super::verify;
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+use crate::workload::common::{by_name, close, from, names, parameter, set, set_peak_memory};
+use crate::workload::{Trial, Workload};
+
+/// The workload `fts-insert`.
+pub(in crate::workload) struct FtsInsert;
+
+/// What is done with the index after the last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finish {
+    Nothing,
+    Optimize,
+    Rebuild,
+}
+
+const FINISHES: &[(&str, Finish)] = &[
+    ("nothing", Finish::Nothing),
+    ("optimize", Finish::Optimize),
+    ("rebuild", Finish::Rebuild),
+];
+
+const MIB: f64 = 1_048_576.0;
+
+impl Workload for FtsInsert {
+    fn info(&self) -> WorkloadInfo {
+        let mut parameters = source::parameters();
+        parameters.extend(table::parameters());
+        parameters.extend([
+            parameter(
+                "batch",
+                from(1),
+                1_000.into(),
+                "rows made and handed over at once, as to Python's `executemany`",
+            ),
+            parameter(
+                "commit_every",
+                from(0),
+                1_000.into(),
+                "rows of a transaction; 0: all rows in one",
+            ),
+            parameter(
+                "finish",
+                names(FINISHES),
+                "nothing".into(),
+                "what is done with the full-text index after the last commit, timed apart: nothing, or FTS5's command `optimize` or `rebuild`",
+            ),
+        ]);
+        WorkloadInfo {
+            name: "fts-insert".to_owned(),
+            about: "inserts documents like those of Hacker News into a full-text table".to_owned(),
+            parameters,
+            phases: ["insert", "optimize", "checkpoint"]
+                .map(str::to_owned)
+                .to_vec(),
+            counts: true,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let reader = Reader(trial.settings);
+        let options = TableOptions::read(trial.settings)?;
+        let finish = reader.name("finish", |name| by_name(FINISHES, name))?;
+        if finish != Finish::Nothing && options.kind != Kind::Fts5 {
+            let why = "a plain table has no full-text index to optimize or rebuild";
+            return Err(TrialError::CannotRun(why.to_owned()));
+        }
+        let grouping = Grouping {
+            batch: reader.count("batch")?,
+            commit_every: reader.count("commit_every")?,
+        };
+        let source = Source::read(trial)?;
+        let path = trial.directory.join("test.db");
+        let connection = sqlite::open(trial, &path)?;
+        options.create(&connection, source.columns())?;
+        let mut reading = source.open()?;
+
+        (trial.phase)("insert");
+        let counts = sqlite::Counts::begin(trial, &connection)?;
+        let loaded = load(
+            &connection,
+            &options.insert_sql(source.columns()),
+            sqlite::begin_statement(trial.settings),
+            grouping,
+            &mut reading,
+            (source.rows(), source.columns().len()),
+        )?;
+        let insert_s = loaded.active.as_secs_f64().max(1e-9);
+        let mut measured = Measured::default();
+        set(&mut measured, "seconds.insert", insert_s);
+        set(
+            &mut measured,
+            "rows_per_s.insert",
+            loaded.rows as f64 / insert_s,
+        );
+        set(
+            &mut measured,
+            "mib_per_s",
+            loaded.bytes as f64 / MIB / insert_s,
+        );
+        set(&mut measured, "generate_s", loaded.making.as_secs_f64());
+        set(&mut measured, "cpu_user_s", loaded.cpu.user);
+        set(&mut measured, "cpu_system_s", loaded.cpu.system);
+
+        let mut seconds = insert_s;
+        if finish != Finish::Nothing {
+            let optimize_s = timed(|| finish_index(&connection, finish))?;
+            set(&mut measured, "seconds.optimize", optimize_s);
+            seconds += optimize_s;
+        }
+        if trial.settings.get("journal_mode") == Some(&"wal".into()) {
+            let checkpoint_s = timed(|| {
+                connection.checkpoint(CheckpointMode::Truncate)?;
+                Ok(())
+            })?;
+            set(&mut measured, "seconds.checkpoint", checkpoint_s);
+            seconds += checkpoint_s;
+        }
+        set(&mut measured, "seconds", seconds);
+        set(&mut measured, "rows_per_s", loaded.rows as f64 / seconds);
+        set_peak_memory(&mut measured);
+        if let Some(counts) = counts {
+            measured.metrics.extend(counts.end(&connection)?);
+        }
+        measured.windows = loaded.rates;
+
+        (trial.phase)("verify");
+        verify::check(&connection, &options, &source)?;
+        close(connection, Some(&path), &mut measured)?;
+        let bytes_per_row = measured.metrics["db_bytes"] / loaded.rows as f64;
+        set(&mut measured, "bytes_per_row", bytes_per_row);
+        Ok(measured)
+    }
+}
+
+/// How long `work` took, in seconds.
+fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialError> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+fn finish_index(connection: &Connection, finish: Finish) -> Result<(), TrialError> {
+    let command = match finish {
+        Finish::Nothing => return Ok(()),
+        Finish::Optimize => "optimize",
+        Finish::Rebuild => "rebuild",
+    };
+    connection.execute(&format!(
+        "INSERT INTO {TABLE}({TABLE}) VALUES ('{command}')"
+    ))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::common::tests::{problem, run};
+
+    const ROWS: i64 = 300;
+
+    #[test]
+    fn every_tokenizer_and_option_gives_a_verified_index() {
+        let tokenizers = [
+            "unicode61",
+            "unicode61 remove_diacritics 0",
+            "unicode61 remove_diacritics 2",
+            "ascii",
+            "porter",
+            "porter ascii",
+            "trigram",
+            "trigram case_sensitive 1",
+        ];
+        for tokenizer in tokenizers {
+            for detail in ["full", "column", "none"] {
+                let settings = [
+                    ("tokenizer", tokenizer.into()),
+                    ("detail", detail.into()),
+                    ("rows", ROWS.into()),
+                    ("synchronous", "off".into()),
+                ];
+                let metrics = run("fts-insert", &settings).unwrap().metrics;
+                assert!(metrics["db_bytes"] > 100_000.0, "{tokenizer} {detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_table_and_content_is_verified() {
+        for table in ["plain", "plain-indexed", "fts5"] {
+            for content in ["ordinary", "contentless", "contentless-delete", "external"] {
+                for columnsize in [true, false] {
+                    let settings = [
+                        ("table", table.into()),
+                        ("content", content.into()),
+                        ("columnsize", columnsize.into()),
+                        ("rows", ROWS.into()),
+                        ("synchronous", "off".into()),
+                    ];
+                    match run("fts-insert", &settings) {
+                        Ok(measured) => assert!(measured.metrics["seconds.insert"] > 0.0),
+                        Err(error) => assert!(
+                            content.starts_with("contentless") && !columnsize,
+                            "{table} {content} {columnsize}: {error}"
+                        ),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn batches_commits_and_configuration_leave_the_same_documents() {
+        for (batch, commit_every) in [(1, 1), (7, 50), (1_000, 0), (500, 300)] {
+            let settings = [
+                ("batch", batch.into()),
+                ("commit_every", commit_every.into()),
+                ("pgsz", 1_000.into()),
+                ("automerge", 2.into()),
+                ("crisismerge", 8.into()),
+                ("usermerge", 2.into()),
+                ("hashsize", 100_000.into()),
+                ("fts_secure_delete", 1.into()),
+                ("prefix", "2 3".into()),
+                ("finish", "optimize".into()),
+                ("rows", ROWS.into()),
+                ("synchronous", "off".into()),
+                ("journal_mode", "wal".into()),
+            ];
+            let metrics = run("fts-insert", &settings).unwrap().metrics;
+            let parts: f64 = ["insert", "optimize", "checkpoint"]
+                .iter()
+                .map(|phase| metrics[&format!("seconds.{phase}")])
+                .sum();
+            assert!((metrics["seconds"] - parts).abs() < 1e-9);
+            assert_eq!(metrics["wal_bytes"], 0.0);
+        }
+    }
+
+    #[test]
+    fn what_the_engine_does_not_know_is_named() {
+        let tokenizer = problem("fts-insert", &[("tokenizer", "unicode16".into())]);
+        assert!(tokenizer.contains("unicode16"), "{tokenizer}");
+        let option = problem("fts-insert", &[("tokenizer", "trigram colour 1".into())]);
+        assert!(option.contains("trigram colour 1"), "{option}");
+        let prefix = problem("fts-insert", &[("prefix", "two".into())]);
+        assert!(prefix.contains("two"), "{prefix}");
+        let extension = problem(
+            "fts-insert",
+            &[("extension", "/no/such/tokenizer.so".into())],
+        );
+        assert!(extension.contains("/no/such/tokenizer.so"), "{extension}");
+    }
+}
