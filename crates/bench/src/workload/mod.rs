@@ -31,6 +31,7 @@ pub const ALL: &[&dyn Workload] = &[
     &set_query::SetQuery,
     &explain::Explain,
     &fts::FtsInsert,
+    &fts::FtsQuery,
     &limits::Limits,
     &Empty,
 ];

@@ -6,36 +6,23 @@
 
 use std::time::Instant;
 
-use engine::{CheckpointMode, Connection};
+use engine::CheckpointMode;
 use lab::catalogue::WorkloadInfo;
 use lab::trial::Measured;
 
+use super::finish::{Finish, finish_parameter};
 use super::load::{Grouping, load};
 use super::source::{self, Source};
-use super::table::{self, Kind, TABLE, TableOptions};
+use super::table::{self, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::settings::Reader;
 use crate::target::sqlite;
-use crate::workload::common::{by_name, close, from, names, parameter, set, set_peak_memory};
+use crate::workload::common::{close, from, parameter, set, set_peak_memory};
 use crate::workload::{Trial, Workload};
 
 /// The workload `fts-insert`.
 pub(in crate::workload) struct FtsInsert;
-
-/// What is done with the index after the last commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finish {
-    Nothing,
-    Optimize,
-    Rebuild,
-}
-
-const FINISHES: &[(&str, Finish)] = &[
-    ("nothing", Finish::Nothing),
-    ("optimize", Finish::Optimize),
-    ("rebuild", Finish::Rebuild),
-];
 
 const MIB: f64 = 1_048_576.0;
 
@@ -56,12 +43,7 @@ impl Workload for FtsInsert {
                 1_000.into(),
                 "rows of a transaction; 0: all rows in one",
             ),
-            parameter(
-                "finish",
-                names(FINISHES),
-                "nothing".into(),
-                "what is done with the full-text index after the last commit, timed apart: nothing, or FTS5's command `optimize` or `rebuild`",
-            ),
+            finish_parameter(),
         ]);
         WorkloadInfo {
             name: "fts-insert".to_owned(),
@@ -77,11 +59,7 @@ impl Workload for FtsInsert {
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let reader = Reader(trial.settings);
         let options = TableOptions::read(trial.settings)?;
-        let finish = reader.name("finish", |name| by_name(FINISHES, name))?;
-        if finish != Finish::Nothing && options.kind != Kind::Fts5 {
-            let why = "a plain table has no full-text index to optimize or rebuild";
-            return Err(TrialError::CannotRun(why.to_owned()));
-        }
+        let finish = Finish::read(&reader, &options)?;
         let grouping = Grouping {
             batch: reader.count("batch")?,
             commit_every: reader.count("commit_every")?,
@@ -120,8 +98,7 @@ impl Workload for FtsInsert {
         set(&mut measured, "cpu_system_s", loaded.cpu.system);
 
         let mut seconds = insert_s;
-        if finish != Finish::Nothing {
-            let optimize_s = timed(|| finish_index(&connection, finish))?;
+        if let Some(optimize_s) = finish.run(&connection)? {
             set(&mut measured, "seconds.optimize", optimize_s);
             seconds += optimize_s;
         }
@@ -155,18 +132,6 @@ fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialErro
     let start = Instant::now();
     work()?;
     Ok(start.elapsed().as_secs_f64())
-}
-
-fn finish_index(connection: &Connection, finish: Finish) -> Result<(), TrialError> {
-    let command = match finish {
-        Finish::Nothing => return Ok(()),
-        Finish::Optimize => "optimize",
-        Finish::Rebuild => "rebuild",
-    };
-    connection.execute(&format!(
-        "INSERT INTO {TABLE}({TABLE}) VALUES ('{command}')"
-    ))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -56,6 +56,11 @@ impl Source {
         self.rows
     }
 
+    /// Whether the generator makes the documents.
+    pub(super) fn is_generated(&self) -> bool {
+        true
+    }
+
     /// The documents from the first on.
     pub(super) fn open(&self) -> Result<Reading, TrialError> {
         Ok(Reading {

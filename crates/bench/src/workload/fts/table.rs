@@ -229,11 +229,7 @@ impl TableOptions {
         connection: &Connection,
         columns: &[String],
     ) -> Result<(), TrialError> {
-        if let Some(path) = &self.extension {
-            connection
-                .load_extension(std::path::Path::new(path))
-                .map_err(|error| TrialError::CannotRun(error.to_string()))?;
-        }
+        self.load_extension(connection)?;
         for sql in self.statements(columns) {
             connection.execute(&sql).map_err(refused)?;
         }
@@ -243,6 +239,16 @@ impl TableOptions {
             }
         }
         Ok(())
+    }
+
+    /// Loads the extension that was asked for, if any: once for each connection.
+    pub(super) fn load_extension(&self, connection: &Connection) -> Result<(), TrialError> {
+        match &self.extension {
+            None => Ok(()),
+            Some(path) => connection
+                .load_extension(std::path::Path::new(path))
+                .map_err(|error| TrialError::CannotRun(error.to_string())),
+        }
     }
 
     fn statements(&self, columns: &[String]) -> Vec<String> {
@@ -373,17 +379,23 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
     }
 }
 
-/// SQLite's plain error means that it does not know a module, tokenizer or option: the arm cannot
-/// be run with this engine. Any other is a failure.
+/// What SQLite refuses cannot be run with this engine; any other error is a failure.
 fn refused(error: EngineError) -> TrialError {
+    if is_refusal(&error) {
+        TrialError::CannotRun(format!("the table cannot be made as asked: {error}"))
+    } else {
+        error.into()
+    }
+}
+
+/// Whether this is SQLite's plain error: it does not know a module, tokenizer or option, or it does
+/// not understand a query.
+pub(super) fn is_refusal(error: &EngineError) -> bool {
     /// `SQLITE_ERROR`.
     const GENERIC: i32 = 1;
-    match error.as_sqlite() {
-        Some(sqlite) if sqlite.primary() == GENERIC => {
-            TrialError::CannotRun(format!("the table cannot be made as asked: {error}"))
-        }
-        _ => error.into(),
-    }
+    error
+        .as_sqlite()
+        .is_some_and(|error| error.primary() == GENERIC)
 }
 
 /// A name in SQL.
