@@ -102,6 +102,18 @@ pub const METRICS: &[Metric] = &[
         "rows that the queries find",
     ),
     metric(
+        "segments",
+        Unit::Count,
+        Better::Lower,
+        "segments of the full-text index, each of which a query looks into",
+    ),
+    metric(
+        "overlap",
+        Unit::Share,
+        Better::Higher,
+        "of the rows that this tokenizer or another finds, the part that both find; the mean over queries",
+    ),
+    metric(
         "recall_word",
         Unit::Share,
         Better::Higher,

@@ -52,8 +52,8 @@ fn every_scale_is_given_where_one_is() {
     }
 }
 
-#[test]
-fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
+/// The claims of all experiments, of which no two have the same id.
+fn claims() -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for (name, experiment) in experiments() {
         for claim in &experiment.claims {
@@ -64,12 +64,27 @@ fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
             );
         }
     }
-    for number in 1..=44 {
-        let id = format!("ins-{number:02}");
+    seen
+}
+
+fn check_all(prefix: &str, numbers: impl IntoIterator<Item = u32>) {
+    let seen = claims();
+    for number in numbers {
+        let id = format!("{prefix}-{number:02}");
         // A claim of several predicates has a part for each: ins-12-order, ins-12-equal.
         let checked = seen
             .iter()
             .any(|claim| *claim == id || claim.starts_with(&format!("{id}-")));
         assert!(checked, "no experiment checks {id}");
     }
+}
+
+#[test]
+fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
+    check_all("ins", 1..=44);
+}
+
+#[test]
+fn the_claims_on_tokenizers_queries_and_options_are_checked_by_one_experiment() {
+    check_all("fts", (1..=6).chain(29..=37));
 }

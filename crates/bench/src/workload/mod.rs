@@ -32,6 +32,8 @@ pub const ALL: &[&dyn Workload] = &[
     &explain::Explain,
     &fts::FtsInsert,
     &fts::FtsQuery,
+    &fts::FtsOverlap,
+    &fts::FtsUpdate,
     &limits::Limits,
     &Empty,
 ];

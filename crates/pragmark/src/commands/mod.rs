@@ -6,6 +6,7 @@ mod export;
 mod list;
 mod man;
 mod output;
+mod own_text;
 mod paper;
 mod report;
 mod run;

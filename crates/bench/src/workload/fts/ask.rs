@@ -10,7 +10,7 @@ use engine::{Connection, Step};
 use regex::Regex;
 
 use super::queries::{Query, Sql};
-use super::table::TableOptions;
+use super::table::{TableOptions, is_refusal};
 use crate::error::TrialError;
 use crate::target::sqlite;
 use crate::workload::Trial;
@@ -87,10 +87,7 @@ impl<'t, 'p> Asker<'t, 'p> {
         sql: &Sql,
     ) -> Result<Answer, TrialError> {
         let found = rowids(connection, sql)?;
-        let wanted = match &query.how {
-            super::queries::How::Match(_, shape) => shape.of(found.len()),
-            super::queries::How::Pattern(_) => found.len(),
-        };
+        let wanted = query.rows_given(found.len());
         let mut times = Vec::new();
         let mut spent = Duration::ZERO;
         if self.cache == Cache::Warm {
@@ -140,7 +137,8 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<(usize, Duration), TrialE
     Ok((rows, start.elapsed()))
 }
 
-fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
+/// The rowids of all rows that are found.
+pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
     let mut statement = connection.prepare(&sql.rowids)?;
     if statement.parameter_count() > 0 {
         statement.bind_text(1, &sql.bound)?;
@@ -150,6 +148,15 @@ fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
         rowids.push(statement.column_i64(0));
     }
     Ok(rowids)
+}
+
+/// Whether the table understands the query; asks it once.
+pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
+    match timed(connection, sql) {
+        Ok(_) => Ok(true),
+        Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Makes the kernel forget the pages of a file, which are written back first.

@@ -184,10 +184,7 @@ pub(super) fn note(asked: &[Asked<'_>], found: &[Found], measured: &mut Measured
             .filter(|(asked, _)| asked.answer.is_ok())
     };
     for (asked, found) in answered() {
-        let results = match &asked.query.how {
-            How::Match(_, shape) => shape.of(found.results),
-            How::Pattern(_) => found.results,
-        };
+        let results = asked.query.rows_given(found.results);
         add(measured, &format!("results.{}", asked.query.class), results);
     }
     // Limited queries find what the whole one finds, which is judged already.

@@ -9,12 +9,16 @@ mod finish;
 mod found;
 mod insert;
 mod load;
+mod overlap;
 mod queries;
 mod query;
 mod source;
 mod table;
 mod truth;
+mod update;
 mod verify;
 
 pub(super) use insert::FtsInsert;
+pub(super) use overlap::FtsOverlap;
 pub(super) use query::FtsQuery;
+pub(super) use update::FtsUpdate;

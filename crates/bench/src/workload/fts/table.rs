@@ -204,13 +204,33 @@ impl TableOptions {
             columnsize: reader.flag("columnsize")?,
             content: reader.name("content", |name| by_name(CONTENTS, name))?,
             configuration: configuration(settings),
-            extension: settings
-                .get("extension")
-                .and_then(Level::as_text)
-                .map(str::to_owned),
+            extension: extension(settings),
         };
         options.check()?;
         Ok(options)
+    }
+
+    /// An index of this tokenizer without texts, for settings that name no other option.
+    pub(super) fn index_only(settings: &Settings) -> Result<TableOptions, TrialError> {
+        let reader = Reader(settings);
+        Ok(TableOptions {
+            kind: Kind::Fts5,
+            tokenizer: reader.name("tokenizer", |name| Some(name.to_owned()))?,
+            content: Content::Contentless,
+            columnsize: true,
+            prefix: String::new(),
+            detail: "full",
+            configuration: Vec::new(),
+            extension: extension(settings),
+        })
+    }
+
+    /// The same with another tokenizer.
+    pub(super) fn with_tokenizer(&self, tokenizer: &str) -> TableOptions {
+        TableOptions {
+            tokenizer: tokenizer.to_owned(),
+            ..self.clone()
+        }
     }
 
     fn check(&self) -> Result<(), TrialError> {
@@ -319,6 +339,11 @@ impl TableOptions {
         self.kind != Kind::Fts5 || matches!(self.content, Content::Ordinary | Content::External)
     }
 
+    /// Whether rows can be rewritten and deleted.
+    pub(super) fn can_rewrite(&self) -> bool {
+        self.kind != Kind::Fts5 || self.content != Content::Contentless
+    }
+
     /// The statement that inserts a row; its rowid is the next one.
     pub(super) fn insert_sql(&self, columns: &[String]) -> String {
         let list: Vec<String> = columns.iter().map(|column| identifier(column)).collect();
@@ -329,6 +354,13 @@ impl TableOptions {
             vec!["?"; columns.len()].join(", ")
         )
     }
+}
+
+fn extension(settings: &Settings) -> Option<String> {
+    settings
+        .get("extension")
+        .and_then(Level::as_text)
+        .map(str::to_owned)
 }
 
 fn configuration(settings: &Settings) -> Vec<(&'static str, i64)> {

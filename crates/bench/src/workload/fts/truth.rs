@@ -16,7 +16,7 @@ use super::queries::PATTERN_COLUMN;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// All of these words, in any columns.
-    All(&'static [&'static str]),
+    Words(&'static [&'static str]),
     /// These words one after the other.
     Phrase(&'static [&'static str]),
     /// A word that begins so.
@@ -195,7 +195,7 @@ impl Judge {
         let id = |term: &str| self.number(term, sense);
         let mut texts = self.texts.iter();
         Some(match meaning {
-            Meaning::All(terms) => terms.iter().all(|term| {
+            Meaning::Words(terms) => terms.iter().all(|term| {
                 let id = id(term);
                 self.texts
                     .iter()
@@ -227,7 +227,7 @@ impl Judge {
     fn has_letters(&self, meaning: &Meaning) -> Option<bool> {
         let mut texts = self.texts.iter();
         Some(match meaning {
-            Meaning::All(terms) => terms
+            Meaning::Words(terms) => terms
                 .iter()
                 .all(|term| self.texts.iter().any(|text| text.lower.contains(term))),
             Meaning::Phrase(terms) => {
@@ -273,7 +273,7 @@ impl Meaning {
     /// The words that it names.
     pub(super) fn terms(&self) -> Vec<&'static str> {
         match self {
-            Meaning::All(terms) | Meaning::Phrase(terms) => terms.to_vec(),
+            Meaning::Words(terms) | Meaning::Phrase(terms) => terms.to_vec(),
             Meaning::Prefix(term) | Meaning::StartsWith(term, _) | Meaning::Column(_, term) => {
                 vec![term]
             }
@@ -331,7 +331,7 @@ mod tests {
             judged(pattern("PostgreSQL"), "a postgresql"),
             [None, None, NO]
         );
-        let connection = || Meaning::All(&["connection"]);
+        let connection = || Meaning::Words(&["connection"]);
         assert_eq!(judged(connection(), "A Connection!"), [YES, YES, YES]);
         assert_eq!(judged(connection(), "it connected"), [NO, YES, NO]);
         assert_eq!(judged(connection(), "disconnections"), [NO, NO, YES]);
