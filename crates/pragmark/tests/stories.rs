@@ -6,6 +6,8 @@ mod accidents;
 mod contention;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/full_text.rs"]
+mod full_text;
 #[path = "stories/knobs.rs"]
 mod knobs;
 #[path = "stories/laboratory.rs"]

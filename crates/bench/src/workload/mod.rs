@@ -38,6 +38,9 @@ pub const ALL: &[&dyn Workload] = &[
     &contention::Contention,
     &many_databases::ManyDatabases,
     &fts::FtsInsert,
+    &fts::FtsQuery,
+    &fts::FtsOverlap,
+    &fts::FtsUpdate,
     &limits::Limits,
     &Empty,
 ];

@@ -7,6 +7,7 @@ mod list;
 mod man;
 mod needs;
 mod output;
+mod own_text;
 mod paper;
 mod report;
 mod run;

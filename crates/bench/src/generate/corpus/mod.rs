@@ -267,12 +267,12 @@ impl Row<'_> {
             if roll < COMMAS {
                 self.push(",");
             }
-            self.push(" ");
             if roll >= WORDS - ODD {
+                self.push(" ");
                 self.odd(WORDS - 1 - roll);
             } else {
                 let letters = self.documents.letters();
-                letters.push_str(self.words.draw(&mut self.generator));
+                letters.push_str(self.words.draw_spaced(&mut self.generator));
             }
         }
     }
