@@ -114,6 +114,7 @@ pub const SQLITE_CHECKPOINT_RESTART: c_int = 2;
 pub const SQLITE_CHECKPOINT_TRUNCATE: c_int = 3;
 
 // File controls (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+pub const SQLITE_FCNTL_SIZE_HINT: c_int = 5;
 pub const SQLITE_FCNTL_FILE_POINTER: c_int = 7;
 pub const SQLITE_FCNTL_PERSIST_WAL: c_int = 10;
 pub const SQLITE_FCNTL_VFSNAME: c_int = 12;

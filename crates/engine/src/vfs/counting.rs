@@ -229,7 +229,8 @@ impl Observer for Counter {
             | Event::Unfetch { .. }
             | Event::Lock { .. }
             | Event::Unlock { .. }
-            | Event::FileControl { .. } => {}
+            | Event::FileControl { .. }
+            | Event::Asked { .. } => {}
             Event::Read { kind, length, .. } => {
                 add(&self.of(kind).reads, 1);
                 add(&self.of(kind).bytes_read, length as u64);

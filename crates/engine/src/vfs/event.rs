@@ -7,10 +7,18 @@ use std::ffi::{CStr, c_int};
 /// Watches the calls that pass through a shim.
 ///
 /// Called on whichever thread SQLite runs on, after the real VFS succeeded; failed calls are not
-/// reported. It must not call SQLite, and a panic aborts the process.
+/// reported. It must not use the connection at work, nor open one through the same shim; other
+/// connections may act, which is how two of them are made to meet at one instant. A panic aborts the
+/// process.
 pub trait Observer: Send + Sync + 'static {
     /// One call succeeded.
     fn observe(&self, event: &Event<'_>);
+
+    /// Whether SQLite sleeps when it asks to. It asks while it waits for a lock, which is in vain where
+    /// the holder runs on the same thread.
+    fn sleeps(&self) -> bool {
+        true
+    }
 }
 
 /// The kinds of files SQLite has (<https://sqlite.org/tempfiles.html>).
@@ -92,6 +100,17 @@ impl SyncKind {
     }
 }
 
+/// A question about files that changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// How large a file is.
+    Size,
+    /// Whether a file exists or may be used.
+    Access,
+    /// Whether anyone holds a reserved lock.
+    ReservedLock,
+}
+
 /// One successful call of a file system.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -141,7 +160,7 @@ pub enum Event<'a> {
         /// What was written.
         bytes: &'a [u8],
     },
-    /// A file was cut or extended.
+    /// A file was cut or extended, be it that a hint of its coming size extended it.
     Truncate {
         /// The file.
         file: FileId,
@@ -217,6 +236,11 @@ pub enum Event<'a> {
         kind: FileKind,
         /// The control's number.
         operation: i32,
+    },
+    /// A question was answered.
+    Asked {
+        /// Which.
+        question: Question,
     },
     /// A region of the shared memory of a write-ahead log was mapped.
     SharedMemoryMap {

@@ -1,6 +1,6 @@
 //! Open files of a shim: a header of ours, followed by the file of the real VFS.
 
-use super::event::{Event, FileId, FileKind, Observer, SyncKind};
+use super::event::{Event, FileId, FileKind, Observer, Question, SyncKind};
 use super::shim::Shim;
 use crate::ffi::{self, sqlite3_file, sqlite3_io_methods};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -122,10 +122,10 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
         xWrite: write::<O>,
         xTruncate: truncate::<O>,
         xSync: sync::<O>,
-        xFileSize: file_size,
+        xFileSize: file_size::<O>,
         xLock: lock::<O>,
         xUnlock: unlock::<O>,
-        xCheckReservedLock: check_reserved_lock,
+        xCheckReservedLock: check_reserved_lock::<O>,
         xFileControl: file_control::<O>,
         xSectorSize: sector_size,
         xDeviceCharacteristics: device_characteristics,
@@ -354,10 +354,31 @@ macro_rules! pass_on {
 }
 
 pass_on! {
-    fn file_size = xFileSize(result: *mut i64);
-    fn check_reserved_lock = xCheckReservedLock(result: *mut c_int);
     fn sector_size = xSectorSize();
     fn device_characteristics = xDeviceCharacteristics();
+}
+
+unsafe extern "C" fn file_size<O: Observer>(place: *mut sqlite3_file, result: *mut i64) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xFileSize, result);
+        report::<O>(place, code, |_, _| Event::Asked {
+            question: Question::Size,
+        })
+    }
+}
+
+unsafe extern "C" fn check_reserved_lock<O: Observer>(
+    place: *mut sqlite3_file,
+    result: *mut c_int,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xCheckReservedLock, result);
+        report::<O>(place, code, |_, _| Event::Asked {
+            question: Question::ReservedLock,
+        })
+    }
 }
 
 unsafe extern "C" fn unfetch<O: Observer>(
@@ -403,11 +424,37 @@ unsafe extern "C" fn file_control<O: Observer>(
 ) -> c_int {
     // SAFETY: see `close`.
     unsafe {
+        let hint = operation == ffi::SQLITE_FCNTL_SIZE_HINT;
+        let before = if hint { size(place) } else { None };
         let code = real_method!(place, xFileControl, operation, argument);
         report::<O>(place, code, |file, kind| Event::FileControl {
             file,
             kind,
             operation,
-        })
+        });
+        // SQLite's Unix VFS extends a mapped file, or one that grows in chunks, when it is told of its
+        // coming size (`os_unix.c`, `fcntlSizeHint`).
+        if hint
+            && let Some(after) = size(place)
+            && before != Some(after)
+        {
+            report::<O>(place, code, |file, kind| Event::Truncate {
+                file,
+                kind,
+                size: after,
+            });
+        }
+        code
     }
+}
+
+/// The size of the real file, if it can be had.
+///
+/// # Safety
+/// `place` must hold an open file of a shim.
+unsafe fn size(place: *mut sqlite3_file) -> Option<i64> {
+    let mut size = 0;
+    // SAFETY: the caller's promise; the method writes one number.
+    let code = unsafe { real_method!(place, xFileSize, &raw mut size) };
+    (code == ffi::SQLITE_OK).then_some(size)
 }

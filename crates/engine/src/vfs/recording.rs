@@ -170,7 +170,7 @@ fn path(name: &CStr) -> PathBuf {
 /// The event as a call that owns its data; `None` for reads. SQLite gives no negative offsets or sizes.
 fn recorded(event: &Event<'_>) -> Option<Call> {
     Some(match *event {
-        Event::Read { .. } => return None,
+        Event::Read { .. } | Event::Asked { .. } => return None,
         Event::Open {
             file,
             kind,
