@@ -15,7 +15,9 @@ pub enum MutantError {
     #[error("there is no mutation called {0}; see crates/proofs/mutations.toml")]
     Unknown(String),
     /// The place of the number was not found once in the library.
-    #[error("the compiled library holds the mark of the selected mutation {0} times instead of once")]
+    #[error(
+        "the compiled library holds the mark of the selected mutation {0} times instead of once"
+    )]
     Mark(usize),
     /// The library could not be written.
     #[error("cannot write the engine {path}: {source}")]

@@ -57,7 +57,9 @@ pub enum PatchError {
     #[error("the table of mutations is not valid: {0}")]
     Table(String),
     /// The text is not in this version of SQLite, or more than once.
-    #[error("{id}: its text occurs {times} times in this sqlite3.c instead of once; look at what became of the place, then correct mutations.toml")]
+    #[error(
+        "{id}: its text occurs {times} times in this sqlite3.c instead of once; look at what became of the place, then correct mutations.toml"
+    )]
     Occurrences {
         /// The mutation.
         id: String,
@@ -192,21 +194,36 @@ mod tests {
 
     #[test]
     fn a_text_that_is_gone_or_ambiguous_is_named_and_left_alone() {
-        let mutations = [mutation("gone", "z();", "MUTATED"), mutation("twice", "a();", "MUTATED")];
+        let mutations = [
+            mutation("gone", "z();", "MUTATED"),
+            mutation("twice", "a();", "MUTATED"),
+        ];
         let (patched, problems) = apply("a(); a();", &mutations);
         assert!(patched.ends_with("a(); a();"));
         let texts: Vec<String> = problems.iter().map(PatchError::to_string).collect();
-        assert!(texts[0].starts_with("gone: its text occurs 0 times"), "{texts:?}");
-        assert!(texts[1].starts_with("twice: its text occurs 2 times"), "{texts:?}");
+        assert!(
+            texts[0].starts_with("gone: its text occurs 0 times"),
+            "{texts:?}"
+        );
+        assert!(
+            texts[1].starts_with("twice: its text occurs 2 times"),
+            "{texts:?}"
+        );
     }
 
     #[test]
     fn two_mutations_of_one_text_are_told() {
-        let mutations = [mutation("one", "a(); b();", "MUTATED"), mutation("two", "b();", "MUTATED")];
+        let mutations = [
+            mutation("one", "a(); b();", "MUTATED"),
+            mutation("two", "b();", "MUTATED"),
+        ];
         let (_, problems) = apply("a(); b();", &mutations);
         assert_eq!(
             problems,
-            [PatchError::Overlap { first: "one".to_owned(), second: "two".to_owned() }]
+            [PatchError::Overlap {
+                first: "one".to_owned(),
+                second: "two".to_owned()
+            }]
         );
     }
 
@@ -214,6 +231,9 @@ mod tests {
     fn a_mutation_that_cannot_be_switched_off_is_refused() {
         let table = "[[mutation]]\nid = 'x'\nremoves = ''\nwhy = ''\nfound_by = 'crash'\n\
                      settings = []\nfind = 'a'\nreplace = 'b'\n";
-        assert_eq!(parse(table).unwrap_err(), PatchError::Unconditional("x".to_owned()));
+        assert_eq!(
+            parse(table).unwrap_err(),
+            PatchError::Unconditional("x".to_owned())
+        );
     }
 }
