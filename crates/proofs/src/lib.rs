@@ -8,9 +8,11 @@
 
 mod mutant;
 pub mod patch;
+mod schedules;
 
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
+pub use schedules::noticed_by;
 
 /// The mutations, in the order of their numbers.
 ///

@@ -152,6 +152,7 @@ impl Party {
         let outcome = match act {
             Act::Open => self.open(),
             Act::Write => self.write(ledger),
+            Act::Touch => self.touch(),
             Act::Read => self.read(ledger),
             Act::BeginRead => self.begin_read(ledger),
             Act::WriteAfterRead => self.write_after_read(ledger),
@@ -215,6 +216,11 @@ impl Party {
     fn write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
         self.begin_write(ledger)?;
         self.commit(ledger).inspect_err(|_| self.give_up(ledger))
+    }
+
+    /// The version lies on the first page, of which the data are no part.
+    fn touch(&self) -> Result<(), Trouble> {
+        self.run(|connection| connection.execute("PRAGMA user_version = 1"))
     }
 
     fn begin_write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {

@@ -9,6 +9,8 @@ pub enum Act {
     Open,
     /// A whole transaction that changes every page of the data.
     Write,
+    /// A transaction that changes none of the data, but a page beside them.
+    Touch,
     /// Reads everything in one statement.
     Read,
     /// Begins a transaction and reads in it.
@@ -70,7 +72,8 @@ const ROLLBACK: &[&str] = &["delete", "truncate", "persist"];
 const WAL: &[&str] = &["wal"];
 
 use Act::{
-    BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rollback, Write, WriteAfterRead,
+    BeginRead, BeginWrite, Checkpoint, Commit, EndRead, Open, Read, Rollback, Touch, Write,
+    WriteAfterRead,
 };
 use CheckpointMode::{Passive, Restart, Truncate};
 use Who::{First, Second};
@@ -223,6 +226,21 @@ pub const SCENARIOS: &[Scenario] = &[
         second: &[Read, EndRead],
     },
     Scenario {
+        id: "checkpoint-under-reader",
+        what: "a checkpoint of pages that a reader of an older state takes from the database",
+        journal_modes: WAL,
+        files: Files::Sound,
+        before: &[
+            (First, Open),
+            (Second, Open),
+            (First, Touch),
+            (Second, BeginRead),
+            (First, Write),
+        ],
+        first: &[Checkpoint(Passive), Write, Checkpoint(Passive)],
+        second: &[Read, EndRead],
+    },
+    Scenario {
         id: "reader-and-restart",
         what: "a reader, and a connection that checkpoints and starts the log over",
         journal_modes: WAL,
@@ -246,6 +264,8 @@ pub const SCENARIOS: &[Scenario] = &[
             (Second, Open),
             (Second, Write),
             (Second, Checkpoint(Passive)),
+            // So that some of its pages are in the reader's cache.
+            (First, Read),
         ],
         first: &[BeginRead, Read, EndRead],
         second: &[Write, Checkpoint(Passive), Write],

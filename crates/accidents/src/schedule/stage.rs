@@ -83,7 +83,13 @@ impl Observer for Director {
             return; // Hints and questions: what the other does is the same before and after.
         }
         if let Some(direction) = self.direction().as_mut() {
-            direction.called(event);
+            direction.called(|| words(event));
+        }
+    }
+
+    fn about_to_lock(&self) {
+        if let Some(direction) = self.direction().as_mut() {
+            direction.called(|| "is about to take a lock".to_owned());
         }
     }
 
@@ -93,10 +99,10 @@ impl Observer for Director {
 }
 
 impl Direction {
-    fn called(&mut self, event: &Event<'_>) {
+    fn called(&mut self, what: impl FnOnce() -> String) {
         self.played.calls += 1;
         if self.traced {
-            let line = format!("{:4}  {}", self.played.calls, words(event));
+            let line = format!("{:4}  {}", self.played.calls, what());
             self.played.trace.push(line);
         }
         self.act_up_to(self.played.calls);

@@ -14,6 +14,10 @@ pub trait Observer: Send + Sync + 'static {
     /// One call succeeded.
     fn observe(&self, event: &Event<'_>);
 
+    /// A call that takes a lock is about to be made. What another connection does here comes between
+    /// what SQLite looked at and the lock that it takes because of it.
+    fn about_to_lock(&self) {}
+
     /// Whether SQLite sleeps when it asks to. It asks while it waits for a lock, which is in vain where
     /// the holder runs on the same thread.
     fn sleeps(&self) -> bool {

@@ -173,6 +173,15 @@ unsafe fn report<'a, O: Observer>(
     code
 }
 
+/// Tells the observer that a lock is about to be taken.
+///
+/// # Safety
+/// `place` must hold an open file of a `Shim<O>`.
+unsafe fn about_to_lock<O: Observer>(place: *mut sqlite3_file) {
+    // SAFETY: as in `report`.
+    unsafe { (*(*place.cast::<Header<O>>()).observer).about_to_lock() };
+}
+
 unsafe extern "C" fn close<O: Observer>(place: *mut sqlite3_file) -> c_int {
     // SAFETY: here and in every method below, SQLite calls with an open file of this shim and with
     // arguments that the method's contract allows, which go on unchanged.
@@ -288,6 +297,9 @@ unsafe extern "C" fn shm_lock<O: Observer>(
 ) -> c_int {
     // SAFETY: see `close`.
     unsafe {
+        if flags & ffi::SQLITE_SHM_LOCK != 0 {
+            about_to_lock::<O>(place);
+        }
         let code = real_optional!(place, xShmLock(offset, count, flags), else ffi::SQLITE_IOERR);
         let event = |file, _| Event::SharedMemoryLock {
             file,
@@ -400,6 +412,7 @@ unsafe extern "C" fn unfetch<O: Observer>(
 unsafe extern "C" fn lock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
     // SAFETY: see `close`.
     unsafe {
+        about_to_lock::<O>(place);
         let code = real_method!(place, xLock, level);
         report::<O>(place, code, |file, kind| Event::Lock { file, kind, level })
     }
