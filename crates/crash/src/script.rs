@@ -89,7 +89,7 @@ impl Script {
         script.switch_modes(arm);
         script.acts.push(Act::Reopen);
         script.attached(arm);
-        script.sql("DELETE FROM item WHERE id > 20; UPDATE state SET n = n + 1");
+        script.transaction("DELETE FROM item WHERE id > 20");
         script
     }
 

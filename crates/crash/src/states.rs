@@ -111,7 +111,7 @@ fn written_back(trace: &Trace, model: Model, steps: usize) -> Disk<'_> {
 }
 
 /// The files after the first `steps` steps, nothing missing.
-pub fn files_after(trace: &Trace, steps: usize) -> Vec<File> {
+pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     written_back(trace, Model::Kill, steps).files(&Units::default(), &State::default())
 }
 
