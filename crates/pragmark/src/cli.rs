@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
 
 /// A performance laboratory for SQLite.
@@ -35,6 +36,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// Measure crash safety.
+    Crash(CrashArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
@@ -49,6 +52,9 @@ pub enum Command {
     /// Run one trial: a specification on standard input, messages on standard output.
     #[command(hide = true)]
     Trial,
+    /// Write to a database until killed, as a specification on standard input says.
+    #[command(hide = true)]
+    WriteUntilKilled,
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {
@@ -234,6 +240,32 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `crash`.
+#[derive(Debug, Args)]
+pub struct CrashArgs {
+    /// Journal modes, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "MODES")]
+    pub journal_mode: Vec<String>,
+    /// Values of synchronous, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "VALUES")]
+    pub synchronous: Vec<String>,
+    /// Locking modes, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "MODES")]
+    pub locking_mode: Vec<String>,
+    /// SQLite library: `default`, `system`, or the path of a shared library.
+    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    pub engine: String,
+    /// Seed of all random choices.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Folder for witnesses.
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Accidents that really happen.
+    #[command(flatten)]
+    pub accidents: AccidentArgs,
 }
 
 impl From<ScaleArg> for lab::experiment::Scale {

@@ -6,13 +6,17 @@
 //! has to be caught, unless the table says why nothing can be noticed. It stands apart from the crate
 //! `crash` because that one judges any engine and must not know these.
 
+mod crashes;
 mod mutant;
 pub mod patch;
 mod schedules;
+mod sound;
 
+pub use crashes::{Crashes, MODELS, Worse, arm};
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
 pub use schedules::noticed_by;
+pub use sound::{SAFE, Seen, look_for_alarms};
 
 /// The mutations, in the order of their numbers.
 ///

@@ -17,9 +17,9 @@ pub fn noticed_by(
     library: &Arc<Library>,
     folder: &Path,
     extent: Extent,
+    stop: &AtomicBool,
 ) -> Result<Option<Explored>, AccidentError> {
     let mut stage = Stage::new(library, folder)?;
-    let go_on = AtomicBool::new(false);
     for (scenario, journal_mode) in all() {
         if !mutation
             .settings
@@ -28,7 +28,7 @@ pub fn noticed_by(
         {
             continue;
         }
-        let explored = explore(&mut stage, scenario, journal_mode, extent, &go_on)?;
+        let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;
         if explored.wrong > 0 {
             return Ok(Some(explored));
         }

@@ -414,7 +414,8 @@ impl Writer {
         let mut writer = Writer { child, lines };
         let text = serde_json::to_string(spec).map_err(|error| failed(error.into()))?;
         if let Some(mut input) = writer.child.stdin.take() {
-            input.write_all(text.as_bytes()).map_err(failed)?;
+            // A child that is gone before it has read its specification is noticed by its silence.
+            let _ = input.write_all(text.as_bytes());
         }
         Ok(writer)
     }

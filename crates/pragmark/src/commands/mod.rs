@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+pub mod accidents;
+mod crash;
 mod describe_engine;
 mod doctor;
 mod export;
@@ -24,6 +26,8 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => report::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
+        Command::Crash(args) => crash::execute(&args),
+        Command::WriteUntilKilled => accidents::write_until_killed(),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
