@@ -83,9 +83,7 @@ fn where_the_observer_does_not_sleep_waiting_for_a_lock_of_the_same_thread_ends(
         .execute("CREATE TABLE t(x); BEGIN IMMEDIATE")
         .expect("takes the lock");
     // Ten minutes: with sleeping, this test would be noticed.
-    waiter
-        .busy_timeout(Duration::from_secs(600))
-        .expect("sets");
+    waiter.busy_timeout(Duration::from_secs(600)).expect("sets");
     let error = waiter.execute("BEGIN IMMEDIATE").expect_err("busy");
     assert!(error.is_busy(), "{error}");
 }

@@ -6,6 +6,8 @@ mod accidents;
 mod crashes;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/kills_and_schedules.rs"]
+mod kills_and_schedules;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
 #[path = "stories/mistakes.rs"]

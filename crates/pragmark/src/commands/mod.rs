@@ -27,10 +27,10 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
-        Command::WriteUntilKilled => accidents::write_until_killed(),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
+        Command::WriteUntilKilled => accidents::write_until_killed(),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

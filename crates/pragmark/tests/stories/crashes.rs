@@ -1,139 +1,83 @@
-//! Accidents that really happen: killed processes, and two connections at the same instant.
-
-use std::fs;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-
-use rustix::process::{Pid, Signal, kill_process};
+//! Measuring crashes.
 
 use crate::laboratory::Laboratory;
 
 #[test]
-fn killed_writers_lose_nothing_that_was_acknowledged_and_leave_nothing_behind() {
-    let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["crash", "--kill", "48", "--seed", "3"])
-        .exits(0)
-        .says(&[
-            "delete       full",
-            "truncate     full",
-            "persist      full",
-            "wal          full",
-            "no violation in 12 kills",
-        ]);
-    assert!(laboratory.left_over().is_empty());
-}
-
-/// A program that writes nothing, but says that it did.
-#[cfg(unix)]
-fn liar(laboratory: &Laboratory) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt;
-    let path = laboratory.path().join("liar");
-    laboratory.write(
-        "liar",
-        "#!/bin/sh\ncat >/dev/null\nprintf 'ready\\nat none\\n0\\n1\\n2\\n'\nexec sleep 60\n",
-    );
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    path
-}
-
-#[test]
-#[cfg(unix)]
-fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
-    let laboratory = Laboratory::new();
-    let setting = accidents::kill::Setting {
-        journal_mode: "delete".to_owned(),
-        synchronous: "full".to_owned(),
-        locking_mode: "normal".to_owned(),
-    };
-    let kept = laboratory.path().join("kept");
-    let plan = accidents::kill::Plan {
-        program: liar(&laboratory),
-        arguments: Vec::new(),
-        engine: engine::Source::Embedded,
-        settings: vec![setting],
-        kills: 4,
-        seed: 1,
-        folder: laboratory.path().join("work"),
-        keep: Some(kept.clone()),
-    };
-    let go_on = std::sync::atomic::AtomicBool::new(false);
-    let outcomes = accidents::kill::run(&plan, &go_on, |_| {}).unwrap();
-    assert!(!outcomes[0].findings.is_empty());
-    for finding in &outcomes[0].findings {
-        assert!(finding.damage.is_loss(), "{}", finding.damage);
-        assert!(finding.kept.as_ref().unwrap().starts_with(&kept));
-    }
-    assert!(
-        outcomes[0].verdict().starts_with("loses recent commits"),
-        "{}",
-        outcomes[0].verdict()
-    );
-}
-
-#[test]
-fn kills_stop_at_ctrl_c_with_what_there_is_and_nothing_left_behind() {
-    let laboratory = Laboratory::new();
-    let child = laboratory.start(&["crash", "--kill", "1000000"]);
-    let patience = Instant::now() + Duration::from_secs(60);
-    while laboratory.left_over().is_empty() {
-        assert!(Instant::now() < patience, "waited too long");
-        sleep(Duration::from_millis(20));
-    }
-    sleep(Duration::from_millis(300));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    crate::laboratory::Answer(output)
-        .exits(130)
-        .says(&["no violation in"]);
-    assert!(laboratory.left_over().is_empty());
-}
-
-#[test]
-fn settings_that_the_engine_refuses_are_named() {
-    let laboratory = Laboratory::new();
-    laboratory
-        .pragmark(&["crash", "--kill", "5", "--journal-mode", "sideways"])
-        .exits(3)
-        .complains(&["sideways"]);
-    assert!(laboratory.left_over().is_empty());
-}
-
-#[test]
-fn schedules_are_explored_and_played_again() {
+fn crashes_are_measured_and_witnesses_written() {
     let laboratory = Laboratory::new();
     laboratory
         .pragmark(&[
             "crash",
-            "--schedules",
-            "20",
             "--journal-mode",
-            "wal,persist",
+            "delete,wal",
+            "--synchronous",
+            "off",
+            "--locking-mode",
+            "normal",
+            "--model",
+            "reorder,lying-reorder",
+            "--images",
+            "200",
+            "--out",
+            "crashes",
         ])
         .exits(0)
-        .says(&[
-            "checkpoint-and-restart/wal",
-            "recovery-of-a-journal/persist",
-            "\n0 of",
-        ]);
-    laboratory
-        .pragmark(&["crash", "--schedule", "checkpoint-and-restart/wal@9,30"])
-        .exits(0)
-        .says(&["second: Write", "nothing went wrong"]);
-    laboratory
-        .pragmark(&["crash", "--schedule", "checkpoint-and-restart/wal"])
-        .exits(2)
-        .complains(&["checkpoint-and-restart/wal@9,30"]);
+        .says(&["delete/off", "wal/off", "BAD", "no violation in the images"]);
+    let markdown = laboratory.read("crashes/crash.md");
+    assert!(markdown.contains("**can corrupt**") && markdown.contains("may corrupt"));
+    let json: serde_json::Value =
+        serde_json::from_str(&laboratory.read("crashes/crash.json")).expect("JSON");
+    assert_eq!(json["matrix"]["cells"].as_array().map(Vec::len), Some(4));
+    let show = laboratory.read("crashes/witnesses/delete-off-normal-reorder/show.sh");
+    assert!(show.starts_with("#!/bin/sh"));
 }
 
 #[test]
-fn an_engine_that_is_none_is_named() {
+fn a_matrix_fits_into_eighty_columns() {
     let laboratory = Laboratory::new();
-    for accident in [["--kill", "1"], ["--schedules", "1"]] {
-        let arguments = [&["crash", "--engine", "absent.so"][..], &accident].concat();
-        laboratory
-            .pragmark(&arguments)
-            .exits(3)
-            .complains(&["absent.so"]);
+    let answer = laboratory
+        .pragmark(&[
+            "crash",
+            "--journal-mode",
+            "delete",
+            "--synchronous",
+            "full",
+            "--images",
+            "50",
+        ])
+        .exits(0);
+    for line in answer.stdout().lines() {
+        assert!(line.chars().count() <= 80, "{line}");
     }
+}
+
+#[test]
+fn mistakes_are_named_and_nothing_is_written() {
+    let laboratory = Laboratory::new();
+    laboratory.write("bad.sql", "CREATE TABLE t(x);\nINSRT INTO t VALUES (1);\n");
+    laboratory
+        .pragmark(&["crash", "--script", "bad.sql", "--out", "crashes"])
+        .exits(2)
+        .complains(&["bad.sql:2:", "INSRT"]);
+    laboratory
+        .pragmark(&["crash", "--journal-mode", "wall"])
+        .exits(2)
+        .complains(&["wall", "wal"]);
+    laboratory
+        .pragmark(&["crash", "--model", "gentle"])
+        .exits(2)
+        .complains(&["gentle", "ext4-ordered"]);
+    laboratory
+        .pragmark(&["crash", "--page-size", "1000"])
+        .exits(2)
+        .complains(&["power of two"]);
+    laboratory
+        .pragmark(&["crash", "--engine", "bad.sql", "--out", "crashes"])
+        .exits(3)
+        .complains(&["bad.sql"]);
+    assert!(!laboratory.path().join("crashes").exists());
+    let left = std::fs::read_dir(laboratory.path()).unwrap();
+    let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["bad.sql", "small.toml"]);
 }
