@@ -20,6 +20,9 @@ pub enum TrialError {
         /// What is wanted.
         wanted: String,
     },
+    /// A file of the user's is not what it should be.
+    #[error(transparent)]
+    Import(#[from] crate::import::ImportError),
     /// SQLite or the loading of it reported an error.
     #[error(transparent)]
     Engine(#[from] EngineError),

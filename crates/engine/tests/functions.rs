@@ -86,3 +86,30 @@ fn what_is_no_extension_is_named_and_sql_may_load_none() {
     let error = connection.query_i64(&sql).unwrap_err().to_string();
     assert!(error.contains("not authorized"), "{error}");
 }
+
+#[test]
+fn an_extension_is_loaded_by_its_path_and_its_entry_point_run() {
+    let scratch = Scratch::new();
+    let (source, extension) = (scratch.file("own.c"), scratch.file("own.so"));
+    // An extension may refuse to be loaded: the second time, this one does.
+    let code = "static int loaded;\n\
+        int sqlite3_extension_init(void *db, char **message, const void *api) {\n\
+        return loaded++ ? 1 : 0; }\n";
+    std::fs::write(&source, code).unwrap();
+    let built = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&extension, &source])
+        .status()
+        .expect("the C compiler that built the engine");
+    assert!(built.success());
+    let library = engine();
+    memory(&library).load_extension(&extension).expect("loads");
+    // SQLite unloads the extension with its connection, so that it starts anew each time.
+    let connection = memory(&library);
+    connection.load_extension(&extension).expect("loads");
+    let again = connection
+        .load_extension(&extension)
+        .unwrap_err()
+        .to_string();
+    assert!(again.contains("own.so"), "{again}");
+}

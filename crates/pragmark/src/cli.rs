@@ -24,7 +24,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run experiments; without names, a tour of the most telling ones.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// List the experiments, or what experiment files may name.
     List(ListArgs),
     /// Show an experiment: its question, arms and claims, and what a run of it would do.
@@ -77,6 +77,7 @@ Examples:
   pragmark run --quick insert-unroll        a preliminary answer in seconds
   pragmark run --source 001                 a whole family
   pragmark run my.toml --dir /ssd --dir /hdd
+  pragmark run fts-queries --text mails.csv --columns subject,body
   pragmark run --resume pragmark-runs/20261120-101500-4711")]
 pub struct RunArgs {
     /// Experiments: names from `pragmark list`, or paths of your own files.
@@ -100,6 +101,17 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// File with documents of your own for the experiments on full-text search, instead of generated
+    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// tokenizer suits your text.
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+    /// Columns of --text that are used [default: all columns of text].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "text")]
+    pub columns: Vec<String>,
+    /// Table of --text, where it is a database with several.
+    #[arg(long, value_name = "TABLE", requires = "text")]
+    pub table: Option<String>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]
@@ -108,7 +120,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Go on with a run that was stopped; the plan is the folder's own.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit"])]
     pub resume: Option<PathBuf>,
     /// Time for the whole run, such as 90s, 40m or 1h30m: no round is begun that would probably
     /// pass it.

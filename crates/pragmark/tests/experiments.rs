@@ -1,7 +1,6 @@
 //! The experiments that come with pragmark are valid, and together check every published claim.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::path::Path;
 
 use lab::design::arms;
@@ -53,7 +52,7 @@ fn every_scale_is_given_where_one_is() {
     }
 }
 
-/// The ids of all claims.
+/// The claims of all experiments, of which no two have the same id.
 fn claims() -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for (name, experiment) in experiments() {
@@ -68,10 +67,10 @@ fn claims() -> BTreeSet<String> {
     seen
 }
 
-fn assert_checked(family: &str, numbers: RangeInclusive<u32>) {
+fn check_all(prefix: &str, numbers: impl IntoIterator<Item = u32>) {
     let seen = claims();
     for number in numbers {
-        let id = format!("{family}-{number:02}");
+        let id = format!("{prefix}-{number:02}");
         // A claim of several predicates has a part for each: ins-12-order, ins-12-equal.
         let checked = seen
             .iter()
@@ -82,17 +81,17 @@ fn assert_checked(family: &str, numbers: RangeInclusive<u32>) {
 
 #[test]
 fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
-    assert_checked("ins", 1..=44);
+    check_all("ins", 1..=44);
 }
 
 #[test]
 fn every_claim_about_settings_of_full_text_tables_is_checked_by_one_experiment() {
-    assert_checked("fts", 7..=28);
+    check_all("fts", 7..=28);
 }
 
 #[test]
 fn every_claim_about_the_permutations_of_settings_is_checked_by_one_experiment() {
-    assert_checked("prm", 1..=15);
+    check_all("prm", 1..=15);
 }
 
 /// The tables of the article on full-text search, by experiment and published rows; the eight
@@ -146,4 +145,9 @@ fn the_full_grid_has_several_hundred_arms_and_the_reduced_one_sixteen() {
             _ => {}
         }
     }
+}
+
+#[test]
+fn the_claims_on_tokenizers_queries_and_options_are_checked_by_one_experiment() {
+    check_all("fts", (1..=6).chain(29..=37));
 }

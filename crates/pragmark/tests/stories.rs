@@ -4,6 +4,8 @@
 mod accidents;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/full_text.rs"]
+mod full_text;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
 #[path = "stories/mistakes.rs"]

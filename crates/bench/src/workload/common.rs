@@ -21,7 +21,7 @@ use crate::target::sqlite;
 pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
 
 /// Bytes in a mebibyte.
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// A parameter of a workload.
 pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &str) -> Parameter {

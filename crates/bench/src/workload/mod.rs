@@ -33,6 +33,9 @@ pub const ALL: &[&dyn Workload] = &[
     &set_query::SetQuery,
     &explain::Explain,
     &fts::FtsInsert,
+    &fts::FtsQuery,
+    &fts::FtsOverlap,
+    &fts::FtsUpdate,
     &limits::Limits,
     &Empty,
 ];

@@ -82,6 +82,10 @@ pub(super) struct Checker<'c, 'f, 'd> {
 impl Checker<'_, '_, '_> {
     fn check_everything(&mut self) {
         let experiment = self.experiment;
+        for (index, metric) in experiment.beside.iter().enumerate() {
+            let path = ["beside".into(), index.into()];
+            check_metric(&path, metric, Some(self.workload), self.findings);
+        }
         self.check_settings(&["base".into()], &experiment.base);
         for (scale, settings) in &experiment.scale {
             self.check_settings(

@@ -267,12 +267,12 @@ impl Row<'_> {
             if roll < COMMAS {
                 self.push(",");
             }
-            self.push(" ");
             if roll >= WORDS - ODD {
+                self.push(" ");
                 self.odd(WORDS - 1 - roll);
             } else {
                 let letters = self.documents.letters();
-                letters.push_str(self.words.draw(&mut self.generator));
+                letters.push_str(self.words.draw_spaced(&mut self.generator));
             }
         }
     }
@@ -419,8 +419,8 @@ impl Row<'_> {
     #[inline]
     fn cubed(&mut self, bound: u64) -> u64 {
         let uniform = self.generator.next_u64() >> 32;
-        let cube = ((uniform * uniform) >> 32) * uniform >> 32;
-        cube * bound >> 32
+        let cube = (((uniform * uniform) >> 32) * uniform) >> 32;
+        (cube * bound) >> 32
     }
 }
 

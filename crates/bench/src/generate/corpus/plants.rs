@@ -39,13 +39,13 @@ pub(super) const COMMENTS: Plants = Plants(&[
     (150, Start("Web")),
     (120, User("dawg")),
     (50, Within("reverse proxy")),
-    (20, Within("crypto scam")),
-    (10, Within("airbnb ruins everything")),
+    (60, Within("crypto scam")),
+    (40, Within("airbnb ruins everything")),
     (900, Within("connected")),
     (900, Within("connecting")),
     (120, Within("connection")),
     (400, Within("connections")),
-    (20, Within("paleoxylography")),
+    (80, Within("paleoxylography")),
     (250, Within("PostgreSQL")),
 ]);
 

@@ -34,7 +34,7 @@ const COMMON: &str = "the to a of and i is that in it you for not on be this are
     against science rust course access until engine kind model wrong stop sql compiler editor \
     product social local library tool blog developer anyone agree framework reading service \
     content computer source school email html css android type device issue standard law rules \
-    optimization query index sqlite react";
+    optimization query index sqlite react tests tested testing";
 
 const ONSETS: [&str; 28] = [
     "b", "br", "c", "ch", "cl", "d", "dr", "f", "fl", "g", "gr", "h", "j", "l", "m", "n", "p",
@@ -51,6 +51,7 @@ const DERIVED_PERCENT: u64 = 55;
 
 /// The words by rank, from the most frequent on, and how often each comes.
 pub(super) struct Words {
+    /// Each word after a space.
     letters: String,
     ends: Vec<u32>,
     draw: Alias,
@@ -61,6 +62,7 @@ impl Words {
         let mut letters = String::new();
         let mut ends = Vec::with_capacity(TYPES);
         for word in vocabulary() {
+            letters.push(' ');
             letters.push_str(&word);
             ends.push(letters.len() as u32);
         }
@@ -78,9 +80,20 @@ impl Words {
         self.word(self.draw.draw(generator))
     }
 
+    /// A word, drawn by its frequency, after a space.
+    #[inline]
+    pub(super) fn draw_spaced(&self, generator: &mut SplitMix64) -> &str {
+        self.spaced(self.draw.draw(generator))
+    }
+
     /// The word of a rank from 0 on.
     #[inline]
     pub(super) fn word(&self, rank: usize) -> &str {
+        &self.spaced(rank)[1..]
+    }
+
+    #[inline]
+    fn spaced(&self, rank: usize) -> &str {
         let from = match rank {
             0 => 0,
             _ => self.ends[rank - 1] as usize,

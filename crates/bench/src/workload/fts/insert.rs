@@ -6,38 +6,23 @@
 
 use std::time::Instant;
 
-use engine::{CheckpointMode, Connection};
+use engine::CheckpointMode;
 use lab::catalogue::WorkloadInfo;
 use lab::trial::Measured;
 
-use super::load::{Grouping, load};
+use super::finish::{Finish, finish_parameter};
+use super::load::{Grouping, Loaded, load};
 use super::source::{self, Source};
-use super::table::{self, Kind, TABLE, TableOptions};
+use super::table::{self, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::settings::Reader;
 use crate::target::sqlite;
-use crate::workload::common::{by_name, close, from, names, parameter, set, set_peak_memory};
+use crate::workload::common::{MIB, close, from, parameter, set, set_peak_memory};
 use crate::workload::{Trial, Workload};
 
 /// The workload `fts-insert`.
 pub(in crate::workload) struct FtsInsert;
-
-/// What is done with the index after the last commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Finish {
-    Nothing,
-    Optimize,
-    Rebuild,
-}
-
-const FINISHES: &[(&str, Finish)] = &[
-    ("nothing", Finish::Nothing),
-    ("optimize", Finish::Optimize),
-    ("rebuild", Finish::Rebuild),
-];
-
-const MIB: f64 = 1_048_576.0;
 
 impl Workload for FtsInsert {
     fn info(&self) -> WorkloadInfo {
@@ -56,12 +41,7 @@ impl Workload for FtsInsert {
                 1_000.into(),
                 "rows of a transaction; 0: all rows in one",
             ),
-            parameter(
-                "finish",
-                names(FINISHES),
-                "nothing".into(),
-                "what is done with the full-text index after the last commit, timed apart: nothing, or FTS5's command `optimize` or `rebuild`",
-            ),
+            finish_parameter(),
         ]);
         WorkloadInfo {
             name: "fts-insert".to_owned(),
@@ -77,11 +57,7 @@ impl Workload for FtsInsert {
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let reader = Reader(trial.settings);
         let options = TableOptions::read(trial.settings)?;
-        let finish = reader.name("finish", |name| by_name(FINISHES, name))?;
-        if finish != Finish::Nothing && options.kind != Kind::Fts5 {
-            let why = "a plain table has no full-text index to optimize or rebuild";
-            return Err(TrialError::CannotRun(why.to_owned()));
-        }
+        let finish = Finish::read(&reader, &options)?;
         let grouping = Grouping {
             batch: reader.count("batch")?,
             commit_every: reader.count("commit_every")?,
@@ -102,26 +78,11 @@ impl Workload for FtsInsert {
             &mut reading,
             (source.rows(), source.columns().len()),
         )?;
-        let insert_s = loaded.active.as_secs_f64().max(1e-9);
         let mut measured = Measured::default();
-        set(&mut measured, "seconds.insert", insert_s);
-        set(
-            &mut measured,
-            "rows_per_s.insert",
-            loaded.rows as f64 / insert_s,
-        );
-        set(
-            &mut measured,
-            "mib_per_s",
-            loaded.bytes as f64 / MIB / insert_s,
-        );
-        set(&mut measured, "generate_s", loaded.making.as_secs_f64());
-        set(&mut measured, "cpu_user_s", loaded.cpu.user);
-        set(&mut measured, "cpu_system_s", loaded.cpu.system);
+        let insert_s = note_load(&loaded, &mut measured);
 
         let mut seconds = insert_s;
-        if finish != Finish::Nothing {
-            let optimize_s = timed(|| finish_index(&connection, finish))?;
+        if let Some(optimize_s) = finish.run(&connection)? {
             set(&mut measured, "seconds.optimize", optimize_s);
             seconds += optimize_s;
         }
@@ -139,7 +100,6 @@ impl Workload for FtsInsert {
         if let Some(counts) = counts {
             measured.metrics.extend(counts.end(&connection)?);
         }
-        measured.windows = loaded.rates;
 
         (trial.phase)("verify");
         verify::check(&connection, &options, &source)?;
@@ -150,23 +110,24 @@ impl Workload for FtsInsert {
     }
 }
 
+/// Notes what the inserting came to, and gives its time in seconds.
+fn note_load(loaded: &Loaded, measured: &mut Measured) -> f64 {
+    let seconds = loaded.active.as_secs_f64().max(1e-9);
+    set(measured, "seconds.insert", seconds);
+    set(measured, "rows_per_s.insert", loaded.rows as f64 / seconds);
+    set(measured, "mib_per_s", loaded.bytes as f64 / MIB / seconds);
+    set(measured, "generate_s", loaded.making.as_secs_f64());
+    set(measured, "cpu_user_s", loaded.cpu.user);
+    set(measured, "cpu_system_s", loaded.cpu.system);
+    measured.windows.clone_from(&loaded.rates);
+    seconds
+}
+
 /// How long `work` took, in seconds.
 fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialError> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed().as_secs_f64())
-}
-
-fn finish_index(connection: &Connection, finish: Finish) -> Result<(), TrialError> {
-    let command = match finish {
-        Finish::Nothing => return Ok(()),
-        Finish::Optimize => "optimize",
-        Finish::Rebuild => "rebuild",
-    };
-    connection.execute(&format!(
-        "INSERT INTO {TABLE}({TABLE}) VALUES ('{command}')"
-    ))?;
-    Ok(())
 }
 
 #[cfg(test)]
@@ -251,6 +212,56 @@ mod tests {
             assert!((metrics["seconds"] - parts).abs() < 1e-9);
             assert_eq!(metrics["wal_bytes"], 0.0);
         }
+    }
+
+    #[test]
+    fn sizes_stand_to_one_another_as_those_of_the_original_data() {
+        let size = |tokenizer: &str| {
+            let settings = [
+                ("tokenizer", tokenizer.into()),
+                ("rows", 3_000.into()),
+                ("synchronous", "off".into()),
+            ];
+            run("fts-insert", &settings).unwrap().metrics["db_bytes"]
+        };
+        let words = size("unicode61");
+        assert!((2.0..4.0).contains(&(size("trigram") / words)));
+        assert!((0.95..1.0).contains(&(size("porter") / words)));
+        assert!((size("ascii") / words - 1.0).abs() <= 0.01);
+        assert!((size("unicode61 remove_diacritics 0") / words - 1.0).abs() <= 0.005);
+        assert!((size("unicode61 remove_diacritics 2") / words - 1.0).abs() <= 0.005);
+    }
+
+    #[test]
+    fn documents_of_ones_own_are_indexed_and_mistakes_in_them_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.csv");
+        std::fs::write(&path, "title,body\nOne,two words\nThree,\n").unwrap();
+        let file = || ("text_file", path.to_str().unwrap().into());
+        let measured = run(
+            "fts-insert",
+            &[file(), ("text_columns", "body, title".into())],
+        )
+        .unwrap();
+        let rows = measured.metrics["rows_per_s.insert"] * measured.metrics["seconds.insert"];
+        assert!((rows - 2.0).abs() < 1e-6, "{rows}");
+        let own = [
+            file(),
+            ("queries", "own".into()),
+            ("query", "three OR words".into()),
+            ("repeat", 1.into()),
+        ];
+        assert_eq!(run("fts-query", &own).unwrap().metrics["results.own"], 2.0);
+        let missing = problem("fts-insert", &[file(), ("text_columns", "text".into())]);
+        assert!(
+            missing.contains("own.csv has no column `text`"),
+            "{missing}"
+        );
+        std::fs::write(&path, b"title,body\nOne,\xff\n").unwrap();
+        let broken = problem("fts-insert", &[file()]);
+        assert!(broken.contains("own.csv, row 1: not UTF-8"), "{broken}");
+        let relative = problem("fts-insert", &[("text_file", "own.csv".into())]);
+        assert!(relative.contains("absolute"), "{relative}");
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl<'c> Writer<'c> {
 }
 
 /// Binds the fields of a row where they lie, as the first parameters.
-fn bind<'d>(
+pub(super) fn bind<'d>(
     statement: &mut Statement<'_, 'd>,
     documents: &'d Documents,
     row: usize,

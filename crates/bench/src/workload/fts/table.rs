@@ -204,13 +204,33 @@ impl TableOptions {
             columnsize: reader.flag("columnsize")?,
             content: reader.name("content", |name| by_name(CONTENTS, name))?,
             configuration: configuration(settings),
-            extension: settings
-                .get("extension")
-                .and_then(Level::as_text)
-                .map(str::to_owned),
+            extension: extension(settings),
         };
         options.check()?;
         Ok(options)
+    }
+
+    /// An index of this tokenizer without texts, for settings that name no other option.
+    pub(super) fn index_only(settings: &Settings) -> Result<TableOptions, TrialError> {
+        let reader = Reader(settings);
+        Ok(TableOptions {
+            kind: Kind::Fts5,
+            tokenizer: reader.name("tokenizer", |name| Some(name.to_owned()))?,
+            content: Content::Contentless,
+            columnsize: true,
+            prefix: String::new(),
+            detail: "full",
+            configuration: Vec::new(),
+            extension: extension(settings),
+        })
+    }
+
+    /// The same with another tokenizer.
+    pub(super) fn with_tokenizer(&self, tokenizer: &str) -> TableOptions {
+        TableOptions {
+            tokenizer: tokenizer.to_owned(),
+            ..self.clone()
+        }
     }
 
     fn check(&self) -> Result<(), TrialError> {
@@ -229,11 +249,7 @@ impl TableOptions {
         connection: &Connection,
         columns: &[String],
     ) -> Result<(), TrialError> {
-        if let Some(path) = &self.extension {
-            connection
-                .load_extension(std::path::Path::new(path))
-                .map_err(|error| TrialError::CannotRun(error.to_string()))?;
-        }
+        self.load_extension(connection)?;
         for sql in self.statements(columns) {
             connection.execute(&sql).map_err(refused)?;
         }
@@ -243,6 +259,16 @@ impl TableOptions {
             }
         }
         Ok(())
+    }
+
+    /// Loads the extension that was asked for, if any: once for each connection.
+    pub(super) fn load_extension(&self, connection: &Connection) -> Result<(), TrialError> {
+        match &self.extension {
+            None => Ok(()),
+            Some(path) => connection
+                .load_extension(std::path::Path::new(path))
+                .map_err(|error| TrialError::CannotRun(error.to_string())),
+        }
     }
 
     fn statements(&self, columns: &[String]) -> Vec<String> {
@@ -313,6 +339,11 @@ impl TableOptions {
         self.kind != Kind::Fts5 || matches!(self.content, Content::Ordinary | Content::External)
     }
 
+    /// Whether rows can be rewritten and deleted.
+    pub(super) fn can_rewrite(&self) -> bool {
+        self.kind != Kind::Fts5 || self.content != Content::Contentless
+    }
+
     /// The statement that inserts a row; its rowid is the next one.
     pub(super) fn insert_sql(&self, columns: &[String]) -> String {
         let list: Vec<String> = columns.iter().map(|column| identifier(column)).collect();
@@ -323,6 +354,13 @@ impl TableOptions {
             vec!["?"; columns.len()].join(", ")
         )
     }
+}
+
+fn extension(settings: &Settings) -> Option<String> {
+    settings
+        .get("extension")
+        .and_then(Level::as_text)
+        .map(str::to_owned)
 }
 
 fn configuration(settings: &Settings) -> Vec<(&'static str, i64)> {
@@ -373,17 +411,23 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
     }
 }
 
-/// SQLite's plain error means that it does not know a module, tokenizer or option: the arm cannot
-/// be run with this engine. Any other is a failure.
+/// What SQLite refuses cannot be run with this engine; any other error is a failure.
 fn refused(error: EngineError) -> TrialError {
+    if is_refusal(&error) {
+        TrialError::CannotRun(format!("the table cannot be made as asked: {error}"))
+    } else {
+        error.into()
+    }
+}
+
+/// Whether this is SQLite's plain error: it does not know a module, tokenizer or option, or it does
+/// not understand a query.
+pub(super) fn is_refusal(error: &EngineError) -> bool {
     /// `SQLITE_ERROR`.
     const GENERIC: i32 = 1;
-    match error.as_sqlite() {
-        Some(sqlite) if sqlite.primary() == GENERIC => {
-            TrialError::CannotRun(format!("the table cannot be made as asked: {error}"))
-        }
-        _ => error.into(),
-    }
+    error
+        .as_sqlite()
+        .is_some_and(|error| error.primary() == GENERIC)
 }
 
 /// A name in SQL.
