@@ -25,7 +25,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run experiments; without names, a tour of the most telling ones.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// List the experiments, or what experiment files may name.
     List(ListArgs),
     /// Show an experiment: its question, arms and claims, and what a run of it would do.

@@ -26,7 +26,7 @@ use crate::failure::{Exit, Failure};
 /// Carries out a command.
 pub fn execute(command: Command) -> Result<Exit, Failure> {
     match command {
-        Command::Run(args) => run::execute(args),
+        Command::Run(args) => run::execute(*args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

@@ -419,8 +419,8 @@ impl Row<'_> {
     #[inline]
     fn cubed(&mut self, bound: u64) -> u64 {
         let uniform = self.generator.next_u64() >> 32;
-        let cube = ((uniform * uniform) >> 32) * uniform >> 32;
-        cube * bound >> 32
+        let cube = (((uniform * uniform) >> 32) * uniform) >> 32;
+        (cube * bound) >> 32
     }
 }
 
