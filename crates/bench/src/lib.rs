@@ -9,6 +9,7 @@ mod descriptors;
 mod drive;
 mod error;
 mod generate;
+mod import;
 mod measure;
 mod settings;
 mod target;
@@ -17,6 +18,7 @@ mod workload;
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, drive};
 pub use error::TrialError;
+pub use import::{ImportError, TextFile, TextSummary};
 pub use workload::contention::work as contention_worker;
 
 use lab::level::Settings;

@@ -37,6 +37,8 @@ pub enum Unit {
     Count,
     /// Hundredths of a whole.
     Percent,
+    /// A part of a whole, from 0 to 1.
+    Share,
 }
 
 /// One metric.
@@ -94,6 +96,60 @@ pub const METRICS: &[Metric] = &[
         Unit::OpsPerSecond,
         Better::Higher,
         "queries answered a second, each with whatever must be prepared for it",
+    ),
+    metric(
+        "results",
+        Unit::Count,
+        Better::Higher,
+        "rows that the queries find",
+    ),
+    metric(
+        "segments",
+        Unit::Count,
+        Better::Lower,
+        "segments of the full-text index, each of which a query looks into",
+    ),
+    metric(
+        "overlap",
+        Unit::Share,
+        Better::Higher,
+        "of the rows that this tokenizer or another finds, the part that both find; the mean over queries",
+    ),
+    metric(
+        "recall_word",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with the words asked for, the part that is found; without a class, the mean over queries",
+    ),
+    metric(
+        "precision_word",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with the words asked for; without a class, the mean over queries",
+    ),
+    metric(
+        "recall_stem",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with words of the same stems (Snowball, English), the part that is found",
+    ),
+    metric(
+        "precision_stem",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with words of the same stems (Snowball, English)",
+    ),
+    metric(
+        "recall_substring",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with the letters asked for, in words or across them, the part that is found",
+    ),
+    metric(
+        "precision_substring",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with the letters asked for, in words or across them",
     ),
     metric(
         "opcodes",
@@ -326,6 +382,16 @@ pub const METRICS: &[Metric] = &[
         "pages_written",
         Unit::Count,
         "pages written to the database or its log during the measured work",
+    ),
+    counted(
+        "pages_per_row",
+        Unit::Count,
+        "pages written to the database or its log for each row",
+    ),
+    counted(
+        "bytes_written_per_row",
+        Unit::BytesPerRow,
+        "bytes written to files of any kind for each row",
     ),
 ];
 

@@ -1,5 +1,6 @@
 //! From what the user asked for to the plan of a run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
@@ -88,5 +89,12 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
             .setting(workload, name)
             .is_some_and(|parameter| parameter.crash_relevant)
     };
-    experiment.factors.keys().filter(decides).cloned().collect()
+    // The arms of a list may differ in more than the factors.
+    let arms = &experiment.design.arms;
+    let differing: BTreeSet<&String> = experiment
+        .factors
+        .keys()
+        .chain(arms.iter().flat_map(|arm| arm.keys()))
+        .collect();
+    differing.into_iter().filter(decides).cloned().collect()
 }

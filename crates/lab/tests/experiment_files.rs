@@ -283,3 +283,29 @@ fn the_published_schema_is_the_one_in_the_docs_and_accepts_what_is_valid() {
     wrong["design"]["kind"] = "sometimes".into();
     assert!(!jsonschema::is_valid(schema, &wrong));
 }
+
+#[test]
+fn a_combination_that_can_never_be_run_is_refused_with_the_reason() {
+    let text = r#"id = "x"
+question = "?"
+workload = "bulk-insert"
+scale = { quick = { columns = 8 }, paper = { columns = 16 } }
+factors = { journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }
+[design]
+kind = "factorial"
+reference = { journal_mode = "delete", synchronous = "full" }
+"#;
+    has_one_problem(
+        text,
+        &[
+            "my.toml:6:",
+            "`journal_mode=wal synchronous=full` and 1 more",
+            "no room for 16 columns",
+            "`exclude`",
+        ],
+    );
+    let excluded = format!(
+        "{text}\n[[exclude]]\nlevels = {{ journal_mode = \"wal\" }}\nbecause = \"no room\"\n"
+    );
+    assert!(read(&excluded).is_ok());
+}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
 
 /// A performance laboratory for SQLite.
@@ -31,10 +32,14 @@ pub enum Command {
     Show(ShowArgs),
     /// Write or print the report of a run again.
     Report(ReportArgs),
+    /// Print the settings that a run recommends, ready to paste into a program.
+    Settings(SettingsArgs),
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// Measure what crashes do to databases, by settings and by what storage may lose.
+    Crash(CrashArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
@@ -53,6 +58,9 @@ pub enum Command {
     /// standard input, answers on standard output.
     #[command(hide = true)]
     ContentionWorker,
+    /// Write to a database until killed, as a specification on standard input says.
+    #[command(hide = true)]
+    WriteUntilKilled,
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {
@@ -81,6 +89,7 @@ Examples:
   pragmark run --quick insert-unroll        a preliminary answer in seconds
   pragmark run --source 001                 a whole family
   pragmark run my.toml --dir /ssd --dir /hdd
+  pragmark run fts-queries --text mails.csv --columns subject,body
   pragmark run --resume pragmark-runs/20261120-101500-4711")]
 pub struct RunArgs {
     /// Experiments: names from `pragmark list`, or paths of your own files.
@@ -104,6 +113,17 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// File with documents of your own for the experiments on full-text search, instead of generated
+    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// tokenizer suits your text.
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+    /// Columns of --text that are used [default: all columns of text].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "text")]
+    pub columns: Vec<String>,
+    /// Table of --text, where it is a database with several.
+    #[arg(long, value_name = "TABLE", requires = "text")]
+    pub table: Option<String>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]
@@ -112,7 +132,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Go on with a run that was stopped; the plan is the folder's own.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit"])]
     pub resume: Option<PathBuf>,
     /// Time for the whole run, such as 90s, 40m or 1h30m: no round is begun that would probably
     /// pass it.
@@ -205,6 +225,34 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 }
 
+/// Options of `settings`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark settings pragmark-runs/…                    every form
+  pragmark settings pragmark-runs/… --for django       what goes into settings.py
+  pragmark settings pragmark-runs/… --experiment pragma-journal-sync --fastest
+
+Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc, better-sqlite3, jdbc,
+rusqlite, sqlx. mattn and modernc are the two drivers of Go.")]
+pub struct SettingsArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// Print them for this binding only.
+    #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding)]
+    pub binding: Option<report::settings::Binding>,
+    /// Take those of this experiment only: its key in the report.
+    #[arg(long, value_name = "KEY")]
+    pub experiment: Option<String>,
+    /// Also print the fastest settings where they may be less safe than the reference. Use it only
+    /// for data that a crash may destroy.
+    #[arg(long)]
+    pub fastest: bool,
+    /// Write them to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
 /// Forms of exported data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
@@ -244,6 +292,93 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Forms of the table of crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrashFormat {
+    /// A matrix of 80 columns.
+    Terminal,
+    /// With the documentation's promise beside every cell.
+    Markdown,
+    /// All counts.
+    Json,
+}
+
+/// Options of `crash`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A workload is recorded once for every choice of settings; storage models say what of it a crash may
+leave on the disk; each image is recovered by the engine and compared with every committed state.
+Everything happens in memory: no disk is touched unless --out asks for it.
+
+Examples:
+  pragmark crash                            48 settings under 8 models, some minutes at most
+  pragmark crash --quick                    a first look in seconds
+  pragmark crash --journal-mode wal --synchronous normal,full --images 100000
+  pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
+  pragmark crash --engine system            the SQLite that your application loads
+  pragmark crash --kill 1000                a thousand processes, killed while they write
+  pragmark crash --schedules                two connections at the same instant")]
+pub struct CrashArgs {
+    /// Journal modes, separated by commas [default: all six].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub journal_mode: Vec<crash::JournalMode>,
+    /// Values of synchronous [default: all four].
+    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
+    pub synchronous: Vec<crash::Synchronous>,
+    /// Locking modes [default: both; with --quick normal].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub locking_mode: Vec<crash::LockingMode>,
+    /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
+    pub page_size: Vec<u32>,
+    /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
+    /// lying-reorder [default: all].
+    #[arg(long, value_name = "MODELS", value_delimiter = ',')]
+    pub model: Vec<crash::Model>,
+    /// SQL to be crashed instead of the built-in workload: statements that end in semicolons, run on
+    /// an empty database in memory. Keep what it makes below 200 KB; time grows with it.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Images to look at for each cell; models whose states are fewer have fewer [default: 6000; with
+    /// --quick 600].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub images: Option<u32>,
+    /// Of every so many images the recovery is crashed, too; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub second_crash_every: u32,
+    /// Seed of all random choices: the same seed gives the same table.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    pub engine: String,
+    /// Threads [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder, made anew, for crash.md, crash.json and a witness of every cell that can corrupt.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: CrashFormat,
+    /// A first look in seconds: normal locking, 600 images for each cell.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print lines instead of a progress bar; the default where standard error is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Accidents that really happen.
+    #[command(flatten)]
+    pub accidents: AccidentArgs,
+}
+
+fn page_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(size) if (512..=65_536).contains(&size) && size.is_power_of_two() => Ok(size),
+        _ => Err("must be a power of two from 512 to 65536".to_owned()),
+    }
 }
 
 impl From<ScaleArg> for lab::experiment::Scale {

@@ -6,8 +6,10 @@ mod bulk_insert;
 mod common;
 pub(crate) mod contention;
 mod explain;
+mod fts;
 mod limits;
 mod many_databases;
+mod quotes;
 mod set_query;
 mod text_insert;
 mod user_insert;
@@ -30,10 +32,15 @@ pub const ALL: &[&dyn Workload] = &[
     &bulk_insert::BulkInsert,
     &text_insert::TextInsert,
     &user_insert::UserInsert,
+    &quotes::Quotes,
     &set_query::SetQuery,
     &explain::Explain,
     &contention::Contention,
     &many_databases::ManyDatabases,
+    &fts::FtsInsert,
+    &fts::FtsQuery,
+    &fts::FtsOverlap,
+    &fts::FtsUpdate,
     &limits::Limits,
     &Empty,
 ];
@@ -47,6 +54,14 @@ pub trait Workload: Sync {
     /// a workload says so.
     fn needs(&self, _settings: &Settings) -> Needs {
         Needs::default()
+    }
+
+    /// Whether its parameters go together, as far as that can be told without doing the work.
+    ///
+    /// # Errors
+    /// Why the arm can never run.
+    fn check(&self, _settings: &Settings) -> Result<(), TrialError> {
+        Ok(())
     }
 
     /// Does it once, verifies the result and says what was measured.
@@ -67,7 +82,7 @@ pub struct Trial<'a> {
     /// From which all data derives.
     pub seed: Seed,
     /// The file system seen through counters, in a counting trial.
-    pub counter: Option<CountingVfs>,
+    pub counter: Option<Arc<CountingVfs>>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

@@ -1,8 +1,10 @@
 //! Database connections.
 
 mod busy;
+mod extension;
 mod file_control;
 mod flags;
+mod function;
 mod status;
 
 pub use flags::OpenFlags;
@@ -15,7 +17,7 @@ use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
 use crate::value::Value;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -182,6 +184,30 @@ impl Connection {
         }
     }
 
+    /// Interrupts every statement that takes more than about `steps` instructions of SQLite's virtual
+    /// machine: a damaged database may hold a tree without an end
+    /// (<https://sqlite.org/c3ref/progress_handler.html>).
+    ///
+    /// # Errors
+    /// The engine was compiled without progress handlers.
+    pub fn limit_steps(&self, steps: u32) -> Result<(), EngineError> {
+        unsafe extern "C" fn interrupt(_: *mut c_void) -> c_int {
+            1
+        }
+        let handler = self
+            .handle
+            .api()
+            .progress_handler
+            .ok_or(EngineError::Unsupported {
+                what: "progress handler",
+                function: "sqlite3_progress_handler",
+            })?;
+        let steps = c_int::try_from(steps).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open; the handler needs no data and touches nothing.
+        unsafe { handler(self.as_ptr(), steps, Some(interrupt), std::ptr::null_mut()) };
+        Ok(())
+    }
+
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish
     /// (<https://sqlite.org/c3ref/changes.html>); before SQLite 3.37 modulo 2³².
     pub fn changes(&self) -> i64 {
@@ -217,6 +243,15 @@ impl Connection {
     pub fn in_transaction(&self) -> bool {
         // SAFETY: the handle is open.
         unsafe { (self.handle.api().get_autocommit)(self.as_ptr()) == 0 }
+    }
+
+    /// Whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
+    /// the connection was opened in fact: a library with `THREADSAFE=0` ignores the flags
+    /// (<https://sqlite.org/c3ref/db_mutex.html>). `None` where the library cannot say.
+    pub fn is_serialised(&self) -> Option<bool> {
+        let db_mutex = self.handle.api().db_mutex?;
+        // SAFETY: the handle is open; the mutex is only compared with null.
+        Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
     }
 
     /// Closes the connection.

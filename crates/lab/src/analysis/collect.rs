@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
+use super::{
+    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
+    recommendations,
+};
+use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
@@ -55,6 +59,7 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
+        let devices = devices(&self.plan, &self.gathered, &self.environment);
         let histories: Vec<&History> = self
             .gathered
             .iter()
@@ -68,18 +73,43 @@ impl Collector {
             .zip(courses)
             .zip(self.gathered)
             .map(|((planned, course), gathered)| {
-                experiment::analyse(planned, &course, gathered, &self.environment)
+                let devices = devices.get(planned.experiment.id.as_str());
+                let devices = devices.map_or(&[][..], Vec::as_slice);
+                experiment::analyse(planned, &course, gathered, &self.environment, devices)
             })
             .collect();
         let findings = findings(&experiments);
+        let recommendations = experiments.iter().flat_map(recommendations).collect();
         Analysis {
             plan: self.plan,
             environment: self.environment,
             experiments,
             trials,
             findings,
+            recommendations,
         }
     }
+}
+
+/// By experiment: its level on each device, where one of its claims compares devices.
+fn devices<'a>(
+    plan: &'a RunPlan,
+    gathered: &[Gathered],
+    environment: &EnvironmentFile,
+) -> HashMap<&'a str, Vec<DeviceLevels>> {
+    let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
+    for (planned, gathered) in plan.experiments.iter().zip(gathered) {
+        let experiment = &planned.experiment;
+        if experiment
+            .claims
+            .iter()
+            .any(|claim| claim.devices.is_some())
+        {
+            let levels = experiment::device_levels(planned, gathered, environment);
+            devices.entry(&experiment.id).or_default().push(levels);
+        }
+    }
+    devices
 }
 
 /// The seen form of a record, by which the design decides what comes next.

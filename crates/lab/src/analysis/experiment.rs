@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Curve, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
-use crate::claims::{Evidence, judge};
+use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
+use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
@@ -22,6 +22,7 @@ pub(super) fn analyse(
     course: &Course,
     gathered: Gathered,
     environment: &EnvironmentFile,
+    devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
     let samples =
@@ -30,6 +31,7 @@ pub(super) fn analyse(
     let own = &samples[metric];
     let effects = effects(own, planned.arms.len());
     let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
+    let crossed = crossed(planned, own, gathered.history.rounds());
     let problems: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
         .iter()
         .map(problem_of_unmeasured)
@@ -40,6 +42,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        devices,
     });
     let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
@@ -76,9 +79,35 @@ pub(super) fn analyse(
         stop,
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
+        effects: crossed,
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+    }
+}
+
+/// The experiment as a whole on its device, for claims that compare devices.
+pub(super) fn device_levels(
+    planned: &PlannedExperiment,
+    gathered: &Gathered,
+    environment: &EnvironmentFile,
+) -> DeviceLevels {
+    let dropped = gathered.history.dropped_blocks();
+    let arms = &gathered.arms[..planned.arms.len()];
+    let volume = environment.machine.volume(&planned.directory);
+    let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
+        if rotates {
+            DeviceKind::Rotating
+        } else {
+            DeviceKind::Solid
+        }
+    });
+    DeviceLevels {
+        kind,
+        levels: samples_of_needed_metrics(planned, arms, &dropped)
+            .into_iter()
+            .map(|(metric, samples)| (metric, samples.mean_logs()))
+            .collect(),
     }
 }
 
@@ -180,6 +209,18 @@ fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
             Some(Effect { estimate, q_value })
         })
         .collect()
+}
+
+fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
+    let levels: Vec<_> = planned.arms.iter().map(|arm| &arm.levels).collect();
+    let labels: Vec<_> = planned.arms.iter().map(|arm| &arm.label[..]).collect();
+    Effects::of(
+        &levels,
+        &labels,
+        &planned.experiment.factors,
+        samples,
+        rounds,
+    )
 }
 
 fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<RankedArm> {

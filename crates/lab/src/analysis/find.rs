@@ -54,22 +54,38 @@ pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     found
 }
 
+/// The best of the alternatives to the reference among those that `may` be taken, where it is found
+/// to be better than the reference; its place in the experiment.
+pub(super) fn best_where(
+    experiment: &ExperimentAnalysis,
+    may: impl Fn(&ArmAnalysis) -> bool,
+) -> Option<usize> {
+    let best = experiment.ranking.iter().copied().find(|index| {
+        let arm = &experiment.arms[*index];
+        experiment.is_alternative(arm) && may(arm)
+    })?;
+    let (gain, _) = gain_of(experiment, &experiment.arms[best])?;
+    (gain > 1.0).then_some(best)
+}
+
+/// How many times better than the reference an arm is, with its interval at 95 %; none where it
+/// cannot be told apart.
+pub(super) fn gain_of(
+    experiment: &ExperimentAnalysis,
+    arm: &ArmAnalysis,
+) -> Option<(f64, Interval)> {
+    let effect = arm.effect.as_ref().filter(|effect| effect.is_found())?;
+    let (centre, interval) = (effect.estimate.centre, effect.estimate.interval);
+    Some(match metric::find(&experiment.metric)?.better {
+        Better::Higher => (centre, interval),
+        Better::Lower => (1.0 / centre, inverse(interval)),
+    })
+}
+
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
-    let best = experiment
-        .ranking
-        .iter()
-        .map(|index| &experiment.arms[*index])
-        .find(|arm| experiment.is_alternative(arm))?;
+    let best = &experiment.arms[best_where(experiment, |_| true)?];
     let reference = &experiment.arms[0];
-    let effect = best.effect.as_ref().filter(|effect| effect.is_found())?;
-    let better = metric::find(&experiment.metric)?.better;
-    let (gain, interval) = match better {
-        Better::Higher => (effect.estimate.centre, effect.estimate.interval),
-        Better::Lower => (
-            1.0 / effect.estimate.centre,
-            inverse(effect.estimate.interval),
-        ),
-    };
+    let (gain, interval) = gain_of(experiment, best)?;
     let levels: Settings = best
         .levels
         .iter()
@@ -101,9 +117,11 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         gain,
         interval,
         tied: tied_with(best, experiment),
-        preliminary: effect.estimate.preliminary,
+        preliminary: best
+            .effect
+            .as_ref()
+            .is_some_and(|effect| effect.estimate.preliminary),
     })
-    .filter(|finding| finding.gain > 1.0)
 }
 
 fn inverse(interval: Interval) -> Interval {

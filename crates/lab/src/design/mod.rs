@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
 
-pub use arms::{ArmsError, arms, limits, select};
+pub use arms::{ArmsError, arms, limits, partners, select};
 pub use forecast::{expected_rounds, expected_seconds};
 pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};

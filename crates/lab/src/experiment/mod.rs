@@ -43,6 +43,9 @@ pub struct Experiment {
     /// The metric by which arms are compared; `rows_per_s` unless stated.
     #[serde(default = "default_metric")]
     pub metric: String,
+    /// Metrics that the report shows beside that one, arm by arm: what is bought and what it costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// Settings that hold in every arm.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub base: Settings,

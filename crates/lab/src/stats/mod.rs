@@ -13,10 +13,12 @@ mod estimate;
 mod groups;
 mod interval;
 mod letters;
+mod line;
 mod method;
 mod multiple;
 mod polish;
 mod power;
+mod projection;
 #[cfg(test)]
 mod properties;
 mod rank_tests;
@@ -25,6 +27,7 @@ mod signed_rank;
 mod simulation;
 mod steadiness;
 mod student;
+pub mod volume;
 mod wilcoxon;
 
 pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};
@@ -35,6 +38,7 @@ pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use power::{blocks_needed, minimum_detectable_effect};
+pub use projection::Projection;
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value};
 pub use wilcoxon::{

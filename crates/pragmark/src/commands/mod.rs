@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+pub mod accidents;
+mod crash;
 mod describe_engine;
 mod doctor;
 mod export;
@@ -7,11 +9,16 @@ mod list;
 mod man;
 mod needs;
 mod output;
+mod own_text;
 mod paper;
 mod report;
 mod run;
+mod settings;
+mod shared_memory;
 mod show;
 mod trial;
+
+pub use settings::binding;
 
 use crate::cli::Command;
 use crate::failure::{Exit, Failure};
@@ -23,12 +30,15 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
+        Command::Crash(args) => crash::execute(&args),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
+        Command::WriteUntilKilled => accidents::write_until_killed(),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

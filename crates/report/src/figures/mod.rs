@@ -124,6 +124,11 @@ pub fn plain_ratio(value: f64) -> String {
     format!("×{}", trimmed(value))
 }
 
+/// A measured ratio whose interval is not known, to three digits.
+pub(crate) fn ratio_without_interval(value: f64) -> String {
+    plain_ratio(rounded(value))
+}
+
 /// A fraction in per cent: `3 %`, `0.4 %`.
 pub fn percent(fraction: f64) -> String {
     /// Below this a percentage with one decimal would read as none at all.
@@ -185,6 +190,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::MebibytesPerSecond => (1.0, "MiB/s"),
         Unit::Count => (1.0, ""),
         Unit::Percent => (1.0, "%"),
+        Unit::Share => (0.01, "%"),
         Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
         Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
     }
@@ -239,6 +245,7 @@ mod tests {
             (1_363_149.0, "db_bytes", "1.30 MiB"),
             (512.0, "wal_bytes", "512 B"),
             (36.94, "bytes_per_row", "36.9 B/row"),
+            (0.3333, "recall_word", "33.3 %"),
             (12_345.6, "of_no_catalogue", "12,300"),
         ] {
             assert_eq!(figure(value, metric), shown);

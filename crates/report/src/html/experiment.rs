@@ -6,9 +6,11 @@ use lab::record::PlannedExperiment;
 
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
-use super::tables::{ArmTable, MetricTable, WorkTable};
+use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
+use crate::advice::{Advice, advice};
 use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
+use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::facts;
@@ -29,8 +31,12 @@ pub(super) struct ExperimentView<'a> {
     pub(super) chart: Option<Chart>,
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
+    pub(super) effects: Option<EffectsChart>,
+    pub(super) advice: Vec<Advice>,
     pub(super) arms: ArmTable,
+    pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
+    pub(super) classes: Vec<ClassTable>,
     pub(super) work: Option<WorkTable>,
     pub(super) found: Vec<Found<'a>>,
     pub(super) claims: Vec<ClaimView>,
@@ -57,6 +63,7 @@ pub(super) fn views<'a>(analysis: &'a Analysis, anchors: &[String]) -> Vec<Exper
                 anchor: anchor.clone(),
                 number: index + 1,
                 answer: answer::answer(experiment, found),
+                advice: advice(analysis, experiment),
                 ..view(experiment, planned, &run_wide)
             }
         })
@@ -85,8 +92,12 @@ fn view<'a>(
             .filter(|_| chart.as_ref().is_none_or(|chart| chart.left_out.is_some())),
         chart,
         forest: forest(experiment),
+        effects: effects(experiment),
+        advice: Vec::new(),
         arms: ArmTable::of(experiment),
+        beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),
+        classes: ClassTable::all(experiment),
         work: WorkTable::of(experiment),
         found: found(experiment),
         claims: claims(experiment),
