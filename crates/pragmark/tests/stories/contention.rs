@@ -18,9 +18,20 @@ reference = { workers = "processes" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#;
 
-/// A crew of processes that works for longer than any test waits.
+/// A crew that works for longer than any test waits, of processes in every arm.
 fn endless() -> String {
-    CREW.replace("stop_after_ms = 100", "stop_after_ms = 100_000")
+    CREW.replace(
+        "stop_after_ms = 100",
+        "stop_after_ms = 100_000, workers = \"processes\"",
+    )
+    .replace(
+        "workers = [\"threads\", \"processes\"]",
+        "read_rows = [10, 100]",
+    )
+    .replace(
+        "reference = { workers = \"processes\" }",
+        "reference = { read_rows = 10 }",
+    )
 }
 
 #[test]
