@@ -85,7 +85,6 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
             limits: Vec::new(),
             counting: false,
             crash_relevant: Vec::new(),
-            budget_s: None,
         })
         .collect();
     let plan = RunPlan {
@@ -98,6 +97,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
         engine: "default".to_owned(),
         quick: false,
         trial_limit_s: 60.0,
+        budget_s: None,
         experiments: planned,
     };
     let environment = EnvironmentFile {

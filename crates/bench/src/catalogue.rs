@@ -1,6 +1,7 @@
 //! What experiment files may name: this room's workloads and the engine's PRAGMAs.
 
 use lab::catalogue::{Accepts, Catalogue, Parameter, Scope};
+use lab::level::Settings;
 
 use crate::target::sqlite;
 use crate::workload;
@@ -23,7 +24,16 @@ pub fn catalogue() -> Catalogue {
             .map(|workload| workload.info())
             .collect(),
         shared,
+        why_impossible: Some(why_impossible),
     }
+}
+
+/// Why no engine and no machine can run a workload with these settings.
+fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
+    sqlite::why_impossible(settings).or_else(|| {
+        let checked = workload::find(workload)?.check(settings);
+        checked.err().map(|error| error.to_string())
+    })
 }
 
 #[cfg(test)]
@@ -42,6 +52,65 @@ mod tests {
             let all = names.len();
             names.dedup();
             assert_eq!(names.len(), all, "{}", workload.name);
+        }
+    }
+
+    #[test]
+    fn what_can_never_be_run_is_known_before_it_is_tried() {
+        let why = |workload: &str, over: &[(&str, lab::level::Level)]| {
+            let catalogue = catalogue();
+            let workload = catalogue.workload(workload).unwrap();
+            let mut settings = catalogue.defaults(workload);
+            for (name, level) in over {
+                settings.insert((*name).to_owned(), level.clone());
+            }
+            catalogue.why_impossible(workload, &settings)
+        };
+        for workload in ["quotes", "bulk-insert", "user-insert", "limits", "empty"] {
+            assert_eq!(why(workload, &[]), None, "{workload}");
+        }
+        let wal = [("journal_mode", "wal".into())];
+        assert_eq!(why("user-insert", &wal), None);
+        for (workload, over, reason) in [
+            (
+                "quotes",
+                vec![("databases", 2.into()), ("copies", 1.into())],
+                "one database only",
+            ),
+            (
+                "bulk-insert",
+                vec![("query_only", true.into())],
+                "query_only",
+            ),
+            (
+                "user-insert",
+                vec![("where", "memory".into()), ("journal_mode", "wal".into())],
+                "in memory",
+            ),
+            (
+                "user-insert",
+                vec![
+                    ("where", "memory".into()),
+                    ("locking_mode", "normal".into()),
+                ],
+                "in memory",
+            ),
+            (
+                "user-insert",
+                vec![("where", "memory".into()), ("mmap_size", 4096.into())],
+                "in memory",
+            ),
+            (
+                "quotes",
+                vec![
+                    ("hard_heap_limit", 1_000_000.into()),
+                    ("soft_heap_limit", 2_000_000.into()),
+                ],
+                "soft_heap_limit",
+            ),
+        ] {
+            let found = why(workload, &over).expect("a reason");
+            assert!(found.contains(reason), "{over:?}: {found}");
         }
     }
 

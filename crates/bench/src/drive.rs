@@ -12,6 +12,7 @@ use lab::seed::Seed;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
+use crate::target::sqlite;
 use crate::workload::{self, Trial};
 
 /// Runs the trial that `input` specifies and writes its messages to `output`.
@@ -88,11 +89,18 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
         seed: Seed(spec.seed),
         counter: spec
             .counting
-            .then(|| CountingVfs::register(&library))
+            .then(|| CountingVfs::register(&library).map(Arc::new))
             .transpose()?,
         phase,
     };
-    let measured = workload.run(&mut trial)?;
+    let mut measured = workload.run(&mut trial)?;
+    if spec.counting {
+        sqlite::add_counts_per_row(&mut measured.metrics);
+    }
+    // Only a workload that counts what SQLite does to files is sure to have had a connection.
+    if workload.info().counts || !measured.connections.is_empty() {
+        sqlite::prove(&spec.settings, &measured.connections)?;
+    }
     Ok(Measured { engine, ..measured })
 }
 
@@ -104,7 +112,7 @@ fn send(output: &mut impl Write, message: &Message) -> io::Result<()> {
 
 /// Asks the kernel to end this process when its parent dies, so that a killed pragmark leaves no
 /// trial behind. Where the kernel cannot, the trial ends when it has done its work.
-fn die_with_the_parent() {
+pub(crate) fn die_with_the_parent() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
@@ -203,6 +211,34 @@ mod tests {
     fn a_pragma_that_does_not_take_effect_fails_the_trial_and_is_named() {
         let problem = problem(&[("mmap_size", i64::MAX.into())]);
         assert!(problem.contains("mmap_size"), "{problem}");
+    }
+
+    #[test]
+    fn a_counting_trial_says_what_each_row_costs_in_pages_and_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let counting = TrialSpec {
+            counting: true,
+            ..spec(directory.path(), &[])
+        };
+        let Outcome::Measured(measured) = outcome(&counting) else {
+            panic!("measured");
+        };
+        let metrics = &measured.metrics;
+        for (each, all) in [
+            ("pages_per_row", "pages_written"),
+            ("bytes_written_per_row", "bytes_written"),
+        ] {
+            assert!(metrics[all] > 0.0);
+            assert!((metrics[each] * 1_003.0 / metrics[all] - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn connections_without_and_with_a_mutex_are_read_back_as_such() {
+        for mutex in ["no", "full"] {
+            let measured = measured(&[("open_mutex", mutex.into())]);
+            assert_eq!(measured.connections[0].pragmas["open_mutex"], mutex);
+        }
     }
 
     #[test]

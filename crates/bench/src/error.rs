@@ -20,6 +20,9 @@ pub enum TrialError {
         /// What is wanted.
         wanted: String,
     },
+    /// A file of the user's is not what it should be.
+    #[error(transparent)]
+    Import(#[from] crate::import::ImportError),
     /// SQLite or the loading of it reported an error.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -43,6 +46,31 @@ pub enum TrialError {
         /// What it should be.
         wanted: String,
     },
+    /// One of several threads or processes that share the work could not do its part.
+    #[error("{who}: {why}")]
+    Worker {
+        /// Which.
+        who: String,
+        /// What was wrong with it.
+        why: String,
+    },
+    /// A setting of the arm was not in force on a connection when the work was done.
+    #[error(
+        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the arm asks: the figures would be of another setting"
+    )]
+    NotInForce {
+        /// The PRAGMA or connection setting.
+        setting: String,
+        /// The connection.
+        connection: String,
+        /// What was read back.
+        found: String,
+        /// What the arm asks.
+        wanted: String,
+    },
+    /// Settings cannot be proved, because no connection was read back.
+    #[error("no connection was read back, so that {0} cannot be proved to have been in force")]
+    NotProved(String),
     /// The measuring itself failed.
     #[error("cannot measure: {0}")]
     Measuring(String),

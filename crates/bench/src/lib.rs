@@ -5,9 +5,11 @@
 //! neither statistics nor printing, and what it has to say goes to the parent as messages.
 
 mod catalogue;
+mod descriptors;
 mod drive;
 mod error;
 mod generate;
+mod import;
 mod measure;
 mod settings;
 mod target;
@@ -16,3 +18,14 @@ mod workload;
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, drive};
 pub use error::TrialError;
+pub use import::{ImportError, TextFile, TextSummary};
+pub use workload::contention::work as contention_worker;
+
+use lab::level::Settings;
+use lab::needs::Needs;
+
+/// What a trial of this workload with these settings needs of the operating system; nothing worth
+/// naming for a workload that is not known here.
+pub fn needs(workload: &str, settings: &Settings) -> Needs {
+    workload::find(workload).map_or_else(Needs::default, |workload| workload.needs(settings))
+}

@@ -19,6 +19,14 @@ impl Reader<'_> {
             })
     }
 
+    /// A truth value that must be given.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, TrialError> {
+        self.0
+            .get(name)
+            .and_then(Level::as_bool)
+            .ok_or_else(|| TrialError::setting(name, self.0.get(name), "true or false"))
+    }
+
     /// A name that must be given and known to `parse`.
     pub(crate) fn name<T>(
         &self,

@@ -156,6 +156,14 @@ impl EngineError {
         self.as_sqlite()
             .is_some_and(|error| error.kind() == ErrorKind::Busy)
     }
+
+    /// Whether a transaction that has read cannot write any more, because another connection has
+    /// committed since (`SQLITE_BUSY_SNAPSHOT`, in WAL mode only): waiting does not help, only rolling
+    /// back and beginning anew (<https://sqlite.org/rescode.html#busy_snapshot>).
+    pub fn is_busy_snapshot(&self) -> bool {
+        self.as_sqlite()
+            .is_some_and(|error| error.extended() == ffi::SQLITE_BUSY_SNAPSHOT)
+    }
 }
 
 /// An error reported by SQLite, with its message and what was being done.

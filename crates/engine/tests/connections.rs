@@ -352,3 +352,66 @@ fn device_characteristics_follow_the_name_of_the_file() {
     };
     assert_eq!((powersafe("1"), powersafe("0")), (true, false));
 }
+
+/// Two connections to one database in WAL mode, of which the first holds the write lock.
+fn one_writes_the_other_wants_to(scratch: &Scratch) -> (Connection, Connection) {
+    let library = engine();
+    let path = scratch.file("busy.db");
+    let (first, second) = (open(&library, &path), open(&library, &path));
+    first
+        .execute("PRAGMA journal_mode = wal; CREATE TABLE t(x); INSERT INTO t VALUES (1)")
+        .expect("creates");
+    first.execute("BEGIN IMMEDIATE").expect("begins");
+    (first, second)
+}
+
+#[test]
+fn a_busy_handler_is_asked_until_it_gives_up_and_replaces_the_timeout() {
+    let scratch = Scratch::new();
+    let (_first, mut second) = one_writes_the_other_wants_to(&scratch);
+    second
+        .busy_timeout(Duration::from_secs(100))
+        .expect("is set");
+    let (tell, told) = std::sync::mpsc::channel();
+    second
+        .busy_handler(move |calls| tell.send(calls).is_ok() && calls < 3)
+        .expect("is set");
+    let error = second
+        .execute("INSERT INTO t VALUES (2)")
+        .expect_err("busy");
+    assert!(error.is_busy() && !error.is_busy_snapshot(), "{error}");
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
+
+    second.busy_handler(|_| false).expect("is replaced");
+    assert!(
+        second
+            .execute("INSERT INTO t VALUES (2)")
+            .expect_err("busy")
+            .is_busy()
+    );
+    assert_eq!(told.try_iter().count(), 0, "the first handler is gone");
+    assert_eq!(
+        second.query_i64("PRAGMA busy_timeout").expect("a number"),
+        0
+    );
+}
+
+#[test]
+fn a_transaction_that_has_read_is_busy_at_once_whatever_the_timeout() {
+    let scratch = Scratch::new();
+    let (first, second) = one_writes_the_other_wants_to(&scratch);
+    second
+        .busy_timeout(Duration::from_secs(100))
+        .expect("is set");
+    second.execute("BEGIN; SELECT * FROM t").expect("reads");
+    first
+        .execute("INSERT INTO t VALUES (2); COMMIT")
+        .expect("commits");
+    let asked = Instant::now();
+    let error = second
+        .execute("INSERT INTO t VALUES (3)")
+        .expect_err("busy");
+    assert!(error.is_busy_snapshot(), "{error}");
+    assert!(asked.elapsed() < Duration::from_secs(50));
+    assert!(second.in_transaction(), "it must be rolled back");
+}

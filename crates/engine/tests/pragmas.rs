@@ -220,6 +220,37 @@ fn a_setting_that_meets_a_lock_is_busy() {
 }
 
 #[test]
+fn leaving_wal_while_another_connection_is_open_is_busy_and_wal_stays() {
+    let (library, scratch) = (engine(), Scratch::new());
+    let path = scratch.file("db");
+    let (first, second) = (open(&library, &path), open(&library, &path));
+    pragma::apply(&first, "journal_mode", "wal").expect("possible");
+    second
+        .execute("CREATE TABLE t(x)")
+        .expect("the second connection takes part");
+    let error = pragma::apply(&first, "journal_mode", "delete").expect_err("shared");
+    assert!(error.is_busy(), "{error}");
+    assert!(error.to_string().contains("journal_mode"), "{error}");
+    for connection in [&first, &second] {
+        let mode = pragma::read(connection, "journal_mode").expect("reads");
+        assert_eq!(mode, "wal");
+    }
+}
+
+#[test]
+fn rollback_journals_of_a_database_in_memory_are_noticed() {
+    let connection = memory(&engine());
+    for mode in ["delete", "truncate", "persist", "wal"] {
+        let why = did_not_take_effect(pragma::apply(&connection, "journal_mode", mode));
+        assert!(why.contains("in memory"), "{mode}: {why}");
+    }
+    for mode in ["off", "memory"] {
+        let set = pragma::apply(&connection, "journal_mode", mode);
+        assert_eq!(set.expect("possible"), mode);
+    }
+}
+
+#[test]
 fn unknown_and_unsettable_pragmas_are_errors() {
     let connection = memory(&engine());
     let failure = |name| match pragma::apply(&connection, name, "1") {

@@ -109,6 +109,9 @@ pub struct WorkloadInfo {
     pub counts: bool,
 }
 
+/// Why no engine and no machine can run a workload with these settings; none where some can.
+pub type WhyImpossible = fn(workload: &str, settings: &Settings) -> Option<String>;
+
 /// Everything that experiment files may name.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
@@ -116,6 +119,9 @@ pub struct Catalogue {
     pub workloads: Vec<WorkloadInfo>,
     /// Settings that every workload understands: PRAGMAs and connection settings.
     pub shared: Vec<Parameter>,
+    /// What tells combinations that can never be run, so that an experiment with such an arm is
+    /// refused before anything is measured; none where every combination of levels can be tried.
+    pub why_impossible: Option<WhyImpossible>,
 }
 
 impl Catalogue {
@@ -136,6 +142,11 @@ impl Catalogue {
     pub fn setting<'a>(&'a self, workload: &'a WorkloadInfo, name: &str) -> Option<&'a Parameter> {
         self.settings_of(workload)
             .find(|parameter| parameter.name == name)
+    }
+
+    /// Why a workload can never be run with these settings; none where it can.
+    pub fn why_impossible(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
+        self.why_impossible?(&workload.name, settings)
     }
 
     /// The levels that hold when an experiment says nothing.

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod experiment;
 pub mod level;
 pub mod metric;
+pub mod needs;
 pub mod pilot;
 pub mod plan;
 pub mod record;

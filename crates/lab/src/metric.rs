@@ -35,6 +35,10 @@ pub enum Unit {
     MebibytesPerSecond,
     /// A count.
     Count,
+    /// Hundredths of a whole.
+    Percent,
+    /// A part of a whole, from 0 to 1.
+    Share,
 }
 
 /// One metric.
@@ -92,6 +96,60 @@ pub const METRICS: &[Metric] = &[
         Unit::OpsPerSecond,
         Better::Higher,
         "queries answered a second, each with whatever must be prepared for it",
+    ),
+    metric(
+        "results",
+        Unit::Count,
+        Better::Higher,
+        "rows that the queries find",
+    ),
+    metric(
+        "segments",
+        Unit::Count,
+        Better::Lower,
+        "segments of the full-text index, each of which a query looks into",
+    ),
+    metric(
+        "overlap",
+        Unit::Share,
+        Better::Higher,
+        "of the rows that this tokenizer or another finds, the part that both find; the mean over queries",
+    ),
+    metric(
+        "recall_word",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with the words asked for, the part that is found; without a class, the mean over queries",
+    ),
+    metric(
+        "precision_word",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with the words asked for; without a class, the mean over queries",
+    ),
+    metric(
+        "recall_stem",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with words of the same stems (Snowball, English), the part that is found",
+    ),
+    metric(
+        "precision_stem",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with words of the same stems (Snowball, English)",
+    ),
+    metric(
+        "recall_substring",
+        Unit::Share,
+        Better::Higher,
+        "of the rows with the letters asked for, in words or across them, the part that is found",
+    ),
+    metric(
+        "precision_substring",
+        Unit::Share,
+        Better::Higher,
+        "of the rows found, the part with the letters asked for, in words or across them",
     ),
     metric(
         "opcodes",
@@ -201,6 +259,84 @@ pub const METRICS: &[Metric] = &[
         Better::Lower,
         "largest latency of an operation",
     ),
+    metric(
+        "offered_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "operations a second that arrived by the schedule of an open loop, whether or not they could be served",
+    ),
+    metric(
+        "served_percent",
+        Unit::Percent,
+        Better::Higher,
+        "achieved rate divided by the rate offered by the schedule of an open loop; below 100 the load was too much",
+    ),
+    metric(
+        "busy_errors",
+        Unit::Count,
+        Better::Lower,
+        "SQLITE_BUSY results (`database is locked`) that reached the application; waits within busy_timeout are not among them",
+    ),
+    metric(
+        "busy_at_once",
+        Unit::Count,
+        Better::Lower,
+        "those of the SQLITE_BUSY results that came before half of busy_timeout had passed: not waited for in vain, but refused",
+    ),
+    metric(
+        "busy_snapshots",
+        Unit::Count,
+        Better::Lower,
+        "those of the SQLITE_BUSY results that are SQLITE_BUSY_SNAPSHOT: another connection has written since the transaction read",
+    ),
+    metric(
+        "retries",
+        Unit::Count,
+        Better::Lower,
+        "times that the application began an operation anew after SQLITE_BUSY",
+    ),
+    metric(
+        "given_up",
+        Unit::Count,
+        Better::Lower,
+        "operations that the application gave up after its last retry; they are not among the latencies",
+    ),
+    metric(
+        "unserved",
+        Unit::Count,
+        Better::Lower,
+        "operations that still waited for their turn when an overloaded open loop was stopped; counted with the latency they had reached",
+    ),
+    metric(
+        "timer_late_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "99th percentile of how late the timer woke an idle worker for its next operation: the part of the latency that is the laboratory's own",
+    ),
+    metric(
+        "open_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "mean time to open a database: the call, the settings of the arm, and the first look at the schema",
+    ),
+    metric(
+        "close_us",
+        Unit::Microseconds,
+        Better::Lower,
+        "mean time to close a database, in WAL mode with its last checkpoint",
+    ),
+    metric(
+        "open_files",
+        Unit::Count,
+        Better::Lower,
+        "file handles that the process of the trial held at most",
+    ),
+    metric(
+        "files_per_database",
+        Unit::Count,
+        Better::Lower,
+        "file handles that one connection kept open held after a commit, on average",
+    ),
     counted(
         "syncs",
         Unit::Count,
@@ -246,6 +382,16 @@ pub const METRICS: &[Metric] = &[
         "pages_written",
         Unit::Count,
         "pages written to the database or its log during the measured work",
+    ),
+    counted(
+        "pages_per_row",
+        Unit::Count,
+        "pages written to the database or its log for each row",
+    ),
+    counted(
+        "bytes_written_per_row",
+        Unit::BytesPerRow,
+        "bytes written to files of any kind for each row",
     ),
 ];
 

@@ -68,7 +68,7 @@ fn settings(planned: &PlannedExperiment, index: usize) -> &Settings {
 }
 
 /// How many times the work of `small` the work of `large` is: by the time limit of trials that end
-/// by the clock, else by rows.
+/// by the clock, else by rows; or by databases, where their number grows more.
 fn growth(large: &Settings, small: &Settings) -> f64 {
     let ratio = |name: &str| {
         let of = |settings: &Settings| {
@@ -79,9 +79,9 @@ fn growth(large: &Settings, small: &Settings) -> f64 {
         };
         Some(of(large)? as f64 / of(small)? as f64)
     };
-    ratio("stop_after_ms")
-        .or_else(|| ratio("rows"))
-        .unwrap_or(1.0)
+    let work = ratio("stop_after_ms").or_else(|| ratio("rows"));
+    work.unwrap_or(1.0)
+        .max(ratio("databases").unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -158,5 +158,12 @@ mod tests {
         };
         assert_eq!(growth(&settings(1_000, 500), &settings(10, 100)), 5.0);
         assert_eq!(growth(&settings(1_000, 0), &settings(10, 0)), 100.0);
+        let databases = |count: i64| {
+            let mut settings = settings(10, 100);
+            settings.insert("databases".to_owned(), count.into());
+            settings
+        };
+        assert_eq!(growth(&databases(700), &databases(100)), 7.0);
+        assert_eq!(growth(&databases(100), &databases(100)), 1.0);
     }
 }

@@ -1,5 +1,6 @@
 //! From what the user asked for to the plan of a run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
@@ -27,8 +28,7 @@ pub struct Request {
     pub quick: bool,
     /// Longest time for one trial, in seconds.
     pub trial_limit_s: f64,
-    /// Time for the whole run in seconds, divided among the experiments by their trials; none for
-    /// no limit.
+    /// Time for the whole run in seconds; none for no limit.
     pub budget_s: Option<f64>,
     /// The experiments, checked.
     pub experiments: Vec<Experiment>,
@@ -62,12 +62,8 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                         .is_some_and(|workload| workload.counts),
                 crash_relevant: crash_relevant(experiment, catalogue),
                 stopping: if quick { stopping.quick() } else { stopping },
-                budget_s: None,
             });
         }
-    }
-    if let Some(budget_s) = request.budget_s {
-        share(budget_s, &mut experiments);
     }
     RunPlan {
         format: FORMAT,
@@ -79,6 +75,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
         engine: request.engine,
         quick,
         trial_limit_s: request.trial_limit_s,
+        budget_s: request.budget_s,
         experiments,
     }
 }
@@ -92,16 +89,12 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
             .setting(workload, name)
             .is_some_and(|parameter| parameter.crash_relevant)
     };
-    experiment.factors.keys().filter(decides).cloned().collect()
-}
-
-/// Gives each experiment a share of the time by the trials in one of its rounds.
-fn share(budget_s: f64, experiments: &mut [PlannedExperiment]) {
-    let trials = |planned: &PlannedExperiment| {
-        crate::design::trials_per_round(planned.arms.len() + planned.limits.len()) as f64
-    };
-    let all: f64 = experiments.iter().map(trials).sum();
-    for planned in experiments {
-        planned.budget_s = Some(budget_s * trials(planned) / all);
-    }
+    // The arms of a list may differ in more than the factors.
+    let arms = &experiment.design.arms;
+    let differing: BTreeSet<&String> = experiment
+        .factors
+        .keys()
+        .chain(arms.iter().flat_map(|arm| arm.keys()))
+        .collect();
+    differing.into_iter().filter(decides).cloned().collect()
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Arm, Course, Limit, Role, Stopping};
+use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of};
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
@@ -47,6 +47,9 @@ pub struct RunPlan {
     pub quick: bool,
     /// Longest time for one trial, in seconds.
     pub trial_limit_s: f64,
+    /// Time for the whole run in seconds; none for no limit. Every experiment gets its first round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
     /// The experiments, each on one directory.
     pub experiments: Vec<PlannedExperiment>,
 }
@@ -74,12 +77,30 @@ pub struct PlannedExperiment {
     pub crash_relevant: Vec<String>,
     /// When it ends.
     pub stopping: Stopping,
-    /// Time after which no further round is begun, in seconds; none for no limit.
-    pub budget_s: Option<f64>,
+}
+
+impl RunPlan {
+    /// What decides the course of each experiment after the trials so far, in the plan's order.
+    pub fn courses(&self, histories: &[&History]) -> Vec<Course> {
+        let unlimited: Vec<Course> = self
+            .experiments
+            .iter()
+            .map(|planned| planned.course(self.seed))
+            .collect();
+        let Some(limit_s) = self.budget_s else {
+            return unlimited;
+        };
+        (0..unlimited.len())
+            .map(|index| Course {
+                budget_s: Some(budget_of(limit_s, index, &unlimited, histories)),
+                ..unlimited[index]
+            })
+            .collect()
+    }
 }
 
 impl PlannedExperiment {
-    /// What decides the course of the experiment in a run with this seed.
+    /// What decides the course of the experiment in a run with this seed and no time limit.
     pub fn course(&self, run: Seed) -> Course {
         Course {
             seed: run.child(&self.key),
@@ -87,7 +108,7 @@ impl PlannedExperiment {
             limits: self.limits.len(),
             counting: self.counting,
             stopping: self.stopping,
-            budget_s: self.budget_s,
+            budget_s: None,
         }
     }
 

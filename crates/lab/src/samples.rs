@@ -85,6 +85,49 @@ impl Samples {
     /// The logarithms of `of` divided by `to`, divided by those of `over_of` by `over_to`, one for
     /// each round in which all four were measured.
     pub fn log_ratios_of_ratios(&self, [of, to, over_of, over_to]: [usize; 4]) -> Vec<f64> {
+        let both = |round: &u32| {
+            Some(self.log_ratio(*round, of, to)? - self.log_ratio(*round, over_of, over_to)?)
+        };
+        self.rounds()
+            .iter()
+            .filter_map(both)
+            .filter(|ratio| ratio.is_finite())
+            .collect()
+    }
+
+    /// The effect that these pairs of arms share, one figure for each round: the mean over the pairs
+    /// of the logarithm of the first divided by the second. A round in which some pairs were not
+    /// measured gives the mean of the others, freed of their own levels; one that lacks more than
+    /// half of them gives none.
+    pub fn mean_log_ratios(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
+        let rounds = self.rounds();
+        let of_pair = |(of, to): &(usize, usize)| -> Vec<Option<f64>> {
+            let ratio = |round: &u32| self.log_ratio(*round, *of, *to);
+            let ratios = rounds.iter().map(ratio);
+            ratios
+                .map(|ratio| ratio.filter(|ratio| ratio.is_finite()))
+                .collect()
+        };
+        let table: Vec<_> = pairs.iter().map(of_pair).collect();
+        common_course(&table)
+    }
+
+    /// The level of all arms together, one figure for each round: the mean over the arms of the
+    /// logarithm of their figures, with the same care for arms that a round lacks.
+    pub fn mean_logs(&self) -> Vec<f64> {
+        let rounds = self.rounds();
+        let of_arm = |arm: &HashMap<u32, (BlockId, f64)>| -> Vec<Option<f64>> {
+            let log = |round: &u32| Some(arm.get(round)?.1.ln());
+            let logs = rounds.iter().map(log);
+            logs.map(|log| log.filter(|log| log.is_finite())).collect()
+        };
+        // Without the reference, which every block has measured.
+        let table: Vec<_> = self.arms.iter().skip(1).map(of_arm).collect();
+        common_course(&table)
+    }
+
+    /// The rounds in which any arm but the reference was measured, in order.
+    fn rounds(&self) -> Vec<u32> {
         let mut rounds: Vec<u32> = self
             .arms
             .iter()
@@ -92,14 +135,7 @@ impl Samples {
             .collect();
         rounds.sort_unstable();
         rounds.dedup();
-        let both = |round: &u32| {
-            Some(self.log_ratio(*round, of, to)? - self.log_ratio(*round, over_of, over_to)?)
-        };
         rounds
-            .iter()
-            .filter_map(both)
-            .filter(|ratio| ratio.is_finite())
-            .collect()
     }
 
     /// The logarithms of canary divided by reference, one for each block.
@@ -154,6 +190,35 @@ impl Samples {
             _ => Some(self.log_over_reference(round, of)? - self.log_over_reference(round, to)?),
         }
     }
+}
+
+/// What the rows of a table (one column a round) have in common in each round: the mean of each
+/// row is taken out, what is left is averaged over the rows measured in that round, and the mean of
+/// all rows is put back. Rows never measured are left out, as are rounds that lack more than half of
+/// the rest.
+fn common_course(table: &[Vec<Option<f64>>]) -> Vec<f64> {
+    let mean = |values: &mut dyn Iterator<Item = f64>| -> Option<f64> {
+        let (sum, count) = values.fold((0.0, 0_u32), |(sum, n), value| (sum + value, n + 1));
+        (count > 0).then(|| sum / f64::from(count))
+    };
+    let rows: Vec<(&Vec<Option<f64>>, f64)> = table
+        .iter()
+        .filter_map(|row| Some((row, mean(&mut row.iter().flatten().copied())?)))
+        .collect();
+    let Some(level) = mean(&mut rows.iter().map(|(_, level)| *level)) else {
+        return Vec::new();
+    };
+    let rounds = rows.first().map_or(0, |(row, _)| row.len());
+    (0..rounds)
+        .filter_map(|round| {
+            let left: Vec<f64> = rows
+                .iter()
+                .filter_map(|(row, level)| Some(row[round]? - level))
+                .collect();
+            let enough = 2 * left.len() >= rows.len();
+            Some(level + mean(&mut left.into_iter()).filter(|_| enough)?)
+        })
+        .collect()
 }
 
 /// Log-ratios of one comparison, ready to give an interval at any level.
@@ -253,6 +318,39 @@ mod tests {
         assert_eq!(samples.log_over_references(1, 0), Some(0.0));
         assert_eq!(samples.log_over_references(2, 0), None);
         assert_eq!(samples.log_over_references(2, 1), None);
+    }
+
+    #[test]
+    fn the_mean_over_pairs_is_that_of_the_pairs_measured_freed_of_their_own_levels() {
+        let mut samples = Samples::new(6);
+        // One pair differs by two, one by four, one by eight; round 1 has 10 % more of all three.
+        let figures = [1.0, 2.0, 4.0, 16.0, 1.0, 8.0];
+        for round in 0..3 {
+            for (arm, figure) in figures.iter().enumerate() {
+                let role = if arm == 0 { Role::Reference } else { Role::Arm };
+                let more = if round == 1 && arm % 2 == 1 { 1.1 } else { 1.0 };
+                // Round 2 lacks the third pair.
+                if (round, arm) != (2, 5) {
+                    samples.add(round, 0, arm, role, figure * more);
+                }
+            }
+        }
+        let pairs = [(1, 0), (3, 2), (5, 4)];
+        let means = samples.mean_log_ratios(&pairs);
+        // The geometric mean of two, four and eight.
+        let near = |found: f64, wanted: f64| {
+            assert!((found.exp() / wanted - 1.0).abs() < 0.02, "{}", found.exp())
+        };
+        assert_eq!(means.len(), 3);
+        near(means[0], 4.0);
+        near(means[1], 4.4);
+        near(means[2], 4.0);
+        // A round with one of the three pairs is not enough.
+        samples.add(3, 0, 0, Role::Reference, 1.0);
+        samples.add(3, 0, 1, Role::Arm, 2.0);
+        assert_eq!(samples.mean_log_ratios(&pairs).len(), 3);
+        assert!(samples.mean_log_ratios(&[]).is_empty());
+        assert_eq!(samples.mean_logs().len(), 3);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{catalogue, columns, read};
-use lab::claims::{Evidence, Judged, Verdict, judge};
+use lab::claims::{DeviceKind, DeviceLevels, Evidence, Judged, Verdict, judge};
 use lab::design::{Role, arms};
 use lab::experiment::Scale;
 use lab::samples::Samples;
@@ -21,6 +21,7 @@ struct World {
     rounds: u32,
     fsync_median_ns: Option<u64>,
     missing: Option<usize>,
+    devices: Vec<DeviceLevels>,
 }
 
 impl Default for World {
@@ -31,6 +32,7 @@ impl Default for World {
             rounds: 12,
             fsync_median_ns: Some(500_000),
             missing: None,
+            devices: Vec::new(),
         }
     }
 }
@@ -52,6 +54,7 @@ impl World {
             ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
+            devices: &self.devices,
         })
     }
 
@@ -315,4 +318,171 @@ fn few_rounds_give_a_preliminary_verdict() {
     );
     assert!(judged.preliminary);
     assert_eq!(judged.verdict, Verdict::Confirmed);
+}
+
+/// Two factors of two levels over made-up figures: `full` is 1.5 times as good as `off`, but with
+/// `wal` it gains nothing.
+const GRID: [f64; 4] = [1.0, 1.5, 1.02, 1.02];
+
+fn grid_judged(truth: [f64; 4], body: &str) -> Judged {
+    let text = format!(
+        r#"id = "grid"
+question = "?"
+workload = "bulk-insert"
+factors = {{ journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }}
+[design]
+kind = "factorial"
+reference = {{ journal_mode = "delete", synchronous = "off" }}
+{}"#,
+        claim("a", body)
+    );
+    let experiment = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let arms = arms(&experiment, Scale::Default, &catalogue());
+    let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "journal_mode=delete synchronous=off",
+            "journal_mode=delete synchronous=full",
+            "journal_mode=wal synchronous=off",
+            "journal_mode=wal synchronous=full"
+        ]
+    );
+    let world = World {
+        truth,
+        ..World::default()
+    };
+    judge(&Evidence {
+        experiment: &experiment,
+        arms: &arms,
+        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
+        problems: &[const { None }; 4],
+        fsync_median_ns: None,
+        devices: &[],
+    })
+    .remove(0)
+}
+
+#[test]
+fn an_effect_over_the_whole_design_is_the_mean_over_its_pairs() {
+    let sync = r#"of = { synchronous = "full" }, to = { synchronous = "off" }, across = true"#;
+    let judged = grid_judged(GRID, &format!("ratio = {{ {sync} }}\nat_least = 1.1"));
+    // The root of 1.5 × 1.
+    assert!((judged.figure.unwrap() - 1.5f64.sqrt()).abs() < 0.02);
+    assert!(
+        judged.measure.contains("mean over 2 pairs"),
+        "{}",
+        judged.measure
+    );
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    let equal = format!("equal = {{ {sync} }}\nwithin = 0.1");
+    assert_eq!(grid_judged(GRID, &equal).verdict, Verdict::Refuted);
+
+    let spread = |at_most: f64| {
+        let over = r#"spread = { over = "synchronous", across = true }"#;
+        grid_judged(GRID, &format!("{over}\nat_most = {at_most}")).verdict
+    };
+    assert_eq!(spread(0.3), Verdict::Confirmed);
+    assert_eq!(spread(0.1), Verdict::Refuted);
+}
+
+#[test]
+fn a_spread_may_leave_out_the_worst_arm() {
+    let arms = [
+        ("delete", "off"),
+        ("delete", "full"),
+        ("wal", "off"),
+        ("wal", "full"),
+    ]
+    .map(|(journal, sync)| format!("{{ journal_mode = \"{journal}\", synchronous = \"{sync}\" }}"))
+    .join(", ");
+    let truth = [1.0, 1.02, 0.5, 1.01];
+    let body = |more: &str| format!("spread = {{ arms = [{arms}]{more} }}\nat_most = 0.1");
+    assert_eq!(grid_judged(truth, &body("")).verdict, Verdict::Refuted);
+    let without = grid_judged(truth, &body(", without_worst = true"));
+    assert_eq!(without.verdict, Verdict::Confirmed);
+    assert!(!without.measure.contains("journal_mode=wal synchronous=off"));
+}
+
+#[test]
+fn the_extreme_of_all_arms_may_be_named_by_its_levels() {
+    let slowest = |journal: &str| {
+        let arm = format!("arm = {{ journal_mode = \"{journal}\", synchronous = \"off\" }}");
+        grid_judged([1.0, 1.2, 0.5, 1.0], &format!("argmin = {{ {arm} }}")).verdict
+    };
+    assert_eq!(slowest("wal"), Verdict::Confirmed);
+    assert_eq!(slowest("delete"), Verdict::Refuted);
+}
+
+#[test]
+fn the_best_arms_hold_certain_levels_when_the_last_of_them_leads() {
+    let best = |truth, share: f64, journal: &str| {
+        let hold = format!("hold = {{ journal_mode = \"{journal}\" }}");
+        grid_judged(truth, &format!("best = {{ share = {share}, {hold} }}"))
+    };
+    // Both arms of the better half are WAL's.
+    let truth = [1.0, 1.1, 1.5, 1.3];
+    let judged = best(truth, 0.5, "wal");
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    assert!((judged.figure.unwrap() - 1.3 / 1.1).abs() < 0.03);
+    assert_eq!(best(truth, 0.5, "delete").verdict, Verdict::Refuted);
+    // The best quarter is one arm.
+    let mixed = [1.0, 1.6, 1.5, 1.3];
+    assert_eq!(best(mixed, 0.25, "delete").verdict, Verdict::Confirmed);
+    assert_eq!(best(mixed, 0.5, "delete").verdict, Verdict::Refuted);
+}
+
+#[test]
+fn what_no_arms_can_show_is_refused_with_the_file() {
+    let refused = |body: &str| {
+        let text = columns(&claim("a", body));
+        read(&text).expect_err("a problem").to_string()
+    };
+    let across = |to: &str| {
+        format!(
+            "ratio = {{ of = {{ columns = 2 }}, to = {{ {to} }}, across = true }}\nat_least = 1"
+        )
+    };
+    assert!(refused(&across("columns = 2")).contains("no two arms differ"));
+    assert!(refused(&across("columns = 3")).contains("is not a level"));
+    assert!(refused("best = { share = 0.5, hold = { columns = 4 } }").contains("1 of 4 arms"));
+    assert!(refused("best = { share = 2.0, hold = { columns = 4 } }").contains("between 0 and 1"));
+    let both = "spread = { over = \"columns\", across = true, without_worst = true }\nat_most = 1";
+    assert!(refused(both).contains("without_worst"));
+    let two = "argmin = { over = \"columns\", arm = { columns = 2 } }";
+    assert!(refused(two).contains("either"));
+}
+
+#[test]
+fn devices_are_compared_where_both_kinds_were_measured() {
+    let body = "devices = { of = \"rotating\", to = \"solid\" }\nat_least = 2";
+    let on = |kind, level: f64| DeviceLevels {
+        kind: Some(kind),
+        levels: BTreeMap::from([(
+            "rows_per_s".to_owned(),
+            (0..8)
+                .map(|round| (level * (1.0 + f64::from(round) / 100.0)).ln())
+                .collect(),
+        )]),
+    };
+    let with = |devices: Vec<DeviceLevels>| {
+        let world = World {
+            devices,
+            ..World::default()
+        };
+        judged(&world, body)
+    };
+    let (disk, ssd) = (on(DeviceKind::Rotating, 40.0), on(DeviceKind::Solid, 10.0));
+    let both = with(vec![disk.clone(), ssd.clone()]);
+    assert_eq!(both.verdict, Verdict::Confirmed);
+    assert!((both.figure.unwrap() - 4.0).abs() < 0.01);
+    assert_eq!(
+        with(vec![on(DeviceKind::Rotating, 12.0), ssd.clone()]).verdict,
+        Verdict::Refuted
+    );
+    for devices in [vec![], vec![disk], vec![ssd]] {
+        let alone = with(devices);
+        assert_eq!(alone.verdict, Verdict::NotApplicable);
+        assert!(alone.why.unwrap().contains("--dir"));
+    }
 }

@@ -187,6 +187,34 @@ fn a_reference_must_give_one_of_the_levels_of_every_factor() {
 }
 
 #[test]
+fn a_scale_may_keep_some_of_the_levels_only() {
+    let experiment = read(&columns("[levels.quick]\ncolumns = [1, 4]")).unwrap();
+    let labels = |scale| -> Vec<String> {
+        let arms = arms(&experiment, scale, &catalogue());
+        arms.into_iter().map(|arm| arm.label).collect()
+    };
+    assert_eq!(labels(Scale::Quick), ["columns=1", "columns=4"]);
+    assert_eq!(labels(Scale::Default).len(), 4);
+    assert_eq!(labels(Scale::Paper).len(), 4);
+}
+
+#[test]
+fn levels_that_a_scale_keeps_must_exist_and_have_the_reference() {
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [1, 3]"),
+        &["my.toml:10:", "3 is not a level of `columns`", "1, 2, 4, 8"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumn = [1]"),
+        &["`column` is not a factor", "`columns`"],
+    );
+    has_one_problem(
+        &columns("[levels.quick]\ncolumns = [2, 4]"),
+        &["my.toml:10:", "scale quick must keep the level 1"],
+    );
+}
+
+#[test]
 fn claims_are_checked_for_arms_bounds_and_form() {
     let claim = |body: &str| columns(&format!("[[claims]]\nid = \"a\"\nsays = \"b\"\n{body}\n"));
     has_one_problem(
@@ -254,4 +282,30 @@ fn the_published_schema_is_the_one_in_the_docs_and_accepts_what_is_valid() {
     let mut wrong = valid.clone();
     wrong["design"]["kind"] = "sometimes".into();
     assert!(!jsonschema::is_valid(schema, &wrong));
+}
+
+#[test]
+fn a_combination_that_can_never_be_run_is_refused_with_the_reason() {
+    let text = r#"id = "x"
+question = "?"
+workload = "bulk-insert"
+scale = { quick = { columns = 8 }, paper = { columns = 16 } }
+factors = { journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }
+[design]
+kind = "factorial"
+reference = { journal_mode = "delete", synchronous = "full" }
+"#;
+    has_one_problem(
+        text,
+        &[
+            "my.toml:6:",
+            "`journal_mode=wal synchronous=full` and 1 more",
+            "no room for 16 columns",
+            "`exclude`",
+        ],
+    );
+    let excluded = format!(
+        "{text}\n[[exclude]]\nlevels = {{ journal_mode = \"wal\" }}\nbecause = \"no room\"\n"
+    );
+    assert!(read(&excluded).is_ok());
 }

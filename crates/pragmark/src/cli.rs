@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
 
 /// A performance laboratory for SQLite.
@@ -37,6 +38,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// Measure what crashes do to databases, by settings and by what storage may lose.
+    Crash(CrashArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
@@ -51,6 +54,13 @@ pub enum Command {
     /// Run one trial: a specification on standard input, messages on standard output.
     #[command(hide = true)]
     Trial,
+    /// Do the part of one process in a trial whose work several share: a specification and orders on
+    /// standard input, answers on standard output.
+    #[command(hide = true)]
+    ContentionWorker,
+    /// Write to a database until killed, as a specification on standard input says.
+    #[command(hide = true)]
+    WriteUntilKilled,
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {
@@ -79,6 +89,7 @@ Examples:
   pragmark run --quick insert-unroll        a preliminary answer in seconds
   pragmark run --source 001                 a whole family
   pragmark run my.toml --dir /ssd --dir /hdd
+  pragmark run fts-queries --text mails.csv --columns subject,body
   pragmark run --resume pragmark-runs/20261120-101500-4711")]
 pub struct RunArgs {
     /// Experiments: names from `pragmark list`, or paths of your own files.
@@ -102,6 +113,17 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// File with documents of your own for the experiments on full-text search, instead of generated
+    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// tokenizer suits your text.
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+    /// Columns of --text that are used [default: all columns of text].
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "text")]
+    pub columns: Vec<String>,
+    /// Table of --text, where it is a database with several.
+    #[arg(long, value_name = "TABLE", requires = "text")]
+    pub table: Option<String>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]
@@ -110,13 +132,14 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Go on with a run that was stopped; the plan is the folder's own.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "out", "seed", "time_limit", "trial_limit"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit"])]
     pub resume: Option<PathBuf>,
-    /// Seconds for the whole run: no round is begun that would probably pass them.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    /// Time for the whole run, such as 90s, 40m or 1h30m: no round is begun that would probably
+    /// pass it.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub time_limit: Option<f64>,
-    /// Seconds after which a single trial is stopped and recorded as timed out.
-    #[arg(long, value_name = "SECONDS", default_value_t = 600.0, value_parser = positive)]
+    /// Time after which a single trial is stopped and recorded as timed out.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = seconds)]
     pub trial_limit: f64,
     /// Seconds to look at the noise of the machine ahead of the run, which tells how small a
     /// difference it can find; 0 leaves it out.
@@ -131,10 +154,15 @@ pub struct RunArgs {
     pub plain: bool,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err("must be a number above zero".to_owned()),
+/// Seconds of a duration that is written with units, or as plain seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
+    match seconds {
+        Some(seconds) if seconds > 0.0 && f64::is_finite(seconds) => Ok(seconds),
+        _ => Err("must be a time above zero, such as 90s, 40m, 1h30m or plain seconds".to_owned()),
     }
 }
 
@@ -259,11 +287,98 @@ pub struct DoctorArgs {
     #[arg(long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
     /// Seconds for the noise probe.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = positive)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = seconds)]
     pub noise_seconds: f64,
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Forms of the table of crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrashFormat {
+    /// A matrix of 80 columns.
+    Terminal,
+    /// With the documentation's promise beside every cell.
+    Markdown,
+    /// All counts.
+    Json,
+}
+
+/// Options of `crash`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A workload is recorded once for every choice of settings; storage models say what of it a crash may
+leave on the disk; each image is recovered by the engine and compared with every committed state.
+Everything happens in memory: no disk is touched unless --out asks for it.
+
+Examples:
+  pragmark crash                            48 settings under 8 models, some minutes at most
+  pragmark crash --quick                    a first look in seconds
+  pragmark crash --journal-mode wal --synchronous normal,full --images 100000
+  pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
+  pragmark crash --engine system            the SQLite that your application loads
+  pragmark crash --kill 1000                a thousand processes, killed while they write
+  pragmark crash --schedules                two connections at the same instant")]
+pub struct CrashArgs {
+    /// Journal modes, separated by commas [default: all six].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub journal_mode: Vec<crash::JournalMode>,
+    /// Values of synchronous [default: all four].
+    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
+    pub synchronous: Vec<crash::Synchronous>,
+    /// Locking modes [default: both; with --quick normal].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub locking_mode: Vec<crash::LockingMode>,
+    /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
+    pub page_size: Vec<u32>,
+    /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
+    /// lying-reorder [default: all].
+    #[arg(long, value_name = "MODELS", value_delimiter = ',')]
+    pub model: Vec<crash::Model>,
+    /// SQL to be crashed instead of the built-in workload: statements that end in semicolons, run on
+    /// an empty database in memory. Keep what it makes below 200 KB; time grows with it.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Images to look at for each cell; models whose states are fewer have fewer [default: 6000; with
+    /// --quick 600].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub images: Option<u32>,
+    /// Of every so many images the recovery is crashed, too; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub second_crash_every: u32,
+    /// Seed of all random choices: the same seed gives the same table.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    pub engine: String,
+    /// Threads [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder, made anew, for crash.md, crash.json and a witness of every cell that can corrupt.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: CrashFormat,
+    /// A first look in seconds: normal locking, 600 images for each cell.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print lines instead of a progress bar; the default where standard error is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+    /// Accidents that really happen.
+    #[command(flatten)]
+    pub accidents: AccidentArgs,
+}
+
+fn page_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(size) if (512..=65_536).contains(&size) && size.is_power_of_two() => Ok(size),
+        _ => Err("must be a power of two from 512 to 65536".to_owned()),
+    }
 }
 
 impl From<ScaleArg> for lab::experiment::Scale {
@@ -272,6 +387,27 @@ impl From<ScaleArg> for lab::experiment::Scale {
             ScaleArg::Quick => lab::experiment::Scale::Quick,
             ScaleArg::Default => lab::experiment::Scale::Default,
             ScaleArg::Paper => lab::experiment::Scale::Paper,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_units_or_as_seconds() {
+        for (text, read) in [
+            ("90", 90.0),
+            ("0.5", 0.5),
+            ("40m", 2400.0),
+            ("1h30m", 5400.0),
+            ("250ms", 0.25),
+        ] {
+            assert_eq!(seconds(text), Ok(read), "{text}");
+        }
+        for text in ["0", "-1", "0s", "soon", "nan", "inf", ""] {
+            assert!(seconds(text).is_err(), "{text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The experiments that come with pragmark are valid, and together check every published claim.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use lab::design::arms;
@@ -52,8 +53,8 @@ fn every_scale_is_given_where_one_is() {
     }
 }
 
-#[test]
-fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
+/// The claims of all experiments, of which no two have the same id.
+fn claims() -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     for (name, experiment) in experiments() {
         for claim in &experiment.claims {
@@ -64,12 +65,85 @@ fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
             );
         }
     }
-    for number in 1..=44 {
-        let id = format!("ins-{number:02}");
+    seen
+}
+
+fn assert_checked(family: &str, numbers: RangeInclusive<u32>) {
+    let seen = claims();
+    for number in numbers {
+        let id = format!("{family}-{number:02}");
         // A claim of several predicates has a part for each: ins-12-order, ins-12-equal.
         let checked = seen
             .iter()
             .any(|claim| *claim == id || claim.starts_with(&format!("{id}-")));
         assert!(checked, "no experiment checks {id}");
+    }
+}
+
+#[test]
+fn every_claim_of_the_article_on_insert_speed_is_checked_by_one_experiment() {
+    assert_checked("ins", 1..=44);
+}
+
+#[test]
+fn every_claim_of_the_article_on_full_text_search_is_checked_by_one_experiment() {
+    assert_checked("fts", 1..=37);
+}
+
+#[test]
+fn every_claim_about_the_permutations_of_settings_is_checked_by_one_experiment() {
+    assert_checked("prm", 1..=15);
+}
+
+/// The tables of the article on full-text search, by experiment and published rows; the eight
+/// tokenizers make up the rest of its 79 rows.
+const SETTINGS_ROWS: [(&str, usize); 12] = [
+    ("settings-synchronous", 4),
+    ("settings-temp-store", 2),
+    ("settings-cache-size", 5),
+    ("settings-journal-mode", 6),
+    ("settings-page-size", 5),
+    // Two sizes that were meant stand beside the three that were published.
+    ("settings-mmap-size", 3 + 2),
+    ("settings-locking-mode", 2),
+    // The level fast is not published.
+    ("settings-secure-delete", 2 + 1),
+    ("settings-threads", 3),
+    // The defaults stand beside the published combinations.
+    ("settings-combinations", 32 + 1),
+    ("settings-tiers", 3),
+    ("settings-batching", 4),
+];
+
+#[test]
+fn every_published_row_of_the_settings_tables_is_an_arm() {
+    let experiments = experiments();
+    for (id, rows) in SETTINGS_ROWS {
+        let (_, experiment) = experiments
+            .iter()
+            .find(|(name, _)| name == id)
+            .unwrap_or_else(|| panic!("no {id}"));
+        let arms = arms(experiment, Scale::Default, &bench::catalogue());
+        assert_eq!(arms.len(), rows, "{id}");
+        assert!(arms.iter().all(|arm| arm.settings["rows"] == 10_000.into()));
+    }
+    let extra = 2 + 1 + 1;
+    let published: usize = SETTINGS_ROWS.iter().map(|(_, rows)| rows).sum();
+    assert_eq!(published - extra + 8, 79);
+}
+
+#[test]
+fn the_full_grid_has_several_hundred_arms_and_the_reduced_one_sixteen() {
+    for (name, experiment) in experiments() {
+        let count = || arms(&experiment, Scale::Quick, &bench::catalogue()).len();
+        match name.as_str() {
+            "permutation-insert-once" => assert_eq!(count(), 2 * 2 * 3 * 3 * 3 * 4),
+            "permutation-insert-twice" => assert_eq!(count(), 2 * 3 * 2 * 4 * 3),
+            "permutation-insert-large" => assert_eq!(count(), 3 * 2 * 4),
+            "permutation-reduced-twice" | "permutation-reduced-ten" | "permutation-copy" => {
+                assert_eq!(count(), 16);
+            }
+            _ => {}
+        }
     }
 }

@@ -2,8 +2,16 @@
 
 #[path = "stories/accidents.rs"]
 mod accidents;
+#[path = "stories/contention.rs"]
+mod contention;
+#[path = "stories/crashes.rs"]
+mod crashes;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/full_text.rs"]
+mod full_text;
+#[path = "stories/kills_and_schedules.rs"]
+mod kills_and_schedules;
 #[path = "stories/knobs.rs"]
 mod knobs;
 #[path = "stories/laboratory.rs"]

@@ -1,5 +1,7 @@
 //! The small print in sentences: how a run went, what weakens it, and how to repeat it.
 
+use std::path::Path;
+
 use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis};
 use lab::claims::Verdict;
 use lab::environment::Environment;
@@ -245,13 +247,17 @@ pub(crate) fn command(plan: &RunPlan) -> String {
     if plan.quick {
         words.push("--quick".to_owned());
     }
-    let budget_s: f64 = plan
-        .experiments
-        .iter()
-        .filter_map(|planned| planned.budget_s)
-        .sum();
-    if budget_s > 0.0 {
-        words.push(format!("--time-limit {budget_s:.0}"));
+    if let Some(budget_s) = plan.budget_s {
+        words.push(format!("--time-limit {budget_s}s"));
+    }
+    let mut directories: Vec<&Path> = Vec::new();
+    for planned in &plan.experiments {
+        if !directories.contains(&planned.directory.as_path()) {
+            directories.push(&planned.directory);
+        }
+    }
+    for directory in directories {
+        words.push(format!("--dir {}", quoted(&directory.to_string_lossy())));
     }
     if plan.engine != "default" {
         words.push(format!("--engine {}", quoted(&plan.engine)));

@@ -288,6 +288,7 @@ mod tests {
             engine: "default".to_owned(),
             quick: true,
             trial_limit_s: 60.0,
+            budget_s: None,
             experiments: Vec::new(),
         }
     }

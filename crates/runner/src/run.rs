@@ -1,12 +1,13 @@
 //! Carrying out a plan: trial after trial until the design says stop.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::analysis::seen;
-use lab::design::{History, Next, Role, StopReason, expected_seconds, next};
+use lab::design::{History, Next, Role, StopReason, expected_seconds, outlook, turn};
 use lab::level::Level;
 use lab::record::{PlannedExperiment, RunPlan, TrialRecord};
 use lab::trial::{Outcome, PROTOCOL, TrialSpec};
@@ -23,7 +24,7 @@ const TRIAL_GUESS_S: f64 = 0.5;
 
 /// What happens during a run, for displays.
 pub enum Event<'a> {
-    /// An experiment begins or is taken up again.
+    /// An experiment has its first turn, or its first after the run was taken up again.
     ExperimentBegins {
         /// The experiment.
         planned: &'a PlannedExperiment,
@@ -93,9 +94,13 @@ pub fn run(
         cancelled,
         observer,
         appender: &mut appender,
+        work: HashMap::new(),
+        told: vec![Told::Nothing; plan.experiments.len()],
     };
-    for index in 0..plan.experiments.len() {
-        if conductor.carry_out(index, &mut histories)? == End::Cancelled {
+    while let Some((index, slot)) = conductor.look_ahead(&histories) {
+        if cancelled.load(Ordering::Relaxed)
+            || conductor.carry_out(index, slot, &mut histories)? == End::Cancelled
+        {
             return Ok(End::Cancelled);
         }
     }
@@ -112,7 +117,10 @@ pub fn forecast_s(plan: &RunPlan) -> f64 {
     left_s(plan, &histories)
 }
 
+/// Seconds that what remains will probably take.
 fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
+    let so_far: Vec<&History> = histories.iter().collect();
+    let courses = plan.courses(&so_far);
     let trials: usize = histories.iter().map(History::len).sum();
     let elapsed: f64 = histories.iter().map(History::elapsed_s).sum();
     let trial_s = if trials == 0 {
@@ -120,17 +128,14 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
     } else {
         elapsed / trials as f64
     };
-    plan.experiments
+    let left: f64 = outlook(&courses, &so_far)
         .iter()
-        .zip(histories)
-        .map(|(planned, history)| {
-            let ended = matches!(next_of(plan, planned, history), Next::Stop(_));
-            if ended {
-                return 0.0;
-            }
-            expected_seconds(&planned.course(plan.seed), history, trial_s)
-        })
-        .sum()
+        .zip(courses.iter().zip(histories))
+        .filter(|(next, _)| matches!(next, Next::Trial { .. }))
+        .map(|(_, (course, history))| expected_seconds(course, history, trial_s))
+        .sum();
+    plan.budget_s
+        .map_or(left, |limit| left.min((limit - elapsed).max(0.0)))
 }
 
 fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, RunError> {
@@ -155,10 +160,6 @@ fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, Ru
     Ok(histories)
 }
 
-fn next_of(plan: &RunPlan, planned: &PlannedExperiment, history: &History) -> Next {
-    next(&planned.course(plan.seed), history)
-}
-
 /// Which trial, and where it stands in its block.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
@@ -167,65 +168,103 @@ pub(crate) struct Slot {
     pub(crate) role: Role,
 }
 
+/// What the observer has been told of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Begun,
+    Ended,
+}
+
 struct Conductor<'a> {
     plan: &'a RunPlan,
     driver: &'a Driver,
     cancelled: &'a AtomicBool,
     observer: &'a mut dyn Observer,
     appender: &'a mut Appender,
+    /// The run's directory in each measured one.
+    work: HashMap<&'a Path, WorkDir>,
+    told: Vec<Told>,
 }
 
-impl Conductor<'_> {
-    fn carry_out(&mut self, index: usize, histories: &mut [History]) -> Result<End, RunError> {
-        let planned = &self.plan.experiments[index];
-        let of = self.plan.experiments.len();
-        self.observer.event(Event::ExperimentBegins {
-            planned,
-            number: index + 1,
-            of,
-        });
-        let work = WorkDir::create(&planned.directory, &self.plan.id)?;
-        loop {
-            if self.cancelled.load(Ordering::Relaxed) {
-                return Ok(End::Cancelled);
-            }
-            match next_of(self.plan, planned, &histories[index]) {
-                Next::Stop(reason) => {
-                    self.observer
-                        .event(Event::ExperimentEnds { planned, reason });
-                    return Ok(End::Finished);
-                }
-                Next::Trial { place, arm, role } => {
-                    let slot = Slot { place, arm, role };
-                    let left_s = left_s(self.plan, histories);
-                    self.observer.event(Event::TrialBegins {
-                        planned,
-                        round: place.0,
-                        arm: planned.label(arm),
-                        left_s,
-                    });
-                    let Some(record) = self.trial(planned, &work, slot)? else {
-                        return Ok(End::Cancelled);
-                    };
-                    self.appender.append(&record)?;
-                    self.observer.event(Event::TrialEnded(&record));
-                    if let Some(seen) = seen(planned, &record) {
-                        histories[index].add(seen);
-                    }
-                }
+impl<'a> Conductor<'a> {
+    /// The next trial and its experiment, after telling which experiments have ended; none at the
+    /// end of the run.
+    fn look_ahead(&mut self, histories: &[History]) -> Option<(usize, Slot)> {
+        let so_far: Vec<&History> = histories.iter().collect();
+        let outlook = outlook(&self.plan.courses(&so_far), &so_far);
+        for (index, next) in outlook.iter().enumerate() {
+            if let Next::Stop(reason) = next {
+                self.tell_end(index, *reason);
             }
         }
+        let index = turn(&outlook)?;
+        match outlook[index] {
+            Next::Trial { place, arm, role } => Some((index, Slot { place, arm, role })),
+            Next::Stop(_) => None,
+        }
+    }
+
+    fn tell_begin(&mut self, index: usize) {
+        if self.told[index] == Told::Nothing {
+            self.told[index] = Told::Begun;
+            self.observer.event(Event::ExperimentBegins {
+                planned: &self.plan.experiments[index],
+                number: index + 1,
+                of: self.plan.experiments.len(),
+            });
+        }
+    }
+
+    fn tell_end(&mut self, index: usize, reason: StopReason) {
+        if self.told[index] == Told::Begun {
+            let planned = &self.plan.experiments[index];
+            self.observer
+                .event(Event::ExperimentEnds { planned, reason });
+        }
+        self.told[index] = Told::Ended;
+    }
+
+    fn carry_out(
+        &mut self,
+        index: usize,
+        slot: Slot,
+        histories: &mut [History],
+    ) -> Result<End, RunError> {
+        let planned = &self.plan.experiments[index];
+        self.tell_begin(index);
+        self.observer.event(Event::TrialBegins {
+            planned,
+            round: slot.place.0,
+            arm: planned.label(slot.arm),
+            left_s: left_s(self.plan, histories),
+        });
+        let Some(record) = self.trial(planned, slot)? else {
+            return Ok(End::Cancelled);
+        };
+        self.appender.append(&record)?;
+        self.observer.event(Event::TrialEnded(&record));
+        if let Some(seen) = seen(planned, &record) {
+            histories[index].add(seen);
+        }
+        Ok(End::Finished)
+    }
+
+    fn work_in(&mut self, directory: &'a Path) -> Result<&WorkDir, RunError> {
+        Ok(match self.work.entry(directory) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(missing) => missing.insert(WorkDir::create(directory, &self.plan.id)?),
+        })
     }
 
     /// Runs one trial; none when it was cancelled.
     fn trial(
         &mut self,
-        planned: &PlannedExperiment,
-        work: &WorkDir,
+        planned: &'a PlannedExperiment,
         slot: Slot,
     ) -> Result<Option<TrialRecord>, RunError> {
         let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
-        let Some(outcome) = self.outcome(planned, work, slot)? else {
+        let Some(outcome) = self.outcome(planned, slot)? else {
             return Ok(None);
         };
         Ok(Some(TrialRecord {
@@ -244,12 +283,11 @@ impl Conductor<'_> {
 
     fn outcome(
         &mut self,
-        planned: &PlannedExperiment,
-        work: &WorkDir,
+        planned: &'a PlannedExperiment,
         slot: Slot,
     ) -> Result<Option<Outcome>, RunError> {
         // A directory that cannot be made now (a full disk) may be made for the next trial.
-        let directory = match work.trial() {
+        let directory = match self.work_in(&planned.directory)?.trial() {
             Ok(directory) => directory,
             Err(error) => {
                 let why = error.to_string();

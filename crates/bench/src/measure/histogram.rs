@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use lab::trial::Latency;
 
 use crate::error::TrialError;
@@ -25,7 +25,7 @@ impl LatencyHistogram {
     pub(crate) fn new() -> Result<LatencyHistogram, TrialError> {
         Histogram::new_with_bounds(1, LONGEST_NS, 3)
             .map(LatencyHistogram)
-            .map_err(|error| TrialError::Measuring(error.to_string()))
+            .map_err(measuring)
     }
 
     #[inline]
@@ -61,12 +61,38 @@ impl LatencyHistogram {
         metrics
     }
 
+    /// Adds everything that another histogram holds.
+    pub(crate) fn add(&mut self, other: &LatencyHistogram) -> Result<(), TrialError> {
+        self.0.add(&other.0).map_err(measuring)
+    }
+
+    /// The latency that so much of the operations (0 to 1) had at most, in microseconds.
+    pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
+        self.0.value_at_quantile(quantile) as f64 / 1e3
+    }
+
+    /// The mean in microseconds.
+    pub(crate) fn mean_us(&self) -> f64 {
+        self.0.mean() / 1e3
+    }
+
+    /// Reads the interchange form.
+    pub(crate) fn read(latency: &Latency) -> Result<LatencyHistogram, TrialError> {
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(&latency.histogram)
+            .map_err(measuring)?;
+        Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map(LatencyHistogram)
+            .map_err(measuring)
+    }
+
     /// The histogram in its interchange form.
     pub(crate) fn latency(&self) -> Result<Latency, TrialError> {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
             .serialize(&self.0, &mut bytes)
-            .map_err(|error| TrialError::Measuring(error.to_string()))?;
+            .map_err(measuring)?;
         let histogram = base64::engine::general_purpose::STANDARD.encode(bytes);
         Ok(Latency {
             count: self.count(),
@@ -75,10 +101,13 @@ impl LatencyHistogram {
     }
 }
 
+fn measuring(error: impl std::fmt::Display) -> TrialError {
+    TrialError::Measuring(error.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::serialization::Deserializer;
 
     #[test]
     fn percentiles_are_given_only_where_there_are_enough_operations() {
@@ -109,5 +138,23 @@ mod tests {
             .unwrap();
         assert_eq!(read.len(), stored.count);
         assert_eq!(read.count_between(2_900_000, 3_100_000), 1);
+    }
+
+    #[test]
+    fn histograms_of_several_workers_become_one() {
+        let mut one = LatencyHistogram::new().unwrap();
+        let mut other = LatencyHistogram::new().unwrap();
+        one.record(Duration::from_micros(10));
+        other.record(Duration::from_micros(1_000));
+        one.add(&LatencyHistogram::read(&other.latency().unwrap()).unwrap())
+            .unwrap();
+        assert_eq!(one.count(), 2);
+        assert!((one.quantile_us(1.0) - 1_000.0).abs() < 2.0);
+        assert!((one.mean_us() - 505.0).abs() < 2.0);
+        let junk = Latency {
+            count: 1,
+            histogram: "junk".to_owned(),
+        };
+        assert!(LatencyHistogram::read(&junk).is_err());
     }
 }

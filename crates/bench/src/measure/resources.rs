@@ -6,7 +6,7 @@ use nix::sys::time::TimeVal;
 use crate::error::TrialError;
 
 /// CPU time used so far, in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CpuTime {
     pub(crate) user: f64,
     pub(crate) system: f64,
@@ -21,6 +21,14 @@ impl CpuTime {
             user: seconds(usage.user_time()),
             system: seconds(usage.system_time()),
         })
+    }
+
+    /// This and that time together.
+    pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
+        CpuTime {
+            user: self.user + other.user,
+            system: self.system + other.system,
+        }
     }
 
     /// CPU time used since an earlier moment.

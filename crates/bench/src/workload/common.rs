@@ -21,7 +21,7 @@ use crate::target::sqlite;
 pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
 
 /// Bytes in a mebibyte.
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// A parameter of a workload.
 pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &str) -> Parameter {
@@ -60,6 +60,7 @@ pub(super) struct Stopwatch {
 }
 
 /// What a [`Stopwatch`] has measured.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Elapsed {
     pub(super) seconds: f64,
     cpu: CpuTime,
@@ -92,6 +93,13 @@ impl Stopwatch {
 }
 
 impl Elapsed {
+    /// Adds another part of the work.
+    pub(super) fn add(&mut self, other: Elapsed) {
+        self.seconds += other.seconds;
+        self.cpu.user += other.cpu.user;
+        self.cpu.system += other.cpu.system;
+    }
+
     /// The times, and the rate of so many rows.
     pub(super) fn measured(&self, rows: usize) -> Measured {
         let mut measured = self.times();
@@ -182,11 +190,53 @@ pub(super) fn close(
     Ok(())
 }
 
+/// As [`close`] for several databases, whose times and sizes are added up; the connections are named
+/// `name`, or `name 1`, `name 2` and so on where there are several.
+pub(super) fn close_all(
+    name: &str,
+    connections: Vec<Connection>,
+    files: &[impl AsRef<Path>],
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let several = connections.len() > 1;
+    let mut sums: [(&str, f64); 3] = [("wal_bytes", 0.0), ("close_s", 0.0), ("db_bytes", 0.0)];
+    for (number, (connection, file)) in connections.into_iter().zip(files).enumerate() {
+        let mut one = Measured::default();
+        close(connection, Some(file.as_ref()), &mut one)?;
+        for mut read_back in one.connections {
+            read_back.connection = if several {
+                format!("{name} {}", number + 1)
+            } else {
+                name.to_owned()
+            };
+            measured.connections.push(read_back);
+        }
+        for (metric, sum) in &mut sums {
+            *sum += one.metrics[*metric];
+        }
+    }
+    for (metric, sum) in sums {
+        set(measured, metric, sum);
+    }
+    Ok(())
+}
+
 /// Refuses a counting trial: for work that does not go through SQLite's file system.
 pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
     match trial.counter {
         Some(_) => Err(TrialError::CannotRun(why.to_owned())),
         None => Ok(()),
+    }
+}
+
+/// Refuses an engine that allows one connection at a time: for work that needs several.
+pub(super) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
+    match trial.library.identity().threadsafe {
+        0 => Err(TrialError::CannotRun(
+            "this engine was compiled with THREADSAFE=0, which allows a process one connection at a time"
+                .to_owned(),
+        )),
+        _ => Ok(()),
     }
 }
 

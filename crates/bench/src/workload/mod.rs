@@ -4,8 +4,12 @@
 
 mod bulk_insert;
 mod common;
+pub(crate) mod contention;
 mod explain;
+mod fts;
 mod limits;
+mod many_databases;
+mod quotes;
 mod set_query;
 mod text_insert;
 mod user_insert;
@@ -17,6 +21,7 @@ use engine::Library;
 use engine::vfs::CountingVfs;
 use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
+use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
@@ -27,8 +32,15 @@ pub const ALL: &[&dyn Workload] = &[
     &bulk_insert::BulkInsert,
     &text_insert::TextInsert,
     &user_insert::UserInsert,
+    &quotes::Quotes,
     &set_query::SetQuery,
     &explain::Explain,
+    &contention::Contention,
+    &many_databases::ManyDatabases,
+    &fts::FtsInsert,
+    &fts::FtsQuery,
+    &fts::FtsOverlap,
+    &fts::FtsUpdate,
     &limits::Limits,
     &Empty,
 ];
@@ -37,6 +49,20 @@ pub const ALL: &[&dyn Workload] = &[
 pub trait Workload: Sync {
     /// Its name, parameters and phases.
     fn info(&self) -> WorkloadInfo;
+
+    /// What a trial with these settings needs of the operating system; nothing worth naming unless
+    /// a workload says so.
+    fn needs(&self, _settings: &Settings) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether its parameters go together, as far as that can be told without doing the work.
+    ///
+    /// # Errors
+    /// Why the arm can never run.
+    fn check(&self, _settings: &Settings) -> Result<(), TrialError> {
+        Ok(())
+    }
 
     /// Does it once, verifies the result and says what was measured.
     ///
@@ -56,7 +82,7 @@ pub struct Trial<'a> {
     /// From which all data derives.
     pub seed: Seed,
     /// The file system seen through counters, in a counting trial.
-    pub counter: Option<CountingVfs>,
+    pub counter: Option<Arc<CountingVfs>>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

@@ -1,23 +1,26 @@
 //! Database connections.
 
+mod busy;
+mod extension;
 mod file_control;
 mod flags;
+mod function;
 mod status;
 
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
+use self::busy::Installed;
 use crate::error::{EngineError, shortened};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
 use crate::value::Value;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// An open connection to a database, through one library.
 ///
@@ -26,6 +29,8 @@ use std::time::Duration;
 /// a connection costs, never what is safe. Dropping it closes it; [`close`](Self::close) reports errors.
 pub struct Connection {
     handle: DatabaseHandle,
+    /// After the handle, because fields are dropped in order: SQLite may call it until it is closed.
+    busy: Option<Installed>,
 }
 
 impl Connection {
@@ -52,7 +57,7 @@ impl Connection {
                 what: "name of the VFS",
             })?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
-        Ok(Connection { handle })
+        Ok(Connection { handle, busy: None })
     }
 
     /// The library that the connection runs on.
@@ -179,16 +184,28 @@ impl Connection {
         }
     }
 
-    /// Sets how long a statement waits for another connection's lock before it is busy; rounded down
-    /// to milliseconds, 0 turns waiting off (<https://sqlite.org/c3ref/busy_timeout.html>).
+    /// Interrupts every statement that takes more than about `steps` instructions of SQLite's virtual
+    /// machine: a damaged database may hold a tree without an end
+    /// (<https://sqlite.org/c3ref/progress_handler.html>).
     ///
     /// # Errors
-    /// SQLite's, which knows none at present.
-    pub fn busy_timeout(&self, timeout: Duration) -> Result<(), EngineError> {
-        let milliseconds = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
-        // SAFETY: the handle is open.
-        let code = unsafe { (self.handle.api().busy_timeout)(self.as_ptr(), milliseconds) };
-        self.handle.check(code, "setting the busy timeout")
+    /// The engine was compiled without progress handlers.
+    pub fn limit_steps(&self, steps: u32) -> Result<(), EngineError> {
+        unsafe extern "C" fn interrupt(_: *mut c_void) -> c_int {
+            1
+        }
+        let handler = self
+            .handle
+            .api()
+            .progress_handler
+            .ok_or(EngineError::Unsupported {
+                what: "progress handler",
+                function: "sqlite3_progress_handler",
+            })?;
+        let steps = c_int::try_from(steps).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open; the handler needs no data and touches nothing.
+        unsafe { handler(self.as_ptr(), steps, Some(interrupt), std::ptr::null_mut()) };
+        Ok(())
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish
@@ -226,6 +243,15 @@ impl Connection {
     pub fn in_transaction(&self) -> bool {
         // SAFETY: the handle is open.
         unsafe { (self.handle.api().get_autocommit)(self.as_ptr()) == 0 }
+    }
+
+    /// Whether every call takes the connection's mutex (serialised mode, `SQLITE_OPEN_FULLMUTEX`), as
+    /// the connection was opened in fact: a library with `THREADSAFE=0` ignores the flags
+    /// (<https://sqlite.org/c3ref/db_mutex.html>). `None` where the library cannot say.
+    pub fn is_serialised(&self) -> Option<bool> {
+        let db_mutex = self.handle.api().db_mutex?;
+        // SAFETY: the handle is open; the mutex is only compared with null.
+        Some(unsafe { !db_mutex(self.as_ptr()).is_null() })
     }
 
     /// Closes the connection.

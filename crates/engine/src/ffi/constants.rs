@@ -30,6 +30,9 @@ pub const SQLITE_MISUSE: c_int = 21;
 pub const SQLITE_AUTH: c_int = 23;
 pub const SQLITE_RANGE: c_int = 25;
 pub const SQLITE_NOTADB: c_int = 26;
+pub const SQLITE_BUSY_RECOVERY: c_int = SQLITE_BUSY | (1 << 8);
+pub const SQLITE_BUSY_SNAPSHOT: c_int = SQLITE_BUSY | (2 << 8);
+pub const SQLITE_BUSY_TIMEOUT: c_int = SQLITE_BUSY | (3 << 8);
 pub const SQLITE_ROW: c_int = 100;
 pub const SQLITE_DONE: c_int = 101;
 
@@ -54,6 +57,7 @@ pub const SQLITE_OPEN_READONLY: c_int = 0x0000_0001;
 pub const SQLITE_OPEN_READWRITE: c_int = 0x0000_0002;
 pub const SQLITE_OPEN_CREATE: c_int = 0x0000_0004;
 pub const SQLITE_OPEN_DELETEONCLOSE: c_int = 0x0000_0008;
+pub const SQLITE_OPEN_EXCLUSIVE: c_int = 0x0000_0010;
 pub const SQLITE_OPEN_URI: c_int = 0x0000_0040;
 pub const SQLITE_OPEN_MEMORY: c_int = 0x0000_0080;
 pub const SQLITE_OPEN_MAIN_DB: c_int = 0x0000_0100;
@@ -76,6 +80,33 @@ pub const SQLITE_SYNC_NORMAL: c_int = 0x02;
 pub const SQLITE_SYNC_FULL: c_int = 0x03;
 pub const SQLITE_SYNC_DATAONLY: c_int = 0x10;
 
+// Levels of file locks (https://sqlite.org/c3ref/c_lock_exclusive.html).
+pub const SQLITE_LOCK_NONE: c_int = 0;
+pub const SQLITE_LOCK_SHARED: c_int = 1;
+pub const SQLITE_LOCK_RESERVED: c_int = 2;
+pub const SQLITE_LOCK_PENDING: c_int = 3;
+pub const SQLITE_LOCK_EXCLUSIVE: c_int = 4;
+
+// Locks of shared memory (https://sqlite.org/c3ref/c_shm_exclusive.html).
+pub const SQLITE_SHM_UNLOCK: c_int = 1;
+pub const SQLITE_SHM_LOCK: c_int = 2;
+pub const SQLITE_SHM_SHARED: c_int = 4;
+pub const SQLITE_SHM_EXCLUSIVE: c_int = 8;
+pub const SQLITE_SHM_NLOCK: c_int = 8;
+
+// Questions of xAccess (https://sqlite.org/c3ref/c_access_exists.html).
+pub const SQLITE_ACCESS_EXISTS: c_int = 0;
+
+// Device characteristics (https://sqlite.org/c3ref/c_iocap_atomic.html).
+pub const SQLITE_IOCAP_SAFE_APPEND: c_int = 0x0000_0200;
+pub const SQLITE_IOCAP_SEQUENTIAL: c_int = 0x0000_0400;
+pub const SQLITE_IOCAP_POWERSAFE_OVERWRITE: c_int = 0x0000_1000;
+pub const SQLITE_IOCAP_SUBPAGE_READ: c_int = 0x0000_8000;
+
+// Extended results that a VFS gives (https://sqlite.org/rescode.html).
+pub const SQLITE_IOERR_SHORT_READ: c_int = SQLITE_IOERR | (2 << 8);
+pub const SQLITE_IOERR_DELETE_NOENT: c_int = SQLITE_IOERR | (23 << 8);
+
 // Preparing (https://sqlite.org/c3ref/c_prepare_dont_log.html).
 pub const SQLITE_PREPARE_PERSISTENT: c_uint = 0x01;
 
@@ -86,6 +117,7 @@ pub const SQLITE_CHECKPOINT_RESTART: c_int = 2;
 pub const SQLITE_CHECKPOINT_TRUNCATE: c_int = 3;
 
 // File controls (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+pub const SQLITE_FCNTL_SIZE_HINT: c_int = 5;
 pub const SQLITE_FCNTL_FILE_POINTER: c_int = 7;
 pub const SQLITE_FCNTL_PERSIST_WAL: c_int = 10;
 pub const SQLITE_FCNTL_VFSNAME: c_int = 12;

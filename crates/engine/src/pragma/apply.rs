@@ -124,7 +124,8 @@ fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, E
     Ok(Some(pragma.normalise(&raw).unwrap_or(raw)))
 }
 
-fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
+/// Whether a value read back means that the wanted one is in force; both in their normal spelling.
+pub fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
     match pragma.values {
         // SQLite reports the pages from which it spills, which is cache_size where that is more.
         Values::BooleanOrInteger { .. } => match (wanted, got.parse::<i64>()) {

@@ -11,7 +11,7 @@ mod model;
 mod normalise;
 mod reason;
 
-pub use apply::{apply, read, read_back};
+pub use apply::{apply, in_force, read, read_back};
 pub use catalogue::{CATALOGUE, find};
 pub use error::PragmaError;
 pub use model::{Access, Pragma, Scope, Timing, Values};

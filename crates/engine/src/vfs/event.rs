@@ -7,10 +7,22 @@ use std::ffi::{CStr, c_int};
 /// Watches the calls that pass through a shim.
 ///
 /// Called on whichever thread SQLite runs on, after the real VFS succeeded; failed calls are not
-/// reported. It must not call SQLite, and a panic aborts the process.
+/// reported. It must not use the connection at work, nor open one through the same shim; other
+/// connections may act, which is how two of them are made to meet at one instant. A panic aborts the
+/// process.
 pub trait Observer: Send + Sync + 'static {
     /// One call succeeded.
     fn observe(&self, event: &Event<'_>);
+
+    /// A call that takes a lock is about to be made. What another connection does here comes between
+    /// what SQLite looked at and the lock that it takes because of it.
+    fn about_to_lock(&self) {}
+
+    /// Whether SQLite sleeps when it asks to. It asks while it waits for a lock, which is in vain where
+    /// the holder runs on the same thread.
+    fn sleeps(&self) -> bool {
+        true
+    }
 }
 
 /// The kinds of files SQLite has (<https://sqlite.org/tempfiles.html>).
@@ -92,6 +104,17 @@ impl SyncKind {
     }
 }
 
+/// A question about files that changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// How large a file is.
+    Size,
+    /// Whether a file exists or may be used.
+    Access,
+    /// Whether anyone holds a reserved lock.
+    ReservedLock,
+}
+
 /// One successful call of a file system.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -106,6 +129,11 @@ pub enum Event<'a> {
         name: Option<&'a CStr>,
         /// The flags given to `xOpen`.
         flags: i32,
+        /// What the device promises, as `SQLITE_IOCAP_*` bits: they decide which syncs SQLite makes
+        /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>).
+        characteristics: i32,
+        /// The device's sector size in bytes, as the VFS tells it.
+        sector_size: i32,
     },
     /// A file was closed.
     Close {
@@ -136,7 +164,7 @@ pub enum Event<'a> {
         /// What was written.
         bytes: &'a [u8],
     },
-    /// A file was cut or extended.
+    /// A file was cut or extended, be it that a hint of its coming size extended it.
     Truncate {
         /// The file.
         file: FileId,
@@ -176,6 +204,47 @@ pub enum Event<'a> {
         offset: i64,
         /// How many bytes.
         length: usize,
+    },
+    /// A page handed out of the memory map was given back; without a page, the map may go.
+    Unfetch {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// Where, in bytes.
+        offset: i64,
+    },
+    /// A lock on the file was taken (<https://sqlite.org/lockingv3.html>).
+    Lock {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The level reached: 1 shared, 2 reserved, 3 pending, 4 exclusive.
+        level: i32,
+    },
+    /// A lock on the file was lowered or released.
+    Unlock {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The level that is left: 0 none, 1 shared.
+        level: i32,
+    },
+    /// A file control was understood by the VFS (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
+    FileControl {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The control's number.
+        operation: i32,
+    },
+    /// A question was answered.
+    Asked {
+        /// Which.
+        question: Question,
     },
     /// A region of the shared memory of a write-ahead log was mapped.
     SharedMemoryMap {

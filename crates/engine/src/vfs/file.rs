@@ -1,6 +1,6 @@
 //! Open files of a shim: a header of ours, followed by the file of the real VFS.
 
-use super::event::{Event, FileId, FileKind, Observer, SyncKind};
+use super::event::{Event, FileId, FileKind, Observer, Question, SyncKind};
 use super::shim::Shim;
 use crate::ffi::{self, sqlite3_file, sqlite3_io_methods};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -100,6 +100,8 @@ pub(super) unsafe fn open<O: Observer>(
                 kind,
                 name,
                 flags,
+                characteristics: ((*(*real).pMethods).xDeviceCharacteristics)(real),
+                sector_size: ((*(*real).pMethods).xSectorSize)(real),
             });
         }
         code
@@ -120,11 +122,11 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
         xWrite: write::<O>,
         xTruncate: truncate::<O>,
         xSync: sync::<O>,
-        xFileSize: file_size,
-        xLock: lock,
-        xUnlock: unlock,
-        xCheckReservedLock: check_reserved_lock,
-        xFileControl: file_control,
+        xFileSize: file_size::<O>,
+        xLock: lock::<O>,
+        xUnlock: unlock::<O>,
+        xCheckReservedLock: check_reserved_lock::<O>,
+        xFileControl: file_control::<O>,
         xSectorSize: sector_size,
         xDeviceCharacteristics: device_characteristics,
         xShmMap: None,
@@ -145,7 +147,7 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
     let third = sqlite3_io_methods {
         iVersion: 3,
         xFetch: Some(fetch::<O>),
-        xUnfetch: Some(unfetch),
+        xUnfetch: Some(unfetch::<O>),
         ..second
     };
     [first, second, third]
@@ -171,6 +173,15 @@ unsafe fn report<'a, O: Observer>(
     code
 }
 
+/// Tells the observer that a lock is about to be taken.
+///
+/// # Safety
+/// `place` must hold an open file of a `Shim<O>`.
+unsafe fn about_to_lock<O: Observer>(place: *mut sqlite3_file) {
+    // SAFETY: as in `report`.
+    unsafe { (*(*place.cast::<Header<O>>()).observer).about_to_lock() };
+}
+
 unsafe extern "C" fn close<O: Observer>(place: *mut sqlite3_file) -> c_int {
     // SAFETY: here and in every method below, SQLite calls with an open file of this shim and with
     // arguments that the method's contract allows, which go on unchanged.
@@ -179,9 +190,6 @@ unsafe extern "C" fn close<O: Observer>(place: *mut sqlite3_file) -> c_int {
         report::<O>(place, code, |file, kind| Event::Close { file, kind })
     }
 }
-
-/// `SQLITE_IOERR_SHORT_READ`: the file ended before the bytes asked for, which is no failure.
-const SHORT_READ: c_int = ffi::SQLITE_IOERR | (2 << 8);
 
 unsafe extern "C" fn read<O: Observer>(
     place: *mut sqlite3_file,
@@ -192,7 +200,8 @@ unsafe extern "C" fn read<O: Observer>(
     // SAFETY: see `close`.
     unsafe {
         let code = real_method!(place, xRead, buffer, length, offset);
-        let seen = if code == SHORT_READ {
+        // The file ended before the bytes asked for, which is no failure.
+        let seen = if code == ffi::SQLITE_IOERR_SHORT_READ {
             ffi::SQLITE_OK
         } else {
             code
@@ -288,6 +297,9 @@ unsafe extern "C" fn shm_lock<O: Observer>(
 ) -> c_int {
     // SAFETY: see `close`.
     unsafe {
+        if flags & ffi::SQLITE_SHM_LOCK != 0 {
+            about_to_lock::<O>(place);
+        }
         let code = real_optional!(place, xShmLock(offset, count, flags), else ffi::SQLITE_IOERR);
         let event = |file, _| Event::SharedMemoryLock {
             file,
@@ -354,16 +366,108 @@ macro_rules! pass_on {
 }
 
 pass_on! {
-    fn file_size = xFileSize(result: *mut i64);
-    fn lock = xLock(level: c_int);
-    fn unlock = xUnlock(level: c_int);
-    fn check_reserved_lock = xCheckReservedLock(result: *mut c_int);
-    fn file_control = xFileControl(operation: c_int, argument: *mut c_void);
     fn sector_size = xSectorSize();
     fn device_characteristics = xDeviceCharacteristics();
 }
 
-unsafe extern "C" fn unfetch(place: *mut sqlite3_file, offset: i64, page: *mut c_void) -> c_int {
+unsafe extern "C" fn file_size<O: Observer>(place: *mut sqlite3_file, result: *mut i64) -> c_int {
     // SAFETY: see `close`.
-    unsafe { real_optional!(place, xUnfetch(offset, page), else ffi::SQLITE_OK) }
+    unsafe {
+        let code = real_method!(place, xFileSize, result);
+        report::<O>(place, code, |_, _| Event::Asked {
+            question: Question::Size,
+        })
+    }
+}
+
+unsafe extern "C" fn check_reserved_lock<O: Observer>(
+    place: *mut sqlite3_file,
+    result: *mut c_int,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xCheckReservedLock, result);
+        report::<O>(place, code, |_, _| Event::Asked {
+            question: Question::ReservedLock,
+        })
+    }
+}
+
+unsafe extern "C" fn unfetch<O: Observer>(
+    place: *mut sqlite3_file,
+    offset: i64,
+    page: *mut c_void,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_optional!(place, xUnfetch(offset, page), else ffi::SQLITE_OK);
+        report::<O>(place, code, |file, kind| Event::Unfetch {
+            file,
+            kind,
+            offset,
+        })
+    }
+}
+
+unsafe extern "C" fn lock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        about_to_lock::<O>(place);
+        let code = real_method!(place, xLock, level);
+        report::<O>(place, code, |file, kind| Event::Lock { file, kind, level })
+    }
+}
+
+unsafe extern "C" fn unlock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xUnlock, level);
+        report::<O>(place, code, |file, kind| Event::Unlock {
+            file,
+            kind,
+            level,
+        })
+    }
+}
+
+unsafe extern "C" fn file_control<O: Observer>(
+    place: *mut sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let hint = operation == ffi::SQLITE_FCNTL_SIZE_HINT;
+        let before = if hint { size(place) } else { None };
+        let code = real_method!(place, xFileControl, operation, argument);
+        report::<O>(place, code, |file, kind| Event::FileControl {
+            file,
+            kind,
+            operation,
+        });
+        // SQLite's Unix VFS extends a mapped file, or one that grows in chunks, when it is told of its
+        // coming size (`os_unix.c`, `fcntlSizeHint`).
+        if hint
+            && let Some(after) = size(place)
+            && before != Some(after)
+        {
+            report::<O>(place, code, |file, kind| Event::Truncate {
+                file,
+                kind,
+                size: after,
+            });
+        }
+        code
+    }
+}
+
+/// The size of the real file, if it can be had.
+///
+/// # Safety
+/// `place` must hold an open file of a shim.
+unsafe fn size(place: *mut sqlite3_file) -> Option<i64> {
+    let mut size = 0;
+    // SAFETY: the caller's promise; the method writes one number.
+    let code = unsafe { real_method!(place, xFileSize, &raw mut size) };
+    (code == ffi::SQLITE_OK).then_some(size)
 }

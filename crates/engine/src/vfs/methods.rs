@@ -1,6 +1,6 @@
-//! The methods of the shim's file system. All but `xOpen` and `xDelete` only pass the call on.
+//! The methods of the shim's file system. Most only pass the call on.
 
-use super::event::{Event, FileKind, Observer};
+use super::event::{Event, FileKind, Observer, Question};
 use super::file;
 use super::shim::Shim;
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_vfs};
@@ -35,14 +35,12 @@ macro_rules! pass_on {
 }
 
 pass_on! {
-    fn access = xAccess(name: *const c_char, flags: c_int, result: *mut c_int) -> c_int, else ffi::SQLITE_ERROR;
     fn full_pathname = xFullPathname(name: *const c_char, length: c_int, result: *mut c_char) -> c_int, else ffi::SQLITE_ERROR;
     fn dl_open = xDlOpen(name: *const c_char) -> *mut c_void, else std::ptr::null_mut();
     fn dl_error = xDlError(length: c_int, message: *mut c_char), else ();
     fn dl_sym = xDlSym(library: *mut c_void, name: *const c_char) -> Option<AnyFunction>, else None;
     fn dl_close = xDlClose(library: *mut c_void), else ();
     fn randomness = xRandomness(length: c_int, result: *mut c_char) -> c_int, else 0;
-    fn sleep = xSleep(microseconds: c_int) -> c_int, else 0;
     fn current_time = xCurrentTime(result: *mut c_double) -> c_int, else ffi::SQLITE_ERROR;
     fn get_last_error = xGetLastError(length: c_int, message: *mut c_char) -> c_int, else 0;
     fn current_time_int64 = xCurrentTimeInt64(result: *mut i64) -> c_int, else ffi::SQLITE_ERROR;
@@ -124,5 +122,38 @@ unsafe extern "C" fn delete<O: Observer>(
             });
         }
         code
+    }
+}
+
+unsafe extern "C" fn access<O: Observer>(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    flags: c_int,
+    result: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives the shim's record; the arguments go on unchanged.
+    unsafe {
+        let shim = shim::<O>(vfs);
+        let Some(method) = (*shim.real).xAccess else {
+            return ffi::SQLITE_ERROR;
+        };
+        let code = method(shim.real, name, flags, result);
+        if code == ffi::SQLITE_OK {
+            shim.observer.observe(&Event::Asked {
+                question: Question::Access,
+            });
+        }
+        code
+    }
+}
+
+unsafe extern "C" fn sleep<O: Observer>(vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
+    // SAFETY: SQLite gives the shim's record.
+    unsafe {
+        let shim = shim::<O>(vfs);
+        match (*shim.real).xSleep {
+            Some(method) if shim.observer.sleeps() => method(shim.real, microseconds),
+            _ => microseconds,
+        }
     }
 }

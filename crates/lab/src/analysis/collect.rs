@@ -6,6 +6,7 @@ use super::{
     Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
     recommendations,
 };
+use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
@@ -58,13 +59,23 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
+        let devices = devices(&self.plan, &self.gathered, &self.environment);
+        let histories: Vec<&History> = self
+            .gathered
+            .iter()
+            .map(|gathered| &gathered.history)
+            .collect();
+        let courses = self.plan.courses(&histories);
         let experiments: Vec<_> = self
             .plan
             .experiments
             .iter()
+            .zip(courses)
             .zip(self.gathered)
-            .map(|(planned, gathered)| {
-                experiment::analyse(&self.plan, planned, gathered, &self.environment)
+            .map(|((planned, course), gathered)| {
+                let devices = devices.get(planned.experiment.id.as_str());
+                let devices = devices.map_or(&[][..], Vec::as_slice);
+                experiment::analyse(planned, &course, gathered, &self.environment, devices)
             })
             .collect();
         let findings = findings(&experiments);
@@ -78,6 +89,27 @@ impl Collector {
             recommendations,
         }
     }
+}
+
+/// By experiment: its level on each device, where one of its claims compares devices.
+fn devices<'a>(
+    plan: &'a RunPlan,
+    gathered: &[Gathered],
+    environment: &EnvironmentFile,
+) -> HashMap<&'a str, Vec<DeviceLevels>> {
+    let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
+    for (planned, gathered) in plan.experiments.iter().zip(gathered) {
+        let experiment = &planned.experiment;
+        if experiment
+            .claims
+            .iter()
+            .any(|claim| claim.devices.is_some())
+        {
+            let levels = experiment::device_levels(planned, gathered, environment);
+            devices.entry(&experiment.id).or_default().push(levels);
+        }
+    }
+    devices
 }
 
 /// The seen form of a record, by which the design decides what comes next.

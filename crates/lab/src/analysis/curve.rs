@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{ArmAnalysis, Summary};
 use crate::level::{Level, Settings, label};
 use crate::stats::curve::{CacheKnee, fit_cache_knee};
+use crate::stats::volume::{VolumeCost, fit_volume_cost};
 
 /// Fewest levels along which a curve is drawn.
 const MIN_LEVELS: usize = 4;
@@ -19,6 +20,8 @@ const MIN_SPAN: f64 = 10.0;
 /// The factor and the metric to which the model of a cache applies: the mean time per row over
 /// the growth of a table from nothing to that many rows.
 const GROWTH: (&str, &str) = ("rows", "rows_per_s");
+/// The factor and the metric to which the model of a row's length applies.
+const LENGTH: (&str, &str) = ("characters", "rows_per_s");
 
 /// A metric along a numeric factor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,9 +42,37 @@ pub struct Series {
     pub label: String,
     /// The measured arms in the order of `x`.
     pub points: Vec<Point>,
-    /// Where the line bends because a cache no longer suffices; none where the data do not show
-    /// it, and for factors and metrics to which that model does not apply.
-    pub knee: Option<CacheKnee>,
+    /// Where the line bends and why; none where the data do not show it, and for factors and
+    /// metrics to which no model applies.
+    pub bend: Option<Bend>,
+}
+
+/// Where a line bends, by the model that was fitted to it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bend {
+    /// A cache no longer suffices for a table.
+    Cache(CacheKnee),
+    /// The length of a row costs more than the row itself.
+    Volume(VolumeCost),
+}
+
+impl Bend {
+    /// The level of the factor at which the line bends, within those that were measured.
+    pub fn at(&self) -> f64 {
+        match self {
+            Bend::Cache(knee) => knee.capacity,
+            Bend::Volume(cost) => cost.crossover(),
+        }
+    }
+
+    /// The model's time per row, in seconds, at a level of the factor.
+    pub fn seconds_per_row(&self, x: f64) -> f64 {
+        match self {
+            Bend::Cache(knee) => knee.seconds_per_row(x),
+            Bend::Volume(cost) => cost.seconds_per_row(x),
+        }
+    }
 }
 
 /// One arm on a curve.
@@ -148,9 +179,7 @@ fn series(metric: &str, factor: &str, levels: &Settings, arms: &[&ArmAnalysis]) 
             [level] => level.clone(),
             _ => label(levels),
         },
-        knee: ((factor, metric) == GROWTH)
-            .then(|| knee(&points))
-            .flatten(),
+        bend: bend((factor, metric), &points),
         points,
     }
 }
@@ -165,10 +194,14 @@ fn point(x: f64, summary: &Summary) -> Option<Point> {
     })
 }
 
-fn knee(points: &[Point]) -> Option<CacheKnee> {
+fn bend(what: (&str, &str), points: &[Point]) -> Option<Bend> {
     let sizes: Vec<f64> = points.iter().map(|point| point.x).collect();
     let times: Vec<f64> = points.iter().map(|point| 1.0 / point.median).collect();
-    fit_cache_knee(&sizes, &times)
+    match what {
+        GROWTH => fit_cache_knee(&sizes, &times).map(Bend::Cache),
+        LENGTH => fit_volume_cost(&sizes, &times).map(Bend::Volume),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -281,9 +314,25 @@ mod tests {
         let orders = ["random", "sorted"];
         let (factors, arms) = (factors(&SIZES, &orders), arms(&SIZES, &orders));
         let curve = Curve::of("rows_per_s", &factors, &arms).unwrap();
-        let capacity = curve.series[0].knee.expect("a knee").capacity;
+        let capacity = curve.series[0].bend.expect("a knee").at();
         assert!((capacity / 1e6).ln().abs() < 0.05, "{capacity}");
-        assert!(curve.series[1].knee.is_none());
+        assert!(curve.series[1].bend.is_none());
+    }
+
+    #[test]
+    fn the_lengths_of_rows_bend_where_the_bytes_cost_more_than_the_row() {
+        let lengths = [4, 16, 64, 128, 512];
+        let rate = |length: i64| 1.0 / (2e-7 + 2e-9 * length as f64);
+        let arms: Vec<ArmAnalysis> = lengths
+            .iter()
+            .map(|length| arm(&[("characters", (*length).into())], Some(rate(*length))))
+            .collect();
+        let levels = lengths.iter().copied().map(Level::from).collect();
+        let factors = BTreeMap::from([("characters".to_owned(), levels)]);
+        let curve = Curve::of("rows_per_s", &factors, &arms).unwrap();
+        let bend = curve.series[0].bend.expect("a bend");
+        assert!(matches!(bend, Bend::Volume(_)));
+        assert!((bend.at() - 100.0).abs() < 0.1, "{bend:?}");
     }
 
     #[test]

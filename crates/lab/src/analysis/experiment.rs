@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
 use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
-use crate::claims::{Evidence, judge};
-use crate::design::{Next, Role, next};
+use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
+use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
-use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan};
+use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
 
@@ -18,10 +18,11 @@ type Dropped = [(u32, u32)];
 
 /// Analyses the trials of one experiment.
 pub(super) fn analyse(
-    plan: &RunPlan,
     planned: &PlannedExperiment,
+    course: &Course,
     gathered: Gathered,
     environment: &EnvironmentFile,
+    devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
     let samples =
@@ -41,8 +42,9 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        devices,
     });
-    let stop = match next(&planned.course(plan.seed), &gathered.history) {
+    let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
     };
@@ -81,6 +83,31 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+    }
+}
+
+/// The experiment as a whole on its device, for claims that compare devices.
+pub(super) fn device_levels(
+    planned: &PlannedExperiment,
+    gathered: &Gathered,
+    environment: &EnvironmentFile,
+) -> DeviceLevels {
+    let dropped = gathered.history.dropped_blocks();
+    let arms = &gathered.arms[..planned.arms.len()];
+    let volume = environment.machine.volume(&planned.directory);
+    let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
+        if rotates {
+            DeviceKind::Rotating
+        } else {
+            DeviceKind::Solid
+        }
+    });
+    DeviceLevels {
+        kind,
+        levels: samples_of_needed_metrics(planned, arms, &dropped)
+            .into_iter()
+            .map(|(metric, samples)| (metric, samples.mean_logs()))
+            .collect(),
     }
 }
 

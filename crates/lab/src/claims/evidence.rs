@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::{Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
-use crate::design::{Arm, ArmsError, select};
+use super::{Best, DeviceKind, Devices, Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
+use crate::design::{Arm, ArmsError, partners, select};
 use crate::environment::FSYNC_CLAIM_MEDIAN_NS;
 use crate::experiment::Experiment;
-use crate::level::{Level, Settings, overlaid};
+use crate::level::{Level, Settings, contains, label, overlaid};
+use crate::metric::{self, Better};
 use crate::samples::{Comparison, Samples};
 
 /// What is known when the claims of an experiment are judged.
@@ -22,6 +23,17 @@ pub struct Evidence<'a> {
     pub problems: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
+    /// The same experiment on every directory of the run, this one among them.
+    pub devices: &'a [DeviceLevels],
+}
+
+/// One experiment on one directory, as far as comparisons of devices need it.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceLevels {
+    /// Kind of the device; none where it does not say.
+    pub kind: Option<DeviceKind>,
+    /// By metric: the level of all arms together in each round, as a logarithm.
+    pub levels: BTreeMap<String, Vec<f64>>,
 }
 
 /// Why a claim has no figure.
@@ -34,7 +46,38 @@ pub(super) enum Unable {
 
 impl From<ArmsError> for Unable {
     fn from(error: ArmsError) -> Self {
-        Unable::NotMeasured(error.to_string())
+        // The checks of the experiment found an arm for every claim, so the scale has left it out.
+        Unable::NotMeasured(format!("at this scale {error}"))
+    }
+}
+
+/// What an ordering or a spread compares.
+enum Compared {
+    /// Arms, with their labels.
+    Arms(Vec<(usize, String)>),
+    /// Levels, over the whole design.
+    Across(Vec<Settings>),
+}
+
+impl Compared {
+    fn count(&self) -> usize {
+        match self {
+            Compared::Arms(arms) => arms.len(),
+            Compared::Across(levels) => levels.len(),
+        }
+    }
+
+    fn names(&self, between: &str) -> String {
+        match self {
+            Compared::Arms(arms) => {
+                let labels: Vec<&str> = arms.iter().map(|(_, label)| label.as_str()).collect();
+                labels.join(between)
+            }
+            Compared::Across(levels) => {
+                let labels: Vec<String> = levels.iter().map(label).collect();
+                format!("{}, over the whole design", labels.join(between))
+            }
+        }
     }
 }
 
@@ -67,10 +110,18 @@ impl Evidence<'_> {
             Form::Spread(listed) => self.spread(listed, metric),
             Form::Argmax(extreme) => self.lead(extreme, metric, true),
             Form::Argmin(extreme) => self.lead(extreme, metric, false),
+            Form::Best(best) => self.best(best, metric),
+            Form::Devices(devices) => self.devices(devices, metric),
         }
     }
 
     fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
+        if pair.across {
+            let (comparison, pairs) = self.compare_across(&pair.of, &pair.to, metric)?;
+            let (of, to) = (label(&pair.of), label(&pair.to));
+            let measure = format!("{metric}: {of} ÷ {to}, mean over {pairs} pairs of arms");
+            return Ok((Figure::Ratio(comparison), measure));
+        }
         let (of, to) = (select(self.arms, &pair.of)?, select(self.arms, &pair.to)?);
         let measure = format!(
             "{metric}: {} ÷ {}",
@@ -94,6 +145,27 @@ impl Evidence<'_> {
         let [of, to, over_of, over_to] = arms.map(|arm| self.arms[arm].label.as_str());
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    /// Rounds on different devices are not measured side by side, so that nothing but their number
+    /// pairs them: the interval is then that of two independent series.
+    fn devices(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String), Unable> {
+        let levels_on = |kind: DeviceKind| {
+            let device = self.devices.iter().find(|on| on.kind == Some(kind));
+            let levels = device.and_then(|device| device.levels.get(metric));
+            levels.ok_or_else(|| {
+                Unable::NotApplicable(format!(
+                    "it needs the experiment on {kind} too: give `--dir` once for each"
+                ))
+            })
+        };
+        let (of, to) = (levels_on(wanted.of)?, levels_on(wanted.to)?);
+        let diffs: Vec<f64> = of.iter().zip(to).map(|(of, to)| of - to).collect();
+        let measure = format!("{metric} of all arms: {} ÷ {}", wanted.of, wanted.to);
+        let comparison = Comparison::new(diffs).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
         Ok((Figure::Ratio(comparison), measure))
@@ -137,32 +209,167 @@ impl Evidence<'_> {
     }
 
     fn ordering(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
-        let arms = self.listed(listed)?;
-        let steps = arms
-            .windows(2)
-            .map(|pair| self.compare(pair[0], pair[1], metric))
+        let compared = self.compared(listed, metric)?;
+        let steps = (1..compared.count())
+            .map(|next| self.compare_listed(&compared, next - 1, next, metric))
             .collect::<Result<_, _>>()?;
+        let names = compared.names(" ≥ ");
         Ok((
             Figure::Smallest(steps),
-            format!("{metric}: smallest step of {}", self.labels(&arms, " ≥ ")),
+            format!("{metric}: smallest step of {names}"),
         ))
     }
 
     fn spread(&self, listed: &Listed, metric: &str) -> Result<(Figure, String), Unable> {
-        let arms = self.listed(listed)?;
+        let compared = self.compared(listed, metric)?;
         let mut ratios = Vec::new();
-        for of in &arms {
-            for to in arms.iter().filter(|to| *to != of) {
-                ratios.push(self.compare(*of, *to, metric)?);
+        for of in 0..compared.count() {
+            for to in (0..compared.count()).filter(|to| *to != of) {
+                ratios.push(self.compare_listed(&compared, of, to, metric)?);
             }
         }
+        let names = compared.names(", ");
         Ok((
             Figure::LargestLessOne(ratios),
-            format!(
-                "{metric}: largest ÷ smallest − 1 of {}",
-                self.labels(&arms, ", ")
-            ),
+            format!("{metric}: largest ÷ smallest − 1 of {names}"),
         ))
+    }
+
+    /// What is listed: single arms, or levels whose effect is looked at over the whole design.
+    fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared, Unable> {
+        let wanted = match &listed.over {
+            Some(factor) => self.levels_of(factor, &listed.at),
+            None => {
+                let arms = listed.arms.iter();
+                arms.map(|arm| overlaid(&listed.at, arm)).collect()
+            }
+        };
+        if listed.across {
+            return Ok(Compared::Across(wanted));
+        }
+        let mut arms = wanted
+            .iter()
+            .map(|wanted| select(self.arms, wanted))
+            .collect::<Result<Vec<_>, _>>()?;
+        if listed.without_worst {
+            self.remove_worst(&mut arms, metric)?;
+        }
+        let labels = arms.iter().map(|arm| self.arms[*arm].label.clone());
+        Ok(Compared::Arms(arms.iter().copied().zip(labels).collect()))
+    }
+
+    fn compare_listed(
+        &self,
+        compared: &Compared,
+        of: usize,
+        to: usize,
+        metric: &str,
+    ) -> Result<Comparison, Unable> {
+        match compared {
+            Compared::Arms(arms) => self.compare(arms[of].0, arms[to].0, metric),
+            Compared::Across(levels) => {
+                let (comparison, _) = self.compare_across(&levels[of], &levels[to], metric)?;
+                Ok(comparison)
+            }
+        }
+    }
+
+    /// The mean over all pairs of measured arms that differ in these levels only, and how many pairs
+    /// there are.
+    fn compare_across(
+        &self,
+        of: &Settings,
+        to: &Settings,
+        metric: &str,
+    ) -> Result<(Comparison, usize), Unable> {
+        let measured = |arm: usize| self.problems[arm].is_none();
+        let pairs: Vec<(usize, usize)> = partners(self.arms, of, to)
+            .into_iter()
+            .filter(|(of, to)| measured(*of) && measured(*to))
+            .collect();
+        let ratios = match self.samples.get(metric) {
+            Some(samples) if !pairs.is_empty() => samples.mean_log_ratios(&pairs),
+            _ => Vec::new(),
+        };
+        let comparison = Comparison::new(ratios).ok_or_else(|| {
+            Unable::NotMeasured(format!(
+                "fewer than two rounds compare {} with {} in {metric} over the whole design",
+                label(of),
+                label(to)
+            ))
+        })?;
+        Ok((comparison, pairs.len()))
+    }
+
+    /// Leaves out the arm with the worst mean.
+    fn remove_worst(&self, arms: &mut Vec<usize>, metric: &str) -> Result<(), Unable> {
+        let merits = arms
+            .iter()
+            .map(|arm| self.merit(*arm, metric))
+            .collect::<Result<Vec<_>, _>>()?;
+        let worst = (0..arms.len()).min_by(|a, b| merits[*a].total_cmp(&merits[*b]));
+        if let Some(worst) = worst {
+            arms.remove(worst);
+        }
+        Ok(())
+    }
+
+    /// The mean logarithm of an arm's figure over the reference's, turned so that more is better.
+    fn merit(&self, arm: usize, metric: &str) -> Result<f64, Unable> {
+        if arm == 0 {
+            return match &self.problems[0] {
+                Some(problem) => Err(Unable::NotMeasured(problem.clone())),
+                None => Ok(0.0),
+            };
+        }
+        let diffs = self.compare(arm, 0, metric)?;
+        let mean = diffs.diffs().iter().sum::<f64>() / diffs.rounds() as f64;
+        Ok(match metric::find(metric).map(|metric| metric.better) {
+            Some(Better::Lower) => -mean,
+            _ => mean,
+        })
+    }
+
+    /// That the best arms hold certain levels means that the last of the best that do is no worse
+    /// than the best of all that do not.
+    fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String), Unable> {
+        let (holding, others) = self.by_merit(&best.hold, metric)?;
+        let count = best.count(holding.len() + others.len());
+        let held = label(&best.hold);
+        let (Some(last), Some(rival)) = (holding.get(count - 1), others.first()) else {
+            return Err(Unable::NotMeasured(format!(
+                "of the arms measured, {} hold {held}, {count} must be the best, and {} do not hold it",
+                holding.len(),
+                others.len()
+            )));
+        };
+        let ratio = match metric::find(metric).map(|metric| metric.better) {
+            Some(Better::Lower) => self.compare(*rival, *last, metric)?,
+            _ => self.compare(*last, *rival, metric)?,
+        };
+        let measure = format!(
+            "{metric}: lead of number {count} of the arms with {held} ({}) over the best without ({})",
+            self.arms[*last].label, self.arms[*rival].label
+        );
+        let figure = Figure::Chosen {
+            ratio,
+            of: holding.len(),
+            to: others.len(),
+        };
+        Ok((figure, measure))
+    }
+
+    /// The measured arms that hold these levels and those that do not, each from the best on.
+    fn by_merit(&self, hold: &Settings, metric: &str) -> Result<(Vec<usize>, Vec<usize>), Unable> {
+        let mut all = (0..self.arms.len())
+            .filter(|arm| self.problems[*arm].is_none())
+            .map(|arm| Ok((self.merit(arm, metric)?, arm)))
+            .collect::<Result<Vec<(f64, usize)>, Unable>>()?;
+        all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        Ok(all
+            .into_iter()
+            .map(|(_, arm)| arm)
+            .partition(|arm| contains(&self.arms[*arm].levels, hold)))
     }
 
     fn lead(
@@ -171,17 +378,27 @@ impl Evidence<'_> {
         metric: &str,
         largest: bool,
     ) -> Result<(Figure, String), Unable> {
-        let arm_of = |level: &Level| {
-            let mut levels = extreme.at.clone();
-            levels.insert(extreme.over.clone(), level.clone());
-            select(self.arms, &levels)
+        let (candidates, all) = match &extreme.over {
+            Some(factor) => {
+                let arm_of = |level: &Level| {
+                    let mut levels = extreme.at.clone();
+                    levels.insert(factor.clone(), level.clone());
+                    select(self.arms, &levels)
+                };
+                let is = extreme.is.iter().map(arm_of);
+                (
+                    is.collect::<Result<Vec<_>, _>>()?,
+                    self.over(factor, &extreme.at)?,
+                )
+            }
+            None => {
+                let wanted = overlaid(&extreme.at, &extreme.arm);
+                (
+                    vec![select(self.arms, &wanted)?],
+                    (0..self.arms.len()).collect(),
+                )
+            }
         };
-        let candidates = extreme
-            .is
-            .iter()
-            .map(arm_of)
-            .collect::<Result<Vec<_>, _>>()?;
-        let all = self.over(&extreme.over, &extreme.at)?;
         let rivals: Vec<usize> = all
             .into_iter()
             .filter(|arm| !candidates.contains(arm))
@@ -209,31 +426,23 @@ impl Evidence<'_> {
         Ok((Figure::Lead(ratios), measure))
     }
 
-    fn listed(&self, listed: &Listed) -> Result<Vec<usize>, Unable> {
-        match &listed.over {
-            Some(factor) => self.over(factor, &listed.at),
-            None => {
-                let arms = listed
-                    .arms
-                    .iter()
-                    .map(|arm| select(self.arms, &overlaid(&listed.at, arm)));
-                Ok(arms.collect::<Result<_, _>>()?)
-            }
-        }
+    /// The arm for each level of a factor.
+    fn over(&self, factor: &str, at: &Settings) -> Result<Vec<usize>, Unable> {
+        let levels = self.levels_of(factor, at);
+        let arms = levels.iter().map(|wanted| select(self.arms, wanted));
+        Ok(arms.collect::<Result<_, _>>()?)
     }
 
-    fn over(&self, factor: &str, at: &Settings) -> Result<Vec<usize>, Unable> {
-        let levels = self
-            .experiment
-            .factors
-            .get(factor)
-            .map_or(&[][..], Vec::as_slice);
-        let arms = levels.iter().map(|level| {
+    /// Each level of a factor, together with other levels.
+    fn levels_of(&self, factor: &str, at: &Settings) -> Vec<Settings> {
+        let levels = self.experiment.factors.get(factor);
+        let levels = levels.map_or(&[][..], Vec::as_slice);
+        let with = |level: &Level| {
             let mut wanted = at.clone();
             wanted.insert(factor.to_owned(), level.clone());
-            select(self.arms, &wanted)
-        });
-        Ok(arms.collect::<Result<_, _>>()?)
+            wanted
+        };
+        levels.iter().map(with).collect()
     }
 
     fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {

@@ -24,6 +24,17 @@ pub(super) enum Figure {
     LargestLessOne(Vec<Comparison>),
     /// For each candidate its ratios to all rivals: the largest over candidates of the smallest.
     Lead(Vec<Vec<Comparison>>),
+    /// A ratio of two arms that were chosen for their figures, out of so many each: chance had a
+    /// hand in the choice, so that each end of the interval is corrected for what could have been
+    /// chosen instead.
+    Chosen {
+        /// The ratio.
+        ratio: Comparison,
+        /// The arms out of which the one above the line was chosen.
+        of: usize,
+        /// The arms out of which the one below the line was chosen.
+        to: usize,
+    },
 }
 
 impl Figure {
@@ -32,6 +43,7 @@ impl Figure {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
             Figure::Plain(values) => median(values).unwrap_or(f64::NAN),
+            Figure::Chosen { ratio, .. } => ratio.ratio(),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
@@ -57,6 +69,10 @@ impl Figure {
                 high: largest(highs(all, alpha)) - 1.0,
             },
             Figure::Lead(candidates) => lead_interval(candidates, alpha),
+            Figure::Chosen { ratio, of, to } => Interval {
+                low: ratio.interval(alpha / *of as f64).low,
+                high: ratio.interval(alpha / *to as f64).high,
+            },
         }
     }
 
@@ -67,6 +83,7 @@ impl Figure {
             Figure::Plain(_) => Vec::new(),
             Figure::Smallest(all) | Figure::LargestLessOne(all) => all.iter().collect(),
             Figure::Lead(candidates) => candidates.iter().flatten().collect(),
+            Figure::Chosen { ratio, .. } => vec![ratio],
         }
     }
 
@@ -94,7 +111,10 @@ impl Figure {
     fn in_round(&self, round: usize) -> f64 {
         let ratio = |comparison: &Comparison| comparison.diffs()[round].exp();
         match self {
-            Figure::Ratio(comparison) => ratio(comparison),
+            Figure::Ratio(comparison)
+            | Figure::Chosen {
+                ratio: comparison, ..
+            } => ratio(comparison),
             Figure::Plain(values) => values[round],
             Figure::Smallest(all) => smallest(all.iter().map(ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(ratio)) - 1.0,

@@ -14,11 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, Settings};
 
-pub use evidence::Evidence;
+pub use evidence::{DeviceLevels, Evidence};
 pub use judge::{Judged, Verdict, judge};
 
-/// A published statement and the predicate that decides it. Exactly one of `ratio`, `equal`,
-/// `ordering`, `spread`, `argmax` and `argmin` is given.
+/// A published statement and the predicate that decides it. Exactly one of `ratio`,
+/// `ratio_of_ratios`, `value`, `equal`, `ordering`, `spread`, `argmax`, `argmin`, `best` and `devices`
+/// is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -50,6 +51,13 @@ pub struct Claim {
     /// The level of a factor with the smallest metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argmin: Option<Extreme>,
+    /// The best share of the arms all hold certain levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
+    /// The whole experiment on one kind of device divided by that on another; with `at_least`,
+    /// `at_most` or `between`. It needs a run over directories on both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Devices>,
     /// Smallest figure that confirms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
@@ -84,6 +92,10 @@ pub struct Pair {
     pub of: Settings,
     /// The arm whose figure is below the line: the reference with these levels.
     pub to: Settings,
+    /// Over the whole design: the mean, over every pair of arms that differ in nothing but these
+    /// levels, of the one divided by the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub across: bool,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -130,25 +142,91 @@ pub struct Listed {
     /// Levels that hold besides those of `over`.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
+    /// Whether the arm with the worst figure is left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_worst: bool,
+    /// Over the whole design: the mean, over every pair of arms that differ in nothing but the
+    /// levels listed, of the one divided by the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub across: bool,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Where along a factor a metric is largest or smallest.
+/// Where a metric is largest or smallest: along a factor, or among all arms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extreme {
     /// The factor.
-    pub over: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
     /// The levels one of which is said to be the extreme.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub is: Vec<Level>,
+    /// Instead of `over` and `is`: the arm that is said to be the extreme of all arms, which is the
+    /// reference with these levels.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub arm: Settings,
     /// Levels that hold besides that of the factor.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+}
+
+/// Which levels the best arms hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Best {
+    /// The share of all arms that is looked at, such as 0.1 for the best tenth; rounded up to whole
+    /// arms.
+    pub share: f64,
+    /// The levels that each of them is said to hold.
+    pub hold: Settings,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+impl Best {
+    /// How many of so many arms are looked at: at least one.
+    pub fn count(&self, arms: usize) -> usize {
+        ((arms as f64 * self.share).ceil() as usize).clamp(1, arms.max(1))
+    }
+}
+
+/// Two kinds of devices, on which the same experiment was done in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Devices {
+    /// The kind whose figure is above the line.
+    pub of: DeviceKind,
+    /// The kind whose figure is below the line.
+    pub to: DeviceKind,
+    /// The metric; the experiment's own unless stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+}
+
+/// Whether a disk says of itself that it rotates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// A hard disk.
+    Rotating,
+    /// An SSD or the like.
+    Solid,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceKind::Rotating => "a rotating disk",
+            DeviceKind::Solid => "a disk that does not rotate",
+        })
+    }
 }
 
 /// What a claim needs of the machine.
@@ -186,6 +264,10 @@ pub enum Form<'a> {
     Argmax(&'a Extreme),
     /// Where the smallest value is.
     Argmin(&'a Extreme),
+    /// What the best arms have in common.
+    Best(&'a Best),
+    /// A ratio of two devices within bounds.
+    Devices(&'a Devices),
 }
 
 impl Form<'_> {
@@ -200,6 +282,8 @@ impl Form<'_> {
             Form::Spread(_) => "spread",
             Form::Argmax(_) => "argmax",
             Form::Argmin(_) => "argmin",
+            Form::Best(_) => "best",
+            Form::Devices(_) => "devices",
         }
     }
 
@@ -211,6 +295,8 @@ impl Form<'_> {
             Form::Value(single) => single.metric.as_deref(),
             Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
             Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
+            Form::Best(best) => best.metric.as_deref(),
+            Form::Devices(devices) => devices.metric.as_deref(),
         }
     }
 }
@@ -254,6 +340,8 @@ impl Claim {
             self.spread.as_ref().map(Form::Spread),
             self.argmax.as_ref().map(Form::Argmax),
             self.argmin.as_ref().map(Form::Argmin),
+            self.best.as_ref().map(Form::Best),
+            self.devices.as_ref().map(Form::Devices),
         ]
         .into_iter()
         .flatten()
@@ -277,9 +365,11 @@ impl Claim {
     /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
     pub fn bounds(&self, form: Form<'_>) -> Bounds {
         match form {
-            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
-                self.stated_bounds()
-            }
+            Form::Ratio(_)
+            | Form::RatioOfRatios(_)
+            | Form::Value(_)
+            | Form::Spread(_)
+            | Form::Devices(_) => self.stated_bounds(),
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
                 Bounds {
@@ -291,7 +381,7 @@ impl Claim {
                 low: Some(1.0 - self.tolerance.unwrap_or_default()),
                 high: None,
             },
-            Form::Argmax(_) | Form::Argmin(_) => Bounds {
+            Form::Argmax(_) | Form::Argmin(_) | Form::Best(_) => Bounds {
                 low: Some(1.0),
                 high: None,
             },

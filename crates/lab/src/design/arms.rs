@@ -1,5 +1,7 @@
 //! From factors to arms.
 
+use std::collections::HashMap;
+
 use crate::catalogue::Catalogue;
 use crate::experiment::{DesignKind, Experiment, LimitFile, Scale};
 use crate::level::{Settings, contains, label, overlaid};
@@ -37,6 +39,7 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
     );
     levels_of_arms(experiment)
         .into_iter()
+        .filter(|levels| experiment.keeps(scale, levels))
         .map(|levels| Arm {
             label: label(&levels),
             settings: settings_of(experiment, scale, &under, &levels),
@@ -103,6 +106,26 @@ pub fn select(arms: &[Arm], wanted: &Settings) -> Result<usize, ArmsError> {
                 .join("; "),
         }),
     }
+}
+
+/// Every pair of arms that differ in nothing but that the first holds the levels `of` and the second
+/// the levels `to`.
+pub fn partners(arms: &[Arm], of: &Settings, to: &Settings) -> Vec<(usize, usize)> {
+    let by_label: HashMap<&str, usize> = arms
+        .iter()
+        .enumerate()
+        .map(|(index, arm)| (arm.label.as_str(), index))
+        .collect();
+    let partner = |arm: &Arm| {
+        by_label
+            .get(label(&overlaid(&arm.levels, to)).as_str())
+            .copied()
+    };
+    arms.iter()
+        .enumerate()
+        .filter(|(_, arm)| contains(&arm.levels, of))
+        .filter_map(|(index, arm)| Some((index, partner(arm).filter(|other| *other != index)?)))
+        .collect()
 }
 
 fn settings_of(

@@ -1,5 +1,6 @@
 //! How long an experiment will still take, as far as can be told from its trials so far.
 
+use super::turns::counting_seconds;
 use super::{Course, History, Stopping};
 use crate::samples::Samples;
 use crate::stats::standard_deviation;
@@ -30,20 +31,11 @@ pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u3
 /// where none of the experiment's own has been run.
 pub fn expected_seconds(course: &Course, history: &History, trial_s: f64) -> f64 {
     let per_round = super::trials_per_round(course.arms + course.limits);
-    let own = if history.is_empty() {
-        trial_s
-    } else {
-        history.elapsed_s() / history.len() as f64
-    };
+    let own = history.trial_s().unwrap_or(trial_s);
     let rounds = expected_rounds(course.arms, course.stopping, history);
     let all = f64::from(rounds) * per_round as f64 * own;
     let capped = course.budget_s.map_or(all, |budget| all.min(budget));
-    let counting = if course.counting {
-        course.arms as f64 * own
-    } else {
-        0.0
-    };
-    (capped - history.elapsed_s()).max(0.0) + counting
+    (capped - history.elapsed_s()).max(0.0) + counting_seconds(course, own)
 }
 
 fn deviation(samples: &Samples, arm: usize) -> Option<f64> {

@@ -104,6 +104,11 @@ impl History {
         self.elapsed_s
     }
 
+    /// The mean time of a trial in seconds, counting trials left out; none before the first.
+    pub fn trial_s(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.elapsed_s / self.len() as f64)
+    }
+
     /// The blocks that are dropped because the machine was disturbed.
     ///
     /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is

@@ -9,17 +9,19 @@ mod history;
 mod next;
 mod schedule;
 mod stopping;
+mod turns;
 
 use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
 
-pub use arms::{ArmsError, arms, limits, select};
+pub use arms::{ArmsError, arms, limits, partners, select};
 pub use forecast::{expected_rounds, expected_seconds};
 pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;
+pub use turns::{budget_of, outlook, turn};
 
 /// One assignment of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -66,7 +66,7 @@ pub struct Course {
     pub counting: bool,
     /// When it ends.
     pub stopping: Stopping,
-    /// Seconds after which no further round is begun.
+    /// Seconds that its rounds may take; none for no limit.
     pub budget_s: Option<f64>,
 }
 
@@ -138,16 +138,15 @@ fn stop_before(
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
         return Some(StopReason::MaxRounds);
     }
+    let enough = usable >= stopping.rounds as usize;
+    if enough && is_precise(&alive, arms, stopping.half_width, history) {
+        return Some(StopReason::Precise);
+    }
     let over_budget = budget_s.is_some_and(|budget| {
         let elapsed = history.elapsed_s();
         elapsed + elapsed / f64::from(number.max(1)) > budget
     });
-    if over_budget && number > 0 {
-        return Some(StopReason::Budget);
-    }
-    let enough = usable >= stopping.rounds as usize;
-    (enough && is_precise(&alive, arms, stopping.half_width, history))
-        .then_some(StopReason::Precise)
+    (over_budget && number > 0).then_some(StopReason::Budget)
 }
 
 /// The rounds in which the arm measured least often was compared with its reference.

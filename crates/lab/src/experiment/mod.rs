@@ -43,6 +43,9 @@ pub struct Experiment {
     /// The metric by which arms are compared; `rows_per_s` unless stated.
     #[serde(default = "default_metric")]
     pub metric: String,
+    /// Metrics that the report shows beside that one, arm by arm: what is bought and what it costs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// Settings that hold in every arm.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub base: Settings,
@@ -52,6 +55,11 @@ pub struct Experiment {
     /// The knobs and the levels each takes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Vec<Level>>,
+    /// The levels of a factor that a scale keeps, where it does not take all of them: sizes that
+    /// only make sense, or only end in time, at a larger scale. Factors that are not named keep
+    /// every level.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<Scale, BTreeMap<String, Vec<Level>>>,
     /// Factors that are conditions rather than choices: sizes of the problem and kinds of data. They
     /// are compared and drawn like the others, but no level of one is recommended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,6 +78,16 @@ pub struct Experiment {
     /// Published statements to be checked here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+}
+
+impl Experiment {
+    /// Whether a scale measures the arm that holds these levels.
+    pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
+        self.levels.get(&scale).is_none_or(|kept| {
+            kept.iter()
+                .all(|(factor, kept)| levels.get(factor).is_none_or(|level| kept.contains(level)))
+        })
+    }
 }
 
 fn default_metric() -> String {

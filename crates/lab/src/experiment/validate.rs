@@ -1,5 +1,7 @@
 //! Checks of an experiment against what exists: names, levels, arms and claims.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::parse::Findings;
 use super::positions::Step;
 use super::{DesignKind, Experiment, Scale};
@@ -80,6 +82,10 @@ pub(super) struct Checker<'c, 'f, 'd> {
 impl Checker<'_, '_, '_> {
     fn check_everything(&mut self) {
         let experiment = self.experiment;
+        for (index, metric) in experiment.beside.iter().enumerate() {
+            let path = ["beside".into(), index.into()];
+            check_metric(&path, metric, Some(self.workload), self.findings);
+        }
         self.check_settings(&["base".into()], &experiment.base);
         for (scale, settings) in &experiment.scale {
             self.check_settings(
@@ -88,13 +94,19 @@ impl Checker<'_, '_, '_> {
             );
         }
         self.check_factors();
+        self.check_kept_levels();
         self.check_conditions();
         self.check_design();
         self.check_adjustments();
         self.check_limits();
         // A claim that misses an arm because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
-            self.check_claims(&arms(experiment, Scale::Default, self.catalogue));
+            self.check_combinations();
+            let at_any_scale = Experiment {
+                levels: BTreeMap::new(),
+                ..experiment.clone()
+            };
+            self.check_claims(&arms(&at_any_scale, Scale::Default, self.catalogue));
         }
     }
 
@@ -149,6 +161,29 @@ impl Checker<'_, '_, '_> {
                     self.findings.at(
                         &place,
                         format!("the level {} of `{factor}` is given twice", quoted(level)),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_kept_levels(&mut self) {
+        let reference = &self.experiment.design.reference;
+        for (scale, factors) in &self.experiment.levels {
+            for (factor, kept) in factors {
+                let path = ["levels", &scale.to_string(), factor].map(Step::from);
+                for level in kept {
+                    let held = Settings::from([(factor.clone(), level.clone())]);
+                    self.check_held_levels(&path[..2], &held);
+                }
+                let reference = reference.get(factor);
+                if let Some(level) = reference.filter(|level| !kept.contains(level)) {
+                    self.findings.at(
+                        &path,
+                        format!(
+                            "the scale {scale} must keep the level {} of `{factor}`, which the reference has",
+                            quoted(level)
+                        ),
                     );
                 }
             }
@@ -242,6 +277,33 @@ impl Checker<'_, '_, '_> {
             self.check_held_levels(
                 &["exclude".into(), index.into(), "levels".into()],
                 &exclusion.levels,
+            );
+        }
+    }
+
+    /// Every arm, at every scale, must be one that can be run at all.
+    fn check_combinations(&mut self) {
+        let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
+            for arm in arms(self.experiment, scale, self.catalogue) {
+                if let Some(why) = self.catalogue.why_impossible(self.workload, &arm.settings) {
+                    reasons.entry(why).or_default().insert(arm.label);
+                }
+            }
+        }
+        let remedy = match self.experiment.design.kind {
+            DesignKind::Factorial => "; leave the combination out by `exclude`",
+            DesignKind::OneAtATime | DesignKind::List => "",
+        };
+        for (why, labels) in reasons {
+            let named = labels.iter().next().map_or("", String::as_str);
+            let others = match labels.len() - 1 {
+                0 => String::new(),
+                some => format!(" and {some} more"),
+            };
+            self.findings.at(
+                &[Step::from("design")],
+                format!("the arm `{named}`{others} can never be run: {why}{remedy}"),
             );
         }
     }

@@ -2,9 +2,9 @@
 
 use super::positions::Step;
 use super::validate::{Checker, check_metric};
-use crate::claims::{Claim, Extreme, Form, Listed, Pair, Pairs};
-use crate::design::{Arm, select};
-use crate::level::Settings;
+use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
+use crate::design::{Arm, partners, select};
+use crate::level::{Level, Settings, contains, label, overlaid};
 
 impl Checker<'_, '_, '_> {
     pub(super) fn check_claims(&mut self, arms: &[Arm]) {
@@ -21,7 +21,7 @@ impl Checker<'_, '_, '_> {
                 [form] => self.check_form(&path, claim, form, arms),
                 _ => self.findings.at(
                     &path,
-                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin", claim.id),
+                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin, best, devices", claim.id),
                 ),
             }
         }
@@ -48,6 +48,11 @@ impl Checker<'_, '_, '_> {
             Form::Argmax(extreme) | Form::Argmin(extreme) => {
                 self.check_extreme(&path, extreme, arms)
             }
+            Form::Best(best) => self.check_best(&path, best, arms),
+            Form::Devices(devices) if devices.of == devices.to => self
+                .findings
+                .at(&path, "both devices of the claim are of the same kind"),
+            Form::Devices(_) => {}
         }
     }
 
@@ -55,9 +60,11 @@ impl Checker<'_, '_, '_> {
         let bounds = claim.stated_bounds();
         let stated = bounds.low.is_some() || bounds.high.is_some();
         let (wanted, what) = match form {
-            Form::Ratio(_) | Form::RatioOfRatios(_) | Form::Value(_) | Form::Spread(_) => {
-                (true, "needs `at_least`, `at_most` or `between`")
-            }
+            Form::Ratio(_)
+            | Form::RatioOfRatios(_)
+            | Form::Value(_)
+            | Form::Spread(_)
+            | Form::Devices(_) => (true, "needs `at_least`, `at_most` or `between`"),
             _ => (false, "takes no `at_least`, `at_most` or `between`"),
         };
         if stated != wanted {
@@ -76,6 +83,10 @@ impl Checker<'_, '_, '_> {
     }
 
     fn check_pair(&mut self, path: &[Step], pair: &Pair, arms: &[Arm]) {
+        if pair.across {
+            self.check_across(path, &[pair.of.clone(), pair.to.clone()], arms);
+            return;
+        }
         let of = self.check_arm(path, "of", &pair.of, arms);
         let to = self.check_arm(path, "to", &pair.to, arms);
         if of.is_some() && of == to {
@@ -100,20 +111,105 @@ impl Checker<'_, '_, '_> {
         if listed.arms.is_empty() == listed.over.is_none() {
             self.findings.at(path, "give either `arms` or `over`");
         }
-        for arm in &listed.arms {
-            self.check_arm(path, "arms", arm, arms);
+        if listed.across && listed.without_worst {
+            self.findings.at(
+                path,
+                "`without_worst` leaves out one arm, so it does not go with `across`",
+            );
         }
         if let Some(factor) = &listed.over {
             self.check_over(path, factor);
         }
+        if listed.across {
+            self.check_across(path, &self.levels_listed(listed), arms);
+            return;
+        }
+        for arm in &listed.arms {
+            self.check_arm(path, "arms", &overlaid(&listed.at, arm), arms);
+        }
+    }
+
+    /// The levels of each item of the list.
+    fn levels_listed(&self, listed: &Listed) -> Vec<Settings> {
+        let Some(factor) = &listed.over else {
+            let arms = listed.arms.iter();
+            return arms.map(|arm| overlaid(&listed.at, arm)).collect();
+        };
+        let levels = self.experiment.factors.get(factor).into_iter().flatten();
+        let with = |level: &Level| {
+            let mut levels = listed.at.clone();
+            levels.insert(factor.clone(), level.clone());
+            levels
+        };
+        levels.map(with).collect()
+    }
+
+    /// Each two of these levels must be those of arms that differ in nothing else.
+    fn check_across(&mut self, path: &[Step], levels: &[Settings], arms: &[Arm]) {
+        let place = [path, &["across".into()]].concat();
+        let before = self.findings.count();
+        for levels in levels {
+            self.check_held_levels(&place, levels);
+        }
+        if self.findings.count() > before {
+            return;
+        }
+        for (number, of) in levels.iter().enumerate() {
+            for to in &levels[number + 1..] {
+                if partners(arms, of, to).is_empty() {
+                    self.findings.at(
+                        &place,
+                        format!(
+                            "no two arms differ only in that one has {} and the other {}",
+                            label(of),
+                            label(to)
+                        ),
+                    );
+                }
+            }
+        }
+    }
+
+    fn check_best(&mut self, path: &[Step], best: &Best, arms: &[Arm]) {
+        if !(best.share > 0.0 && best.share < 1.0) {
+            let place = [path, &["share".into()]].concat();
+            self.findings.at(&place, "`share` must lie between 0 and 1");
+            return;
+        }
+        let place = [path, &["hold".into()]].concat();
+        let before = self.findings.count();
+        self.check_held_levels(&place, &best.hold);
+        let holding = arms
+            .iter()
+            .filter(|arm| contains(&arm.levels, &best.hold))
+            .count();
+        let (count, all) = (best.count(arms.len()), arms.len());
+        if self.findings.count() == before && (holding < count || holding == all) {
+            let levels = label(&best.hold);
+            self.findings.at(
+                &place,
+                format!("{holding} of {all} arms hold {levels}: the best {count} can never, or must always, do so"),
+            );
+        }
     }
 
     fn check_extreme(&mut self, path: &[Step], extreme: &Extreme, arms: &[Arm]) {
-        self.check_over(path, &extreme.over);
-        for level in &extreme.is {
-            let mut levels = extreme.at.clone();
-            levels.insert(extreme.over.clone(), level.clone());
-            self.check_arm(path, "is", &levels, arms);
+        match (&extreme.over, extreme.arm.is_empty()) {
+            (Some(factor), true) => {
+                self.check_over(path, factor);
+                for level in &extreme.is {
+                    let mut levels = extreme.at.clone();
+                    levels.insert(factor.clone(), level.clone());
+                    self.check_arm(path, "is", &levels, arms);
+                }
+            }
+            (None, false) if extreme.is.is_empty() => {
+                let levels = overlaid(&extreme.at, &extreme.arm);
+                self.check_arm(path, "arm", &levels, arms);
+            }
+            _ => self
+                .findings
+                .at(path, "give either `over` and `is`, or `arm`"),
         }
     }
 

@@ -13,13 +13,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::line::{Line, can_be_fitted, distinct, explained};
+
 /// Candidates for the capacity, evenly spaced in its logarithm.
 const GRID: usize = 1000;
 /// Fewest different sizes: with four, noise of 3 % turned steady growth into a knee in 8 % of
 /// simulated curves, with six in 2 %, and with ten in none.
 const MIN_SIZES: usize = 5;
 /// Least part of the variance that the model must explain, after the adjustment for its
-/// parameters (Theil, *Economic Forecasts and Policy*, 1961).
+/// parameters.
 const MIN_EXPLAINED: f64 = 0.9;
 /// Least growth of the time per row from the smallest to the largest size, as a part of `t0`;
 /// less is no knee that a reader could act on, and noise of a few per cent can feign it.
@@ -70,8 +72,7 @@ fn mean_miss_probability(rows: f64, capacity: f64) -> f64 {
 /// a clearly better fit (a quarter of the mean square) than steady growth with the logarithm of the
 /// size, which a tree shows without any cache. None also for lists of unequal length and for values that are not finite and positive.
 pub fn fit_cache_knee(n: &[f64], seconds_per_row: &[f64]) -> Option<CacheKnee> {
-    let usable = |values: &[f64]| values.iter().all(|value| value.is_finite() && *value > 0.0);
-    if n.len() != seconds_per_row.len() || !usable(n) || !usable(seconds_per_row) {
+    if !can_be_fitted(n, seconds_per_row) {
         return None;
     }
     let sizes = distinct(n);
@@ -80,8 +81,8 @@ pub fn fit_cache_knee(n: &[f64], seconds_per_row: &[f64]) -> Option<CacheKnee> {
     }
     let largest = sizes[sizes.len() - 1];
     let (knee, squares) = best_knee(n, seconds_per_row, sizes[0], sizes[sizes.len() - 2])?;
+    let (adjusted, _) = explained(squares, seconds_per_row, PARAMETERS)?;
     let freedom = |parameters: usize| (n.len() - parameters) as f64;
-    let adjusted = 1.0 - (1.0 - knee.r_squared) * freedom(1) / freedom(PARAMETERS);
     let steady = steady_growth_squares(n, seconds_per_row, sizes[0])?;
     let shown = adjusted >= MIN_EXPLAINED
         && knee.seconds_per_row(largest) >= (1.0 + MIN_GROWTH) * knee.base
@@ -93,13 +94,6 @@ pub fn fit_cache_knee(n: &[f64], seconds_per_row: &[f64]) -> Option<CacheKnee> {
 fn steady_growth_squares(n: &[f64], times: &[f64], smallest: f64) -> Option<f64> {
     let logarithms: Vec<f64> = n.iter().map(|rows| (rows / smallest).ln()).collect();
     Some(Line::fit(&logarithms, times)?.squares(&logarithms, times))
-}
-
-fn distinct(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.dedup();
-    sorted
 }
 
 /// The best of the grid with its sum of squares; none where it lies at an end of the grid, beyond
@@ -122,62 +116,16 @@ fn best_knee(n: &[f64], times: &[f64], least: f64, most: f64) -> Option<(CacheKn
     }
     let (step, capacity, line, squares) = best?;
     let inside = step > 0 && step < GRID;
-    let total = total_squares(times);
-    (inside && total > 0.0).then(|| {
+    let (_, r_squared) = explained(squares, times, PARAMETERS)?;
+    inside.then(|| {
         let knee = CacheKnee {
             base: line.start,
             miss: line.slope,
             capacity,
-            r_squared: 1.0 - squares / total,
+            r_squared,
         };
         (knee, squares)
     })
-}
-
-/// A straight line `start + slope · x` through times, `start` not below 0 and `slope` above it.
-#[derive(Clone, Copy)]
-struct Line {
-    start: f64,
-    slope: f64,
-}
-
-impl Line {
-    /// Least squares of the relative residuals; none where no line rises.
-    fn fit(x: &[f64], times: &[f64]) -> Option<Line> {
-        let sum = |term: &dyn Fn(f64, f64) -> f64| -> f64 {
-            let terms = x.iter().zip(times).map(|(x, t)| term(*x, *t) / (t * t));
-            terms.sum()
-        };
-        let (w, wx, wxx) = (sum(&|_, _| 1.0), sum(&|x, _| x), sum(&|x, _| x * x));
-        let (wt, wxt) = (sum(&|_, t| t), sum(&|x, t| x * t));
-        let slope = (w * wxt - wx * wt) / (w * wxx - wx * wx);
-        let start = (wt - slope * wx) / w;
-        let line = if start < 0.0 {
-            Line {
-                start: 0.0,
-                slope: wxt / wxx,
-            }
-        } else {
-            Line { start, slope }
-        };
-        (line.slope.is_finite() && line.slope > 0.0).then_some(line)
-    }
-
-    /// The sum of the squared relative residuals.
-    fn squares(&self, x: &[f64], times: &[f64]) -> f64 {
-        let residuals = x
-            .iter()
-            .zip(times)
-            .map(|(x, t)| (self.start + self.slope * x - t) / t);
-        residuals.map(|residual| residual * residual).sum()
-    }
-}
-
-/// The sum of the squared relative residuals of the best constant.
-fn total_squares(times: &[f64]) -> f64 {
-    let weights: f64 = times.iter().map(|t| 1.0 / (t * t)).sum();
-    let constant = times.iter().map(|t| 1.0 / t).sum::<f64>() / weights;
-    times.iter().map(|t| ((constant - t) / t).powi(2)).sum()
 }
 
 #[cfg(test)]

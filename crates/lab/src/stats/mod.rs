@@ -13,6 +13,7 @@ mod estimate;
 mod groups;
 mod interval;
 mod letters;
+mod line;
 mod method;
 mod multiple;
 mod polish;
@@ -26,6 +27,7 @@ mod signed_rank;
 mod simulation;
 mod steadiness;
 mod student;
+pub mod volume;
 mod wilcoxon;
 
 pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};

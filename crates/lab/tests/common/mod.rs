@@ -52,6 +52,11 @@ pub fn catalogue() -> Catalogue {
             parameter("journal_mode", journal, None, Scope::Pragma),
             parameter("synchronous", synchronous, None, Scope::Pragma),
         ],
+        why_impossible: Some(|_, settings| {
+            let held = |name: &str| settings.get(name).map(Level::to_string);
+            let both = held("journal_mode")? == "wal" && held("columns")? == "16";
+            both.then(|| "a log has no room for 16 columns".to_owned())
+        }),
     }
 }
 

@@ -1,15 +1,20 @@
 //! The commands, one file each.
 
+pub mod accidents;
+mod crash;
 mod describe_engine;
 mod doctor;
 mod export;
 mod list;
 mod man;
+mod needs;
 mod output;
+mod own_text;
 mod paper;
 mod report;
 mod run;
 mod settings;
+mod shared_memory;
 mod show;
 mod trial;
 
@@ -28,9 +33,12 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
+        Command::Crash(args) => crash::execute(&args),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
+        Command::ContentionWorker => trial::contention_worker(),
+        Command::WriteUntilKilled => accidents::write_until_killed(),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

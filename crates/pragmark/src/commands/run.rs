@@ -16,7 +16,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{output, paper, report};
+use super::{needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -57,7 +57,8 @@ fn begin(
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = bench::catalogue();
     let is_tour = args.experiments.is_empty() && args.source.is_none();
-    let experiments = chosen(args, is_tour, &catalogue)?;
+    let mut experiments = chosen(args, is_tour, &catalogue)?;
+    own_text::apply(args, &mut experiments, &catalogue)?;
     let directories = directories(&args.dirs)?;
     let request = Request {
         id: runner::run_id(),
@@ -76,7 +77,11 @@ fn begin(
         scale: Scale::Quick,
         ..request.clone()
     };
-    let plan = plan(request, &catalogue);
+    let plan = plan(request.clone(), &catalogue);
+    needs::check(&plan)?;
+    if !shared_memory::is_there(&request, &plan, driver, interrupted, &catalogue)? {
+        return Ok(None);
+    }
     let environment = environment(&plan, driver, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::laboratory::{Laboratory, SMALL, SMALL_TRIALS};
+use crate::laboratory::{Laboratory, SMALL, SMALL_TRIALS, wait_until};
 
 /// Kills at moments spread over the whole run, from before its folder exists to after its end.
 const KILLS: u32 = 25;
@@ -93,14 +93,6 @@ fn ctrl_c_cleans_up_keeps_and_reports_what_was_measured_and_says_how_to_resume()
     assert!(laboratory.path().join("run/report.html").exists());
 }
 
-fn wait_until(condition: impl Fn() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !condition() {
-        assert!(Instant::now() < patience, "waited too long");
-        sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn a_killed_run_leaves_no_process_behind() {
     let laboratory = Laboratory::new();
@@ -109,35 +101,10 @@ fn a_killed_run_leaves_no_process_behind() {
         &slow().replace("stop_after_ms = 400", "stop_after_ms = 60_000"),
     );
     let mut child = laboratory.start(&["run", "slow.toml", "--out", "run"]);
-    wait_until(|| !processes_in(&laboratory).is_empty());
+    wait_until(|| !laboratory.processes().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
-    wait_until(|| processes_in(&laboratory).is_empty());
-}
-
-/// Processes that have a database of this laboratory open.
-fn processes_in(laboratory: &Laboratory) -> Vec<String> {
-    let needle = laboratory.path().join("pragmark-work");
-    let needle = needle.to_string_lossy().into_owned();
-    let processes = std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path());
-    processes
-        .filter(|process| {
-            let descriptors = std::fs::read_dir(process.join("fd"))
-                .into_iter()
-                .flatten()
-                .flatten();
-            descriptors
-                .filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok())
-                .any(|target| {
-                    target.to_string_lossy().starts_with(&needle)
-                        && target.to_string_lossy().contains("test.db")
-                })
-        })
-        .map(|process| process.display().to_string())
-        .collect()
+    wait_until(|| laboratory.processes().is_empty());
 }
 
 #[test]

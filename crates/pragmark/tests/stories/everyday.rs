@@ -252,3 +252,86 @@ fn no_sqlite_is_linked_into_the_program() {
         .collect();
     assert!(linked.is_empty(), "{linked:?}");
 }
+
+/// A small permutation study with copies, for two directories.
+const PERMUTATION: &str = r#"
+id = "permutation"
+question = "Which settings record quotes fastest?"
+workload = "quotes"
+metric = "seconds"
+base = { rows = 300, copies = 2, page_size = 8192, synchronous = "normal" }
+factors = { journal_mode = ["wal", "truncate"], locking_mode = ["normal", "exclusive"], open_mutex = ["no", "full"] }
+[design]
+kind = "factorial"
+reference = { journal_mode = "wal", locking_mode = "normal", open_mutex = "no" }
+stopping = { rounds = 3, max_rounds = 3 }
+[[claims]]
+id = "across"
+says = "a write-ahead log takes at most a thousand times as long"
+ratio = { of = { journal_mode = "wal" }, to = { journal_mode = "truncate" }, across = true }
+at_most = 1000
+[[claims]]
+id = "spread"
+says = "the mutex makes no thousandfold difference"
+spread = { over = "open_mutex", across = true }
+at_most = 1000
+[[claims]]
+id = "devices"
+says = "a hard disk takes at least twice as long as an SSD"
+devices = { of = "rotating", to = "solid" }
+at_least = 2
+"#;
+
+#[test]
+fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_every_connection() {
+    let laboratory = Laboratory::new();
+    laboratory.write("permutation.toml", PERMUTATION);
+    for directory in ["one", "two"] {
+        std::fs::create_dir(laboratory.path().join(directory)).unwrap();
+    }
+    laboratory
+        .pragmark(&[
+            "run",
+            "permutation.toml",
+            "--dir",
+            "one",
+            "--dir",
+            "two",
+            "--probe",
+            "0",
+            "--out",
+            "run",
+        ])
+        .exits(0);
+    let outcomes = laboratory.read("run/outcomes.jsonl");
+    let mut proved = 0;
+    for line in outcomes.lines().skip(1) {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        let arm = record["arm"].as_str().unwrap();
+        let connections = record["outcome"]["measured"]["connections"].as_array();
+        let connections = connections.unwrap_or_else(|| panic!("measured: {line}"));
+        let names: Vec<&str> = connections
+            .iter()
+            .map(|connection| connection["connection"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["writer", "copy 1", "copy 2"]);
+        for connection in connections {
+            for setting in arm.split(' ') {
+                let (name, level) = setting.split_once('=').unwrap();
+                assert_eq!(connection["pragmas"][name], level, "{arm}");
+                proved += 1;
+            }
+            assert_eq!(connection["pragmas"]["page_size"], "8192");
+        }
+    }
+    assert!(proved > 2 * 3 * 8 * 3 * 3, "{proved}");
+    let claims = laboratory
+        .pragmark(&["export", "run", "--format", "claims-csv"])
+        .exits(0);
+    claims.says(&[
+        "permutation@1",
+        "permutation@2",
+        "mean over 4 pairs of arms",
+        "give `--dir` once for each",
+    ]);
+}

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -62,6 +64,19 @@ impl Laboratory {
         Answer(self.command(arguments).output().unwrap())
     }
 
+    /// Runs pragmark to its end in a shell that has set the limits of open files (`-Sn 100`).
+    pub fn pragmark_with_limit(&self, limit: &str, arguments: &[&str]) -> Answer {
+        let mut command = Command::new("/bin/sh");
+        let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+        command
+            .args(["-c", &script, env!("CARGO_BIN_EXE_pragmark")])
+            .args(arguments)
+            .args(["--probe", "0"])
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        Answer(command.output().unwrap())
+    }
+
     /// Starts pragmark and leaves it running.
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments)
@@ -97,6 +112,31 @@ impl Laboratory {
             .collect()
     }
 
+    /// Processes that have a database of this laboratory open.
+    pub fn processes(&self) -> Vec<String> {
+        let needle = self.path().join("pragmark-work");
+        let needle = needle.to_string_lossy().into_owned();
+        let processes = std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path());
+        processes
+            .filter(|process| {
+                let descriptors = std::fs::read_dir(process.join("fd"))
+                    .into_iter()
+                    .flatten()
+                    .flatten();
+                descriptors
+                    .filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok())
+                    .any(|target| {
+                        target.to_string_lossy().starts_with(&needle)
+                            && target.to_string_lossy().contains("test.db")
+                    })
+            })
+            .map(|process| process.display().to_string())
+            .collect()
+    }
+
     /// Temporary directories of trials that are still there.
     pub fn left_over(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.path())
@@ -105,6 +145,15 @@ impl Laboratory {
         entries
             .filter(|path| path.to_string_lossy().contains("pragmark-work"))
             .collect()
+    }
+}
+
+/// Waits until the condition holds, and fails where it takes too long.
+pub fn wait_until(condition: impl Fn() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !condition() {
+        assert!(Instant::now() < patience, "waited too long");
+        sleep(Duration::from_millis(20));
     }
 }
 

@@ -77,6 +77,48 @@ fn a_misspelt_factor_level_or_pragma_is_named_with_file_and_line() {
 }
 
 #[test]
+fn a_combination_that_can_never_be_run_is_refused_with_the_reason() {
+    let laboratory = Laboratory::new();
+    let refused = |settings: &str, parts: &[&str]| {
+        let text = format!(
+            r#"id = "never"
+question = "?"
+workload = "user-insert"
+base = {{ rows = 10 }}
+[factors]
+{settings}
+[design]
+kind = "factorial"
+reference = {{ where = "file", journal_mode = "memory" }}
+"#
+        );
+        laboratory.write("never.toml", &text);
+        laboratory
+            .pragmark(&["run", "never.toml", "--out", "run"])
+            .exits(2)
+            .complains(parts);
+        assert!(!laboratory.path().join("run").exists());
+    };
+    refused(
+        "where = [\"file\", \"memory\"]\njournal_mode = [\"memory\", \"wal\", \"truncate\"]",
+        &[
+            "never.toml:8:",
+            "`journal_mode=wal where=memory`",
+            "in memory",
+            "`exclude`",
+        ],
+    );
+    refused(
+        "where = [\"file\"]\njournal_mode = [\"memory\", \"wal\"]\npage_size = [5_000]",
+        &[
+            "never.toml:8:",
+            "`page_size` cannot be 5000",
+            "power of two",
+        ],
+    );
+}
+
+#[test]
 fn a_directory_that_cannot_be_used_is_named() {
     let laboratory = Laboratory::new();
     laboratory

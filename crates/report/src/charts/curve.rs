@@ -5,9 +5,8 @@
 //! chart fills a wide screen and a narrow one, and its text keeps its size on both.
 
 use lab::analysis::ExperimentAnalysis;
-use lab::analysis::curve::{Curve, Point, Series};
+use lab::analysis::curve::{Bend as Model, Curve, Point, Series};
 use lab::stats::Interval;
-use lab::stats::curve::CacheKnee;
 
 use super::labels::{self, Label};
 use super::{Axis, Percent, Tick};
@@ -234,7 +233,7 @@ impl Axes {
                 .iter()
                 .map(|point| self.dot(point, series, metric))
                 .collect(),
-            bend: series.knee.as_ref().map(|knee| self.bend(knee, series)),
+            bend: series.bend.as_ref().map(|bend| self.bend(bend, series)),
         }
     }
 
@@ -263,23 +262,23 @@ impl Axes {
     }
 
     /// The model speaks of time per row, the chart shows rows a second.
-    fn bend(&self, knee: &CacheKnee, series: &Series) -> Bend {
-        let rate = |rows: f64| 1.0 / knee.seconds_per_row(rows);
+    fn bend(&self, model: &Model, series: &Series) -> Bend {
+        let rate = |rows: f64| 1.0 / model.seconds_per_row(rows);
         let (first, last) = match (series.points.first(), series.points.last()) {
             (Some(first), Some(last)) => (first.x, last.x),
-            _ => (knee.capacity, knee.capacity),
+            _ => (model.at(), model.at()),
         };
         let step = |step: usize| first * (last / first).powf(step as f64 / STEPS as f64);
         let places: Vec<(Percent, Percent)> = (0..=STEPS)
             .map(step)
             .map(|rows| self.place(rows, rate(rows)))
             .collect();
-        let (x, y) = self.place(knee.capacity, rate(knee.capacity));
+        let (x, y) = self.place(model.at(), rate(model.at()));
         Bend {
             course: course(&places),
             x,
             y,
-            label: Some(figures::about(knee.capacity)),
+            label: Some(figures::about(model.at())),
             minor: false,
         }
     }

@@ -189,6 +189,8 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::BytesPerRow => (1.0, "B/row"),
         Unit::MebibytesPerSecond => (1.0, "MiB/s"),
         Unit::Count => (1.0, ""),
+        Unit::Percent => (1.0, "%"),
+        Unit::Share => (0.01, "%"),
         Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
         Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
     }
@@ -243,6 +245,7 @@ mod tests {
             (1_363_149.0, "db_bytes", "1.30 MiB"),
             (512.0, "wal_bytes", "512 B"),
             (36.94, "bytes_per_row", "36.9 B/row"),
+            (0.3333, "recall_word", "33.3 %"),
             (12_345.6, "of_no_catalogue", "12,300"),
         ] {
             assert_eq!(figure(value, metric), shown);

@@ -6,7 +6,7 @@ use lab::record::PlannedExperiment;
 
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
-use super::tables::{ArmTable, MetricTable, WorkTable};
+use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
 use crate::advice::{Advice, advice};
 use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
@@ -34,7 +34,9 @@ pub(super) struct ExperimentView<'a> {
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
     pub(super) arms: ArmTable,
+    pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
+    pub(super) classes: Vec<ClassTable>,
     pub(super) work: Option<WorkTable>,
     pub(super) found: Vec<Found<'a>>,
     pub(super) claims: Vec<ClaimView>,
@@ -93,7 +95,9 @@ fn view<'a>(
         effects: effects(experiment),
         advice: Vec::new(),
         arms: ArmTable::of(experiment),
+        beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),
+        classes: ClassTable::all(experiment),
         work: WorkTable::of(experiment),
         found: found(experiment),
         claims: claims(experiment),

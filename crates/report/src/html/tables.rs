@@ -1,7 +1,7 @@
 //! The tables of an experiment: its arms in its own metric, every other metric, and what the work
 //! did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lab::analysis::{ExperimentAnalysis, LimitAnalysis};
 
@@ -134,7 +134,7 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
     }
 }
 
-/// The medians of every metric but the experiment's own.
+/// The medians of metrics: a line for each arm, a column for each metric.
 pub(super) struct MetricTable {
     /// Name in records and heading of each metric.
     pub(super) metrics: Vec<(String, String)>,
@@ -142,10 +142,33 @@ pub(super) struct MetricTable {
 }
 
 impl MetricTable {
-    /// The table; none where there is no other metric.
+    /// Every metric but the experiment's own and those of many parts; none where there is no other.
     pub(super) fn of(experiment: &ExperimentAnalysis) -> Option<MetricTable> {
-        let all = experiment.arms.iter().flat_map(|arm| arm.summaries.keys());
-        let others: BTreeSet<&String> = all.filter(|name| **name != experiment.metric).collect();
+        let classes = classes(experiment);
+        let others = every_metric(experiment).into_iter().filter(|name| {
+            **name != experiment.metric && !(name.contains('.') && classes.contains_key(base(name)))
+        });
+        MetricTable::of_these(experiment, others.collect())
+    }
+
+    /// The experiment's own metric and those to be shown beside it; none where there are none.
+    pub(super) fn beside(
+        experiment: &ExperimentAnalysis,
+        beside: &[String],
+    ) -> Option<MetricTable> {
+        let measured = every_metric(experiment);
+        let known: Vec<&String> = beside
+            .iter()
+            .filter(|name| measured.contains(name))
+            .collect();
+        if known.is_empty() {
+            return None;
+        }
+        let own = std::iter::once(&experiment.metric);
+        MetricTable::of_these(experiment, own.chain(known).collect())
+    }
+
+    fn of_these(experiment: &ExperimentAnalysis, others: Vec<&String>) -> Option<MetricTable> {
         if others.is_empty() {
             return None;
         }
@@ -171,6 +194,66 @@ impl MetricTable {
                 .collect(),
             rows: rows.collect(),
         })
+    }
+}
+
+/// Parts of a metric from which on they have a table of their own: more columns cannot be read.
+const CLASSES_FROM: usize = 6;
+
+fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
+    let arms = experiment.arms.iter();
+    arms.flat_map(|arm| arm.summaries.keys()).collect()
+}
+
+/// The name of a metric without its part.
+fn base(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(base, _)| base)
+}
+
+/// The metrics of many parts, such as classes of queries, with their parts.
+fn classes(experiment: &ExperimentAnalysis) -> BTreeMap<&str, Vec<&String>> {
+    let mut classes: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for name in every_metric(experiment) {
+        if name.contains('.') {
+            classes.entry(base(name)).or_default().push(name);
+        }
+    }
+    classes.retain(|_, parts| parts.len() >= CLASSES_FROM);
+    classes
+}
+
+/// The medians of a metric of many parts: a line for each part, a column for each arm.
+pub(super) struct ClassTable {
+    /// What is shown.
+    pub(super) heading: String,
+    pub(super) arms: Vec<String>,
+    pub(super) rows: Vec<(String, Vec<Figure>)>,
+}
+
+impl ClassTable {
+    /// A table for each metric that has many parts.
+    pub(super) fn all(experiment: &ExperimentAnalysis) -> Vec<ClassTable> {
+        let names = Names::of(experiment);
+        let arms: Vec<usize> = (0..experiment.arms.len())
+            .filter(|arm| !experiment.arms[*arm].unmeasured())
+            .collect();
+        let row = |metric: &String| {
+            let part = metric.split_once('.').map_or("", |(_, part)| part);
+            let figures = arms.iter().map(|arm| {
+                let summary = experiment.arms[*arm].summaries.get(metric);
+                let median = summary.map(|summary| summary.median);
+                Figure::new(median, |value| figures::figure(value, metric))
+            });
+            (part.to_owned(), figures.collect())
+        };
+        classes(experiment)
+            .into_iter()
+            .map(|(base, parts)| ClassTable {
+                heading: metric_heading(base),
+                arms: arms.iter().map(|arm| names.get(*arm).to_owned()).collect(),
+                rows: parts.into_iter().map(row).collect(),
+            })
+            .collect()
     }
 }
 

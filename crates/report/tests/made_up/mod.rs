@@ -72,7 +72,6 @@ fn plan() -> RunPlan {
                 .into_iter()
                 .filter(|factor| experiment.factors.contains_key(factor))
                 .collect(),
-            budget_s: None,
             experiment,
         }
     };
@@ -86,6 +85,7 @@ fn plan() -> RunPlan {
         engine: "default".to_owned(),
         quick: false,
         trial_limit_s: 60.0,
+        budget_s: None,
         experiments: experiments::ALL.into_iter().map(planned).collect(),
     }
 }

@@ -22,6 +22,23 @@ pub(super) fn read_limits(root: &Path, mounts: &[Mount], groups: &str) -> Cgroup
     }
 }
 
+/// How many threads and processes a group allows and how many there are, of the level that leaves
+/// least room; none where no level has a limit.
+pub(super) fn read_tasks(root: &Path, mounts: &[Mount], groups: &str) -> Option<(u64, u64)> {
+    match tightest(root, mounts, groups, "pids", read_room)? {
+        Limit::At((_, at, used)) => Some((at, used)),
+        Limit::Unlimited => None,
+    }
+}
+
+/// The room that one level leaves for tasks, first because it is compared; its limit and its use.
+fn read_room(group: &Path) -> Option<(u64, u64, u64)> {
+    let number = |name: &str| read_trimmed(&group.join(name))?.parse::<u64>().ok();
+    // "max" means "no limit" and is no number.
+    let (at, used) = (number("pids.max")?, number("pids.current").unwrap_or(0));
+    Some((at.saturating_sub(used), at, used))
+}
+
 /// The tightest limit of a controller from the process's own group up to the root of the mount.
 fn tightest<T: PartialOrd + Copy>(
     root: &Path,

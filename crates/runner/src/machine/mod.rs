@@ -8,6 +8,7 @@
 
 mod accounts;
 mod block_device;
+mod bounds;
 mod cgroup;
 mod error;
 mod fsync;
@@ -24,6 +25,7 @@ use std::path::Path;
 
 use lab::environment::Environment;
 
+pub use bounds::bounds;
 pub use error::MachineError;
 pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_probe};
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use engine::Connection;
 use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::insert::{Inserter, Source};
@@ -32,6 +33,15 @@ const CREATE_TABLE: &str = "CREATE TABLE user(id INTEGER NOT NULL PRIMARY KEY, a
 impl Workload for UserInsert {
     fn info(&self) -> WorkloadInfo {
         parameters::info()
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        let parameters = Parameters::read(settings)?;
+        let impossible = match parameters.place {
+            Where::Memory => sqlite::why_impossible_in_memory(settings),
+            Where::File => None,
+        };
+        impossible.map_or(Ok(()), |why| Err(TrialError::CannotRun(why)))
     }
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {

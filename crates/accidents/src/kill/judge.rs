@@ -1,0 +1,276 @@
+//! What a killed writer left: opened, recovered and compared with what it should be.
+
+use super::content::Expected;
+use super::writer::last_transaction;
+use engine::{Connection, EngineError, Library, OpenFlags};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is wrong with a database after a process was killed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Damage {
+    /// SQLite cannot open or read it.
+    Unreadable(String),
+    /// `PRAGMA integrity_check` complains.
+    Integrity(String),
+    /// Transactions that were acknowledged are missing.
+    Lost {
+        /// The last one acknowledged.
+        acknowledged: u64,
+        /// The last one there, if any.
+        found: Option<u64>,
+    },
+    /// It holds a transaction that was not begun.
+    NeverBegun {
+        /// The last one that was acknowledged.
+        acknowledged: Option<u64>,
+        /// The one found.
+        found: u64,
+    },
+    /// The rows are not those of the transaction it claims to be at.
+    Content {
+        /// That transaction.
+        transaction: u64,
+        /// The first difference.
+        difference: String,
+    },
+}
+
+impl Damage {
+    /// Whether only transactions are missing, while what is there is a state that once was.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Damage::Lost { .. })
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Damage::Unreadable(why) => write!(f, "SQLite cannot read it: {why}"),
+            Damage::Integrity(why) => write!(f, "integrity_check: {why}"),
+            Damage::Lost {
+                acknowledged,
+                found: Some(found),
+            } => write!(
+                f,
+                "transaction {acknowledged} was acknowledged, but the last one there is {found}"
+            ),
+            Damage::Lost { acknowledged, .. } => write!(
+                f,
+                "transaction {acknowledged} was acknowledged, but there are no tables"
+            ),
+            Damage::NeverBegun { found, .. } => {
+                write!(f, "it holds transaction {found}, which was not begun")
+            }
+            Damage::Content {
+                transaction,
+                difference,
+            } => write!(
+                f,
+                "it is not what transaction {transaction} left: {difference}"
+            ),
+        }
+    }
+}
+
+/// Checks that a last transaction fits what was acknowledged: none of those is missing, and at most
+/// one more was under way.
+pub(super) fn check_last(acknowledged: Option<u64>, found: Option<u64>) -> Result<(), Damage> {
+    match (acknowledged, found) {
+        (Some(acknowledged), found) if found.is_none_or(|found| found < acknowledged) => {
+            Err(Damage::Lost {
+                acknowledged,
+                found,
+            })
+        }
+        (acknowledged, Some(found)) if found > acknowledged.map_or(0, |last| last + 1) => {
+            Err(Damage::NeverBegun {
+                acknowledged,
+                found,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Opens what was left, which recovers it, and checks it; returns the last transaction there.
+pub(super) fn judge(
+    library: &Arc<Library>,
+    database: &Path,
+    acknowledged: Option<u64>,
+    expected: &mut Expected,
+) -> Result<Option<u64>, Damage> {
+    let unreadable = |error: EngineError| Damage::Unreadable(error.to_string());
+    let connection =
+        Connection::open(library, database, OpenFlags::default(), None).map_err(unreadable)?;
+    let verdict = connection
+        .query_text("PRAGMA integrity_check")
+        .map_err(unreadable)?;
+    if verdict != "ok" {
+        return Err(Damage::Integrity(verdict));
+    }
+    let found = last_transaction(&connection).map_err(unreadable)?;
+    check_last(acknowledged, found)?;
+    if let Some(found) = found {
+        expected.advance(found);
+        check_rows(&connection, expected)?;
+    }
+    connection.close().map_err(unreadable)?;
+    Ok(found)
+}
+
+fn check_rows(connection: &Connection, expected: &Expected) -> Result<(), Damage> {
+    let different = |difference: String| Damage::Content {
+        transaction: expected.last(),
+        difference,
+    };
+    let mut wanted = expected.rows();
+    let mut difference = None;
+    connection
+        .for_each_row("SELECT slot, body FROM item ORDER BY slot", |row| {
+            let (slot, body) = (row.column_i64(0), row.column_blob(1)?);
+            match wanted.next() {
+                _ if difference.is_some() => {}
+                Some((wanted_slot, wanted_body)) => {
+                    if (wanted_slot as i64, wanted_body) != (slot, body) {
+                        difference = Some(format!("slot {slot} differs"));
+                    }
+                }
+                None => difference = Some(format!("slot {slot} should not be there")),
+            }
+            Ok(())
+        })
+        .map_err(|error| Damage::Unreadable(error.to_string()))?;
+    if let (None, Some((slot, _))) = (&difference, wanted.next()) {
+        difference = Some(format!("slot {slot} is missing"));
+    }
+    difference.map_or(Ok(()), |difference| Err(different(difference)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kill::{Setting, WriterSpec, write_until_killed};
+    use engine::Source;
+    use lab::seed::Seed;
+    use std::io::Write;
+
+    #[test]
+    fn at_most_one_transaction_may_be_there_without_having_been_acknowledged() {
+        assert_eq!(check_last(None, None), Ok(()));
+        assert_eq!(check_last(None, Some(0)), Ok(()));
+        assert_eq!(check_last(Some(4), Some(4)), Ok(()));
+        assert_eq!(check_last(Some(4), Some(5)), Ok(()));
+        assert!(check_last(Some(4), Some(3)).unwrap_err().is_loss());
+        assert!(check_last(Some(0), None).unwrap_err().is_loss());
+        assert!(matches!(
+            check_last(Some(4), Some(6)),
+            Err(Damage::NeverBegun { found: 6, .. })
+        ));
+        assert!(matches!(
+            check_last(None, Some(1)),
+            Err(Damage::NeverBegun { .. })
+        ));
+    }
+
+    /// An output that takes so many lines, and then is closed.
+    struct Closing(usize);
+
+    impl Write for Closing {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self
+                .0
+                .checked_sub(1)
+                .ok_or(std::io::ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    const SEED: u64 = 11;
+
+    /// A database that a writer left after it said so many lines. The first two are no transactions.
+    fn written(folder: &Path, lines: usize) -> std::path::PathBuf {
+        let spec = WriterSpec {
+            engine: Source::Embedded,
+            database: folder.join("db"),
+            setting: Setting {
+                journal_mode: "wal".to_owned(),
+                synchronous: "off".to_owned(),
+                locking_mode: "normal".to_owned(),
+            },
+            seed: SEED,
+        };
+        let text = serde_json::to_string(&spec).unwrap();
+        write_until_killed(text.as_bytes(), Closing(lines)).unwrap();
+        spec.database
+    }
+
+    fn look(database: &Path, acknowledged: u64) -> Result<Option<u64>, Damage> {
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let mut expected = Expected::new(Seed(SEED));
+        judge(&library, database, Some(acknowledged), &mut expected)
+    }
+
+    #[test]
+    fn what_a_writer_left_is_what_is_expected_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        // Lines: ready, at none, 0, ..., 112; the transaction whose line could not be said is there too.
+        let database = written(folder.path(), 115);
+        assert_eq!(look(&database, 112), Ok(Some(113)));
+        // A second writer goes on where the first ended.
+        written(folder.path(), 10);
+        assert_eq!(look(&database, 121), Ok(Some(122)));
+    }
+
+    #[test]
+    fn a_missing_transaction_is_a_loss_and_changed_rows_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = written(folder.path(), 20);
+        assert_eq!(
+            look(&database, 30),
+            Err(Damage::Lost {
+                acknowledged: 30,
+                found: Some(18)
+            })
+        );
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+        let change = |sql: &str| {
+            Connection::open(&library, &database, OpenFlags::default(), None)
+                .unwrap()
+                .execute(sql)
+                .unwrap();
+        };
+        change("UPDATE item SET body = x'00' WHERE slot = (SELECT max(slot) FROM item)");
+        assert!(matches!(look(&database, 18), Err(Damage::Content { .. })));
+        change("DELETE FROM item WHERE slot = (SELECT max(slot) FROM item)");
+        let damage = look(&database, 18).unwrap_err();
+        assert!(damage.to_string().contains("is missing"), "{damage}");
+        change("DROP TABLE state");
+        assert!(look(&database, 18).unwrap_err().is_loss());
+    }
+
+    #[test]
+    fn a_damaged_file_is_no_loss() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = written(folder.path(), 20);
+        let whole = std::fs::read(&database).unwrap();
+        let mut torn = whole.clone();
+        let half = torn.len() / 2;
+        torn[half..half + 4096].fill(0xff);
+        std::fs::write(&database, &torn).unwrap();
+        let damage = look(&database, 18).unwrap_err();
+        assert!(
+            matches!(damage, Damage::Integrity(_) | Damage::Unreadable(_)),
+            "{damage}"
+        );
+        std::fs::write(&database, &whole[..5000]).unwrap();
+        assert!(!look(&database, 18).unwrap_err().is_loss());
+    }
+}

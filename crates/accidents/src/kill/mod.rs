@@ -1,0 +1,465 @@
+//! Processes that are killed while they write, on the real file system.
+//!
+//! A child writes numbered transactions, whose content follows from their number, and reports each that
+//! SQLite acknowledged on a pipe. It is killed with SIGKILL at a random moment. Then the database is
+//! opened: it has to be sound, hold every acknowledged transaction and at most one more, and exactly
+//! what those wrote. Every other time the next child is let loose on it unseen, so that recovery itself
+//! is killed too.
+//!
+//! A killed process leaves everything it wrote to the system, so this accident says nothing about power
+//! failures; it is the one that can be staged for real.
+
+mod content;
+mod judge;
+mod setting;
+mod writer;
+
+pub use judge::Damage;
+pub use setting::Setting;
+pub use writer::{WriterSpec, write_until_killed};
+
+use crate::AccidentError;
+use content::Expected;
+use engine::{Library, Source};
+use judge::{check_last, judge};
+use lab::seed::{Seed, SplitMix64};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// The longest time from `ready` to the kill. A commit takes from tens of microseconds to some
+/// milliseconds, so that a kill falls into the opening, the recovery or one of the first hundreds of
+/// transactions.
+const LONGEST_LIFE: Duration = Duration::from_millis(25);
+
+/// Time in which a child must say `ready`: it only has to load its engine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// After how many kills, one time in so many, the next child begins with an empty folder, so that the
+/// creation of the database is killed too.
+const FRESH_ONE_IN: u64 = 16;
+
+/// The name of the database in the folder of a run.
+const DATABASE: &str = "killed.db";
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The executable that writes: one that calls [`write_until_killed`].
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The engine that writes and judges.
+    pub engine: Source,
+    /// The settings; kills are dealt out to them in turn.
+    pub settings: Vec<Setting>,
+    /// How many processes to kill.
+    pub kills: u64,
+    /// Seed of what is written and of the moments.
+    pub seed: u64,
+    /// A folder on the file system under test; made if it is not there, and removed by its owner.
+    pub folder: PathBuf,
+    /// Where to copy damaged databases, if anywhere.
+    pub keep: Option<PathBuf>,
+}
+
+/// What came of the kills under one setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The setting.
+    pub setting: Setting,
+    /// Processes killed.
+    pub kills: u64,
+    /// Those of them that left a journal or a log to recover.
+    pub unfinished: u64,
+    /// Databases opened and checked.
+    pub checked: u64,
+    /// Transactions acknowledged.
+    pub acknowledged: u64,
+    /// What was found.
+    pub findings: Vec<Finding>,
+}
+
+/// A database that was damaged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// After which kill, counted from 1.
+    pub kill: u64,
+    /// What is wrong.
+    pub damage: Damage,
+    /// Where its files are, as SQLite left them after the look at them, if they were kept.
+    pub kept: Option<PathBuf>,
+}
+
+impl Outcome {
+    fn new(setting: Setting) -> Outcome {
+        Outcome {
+            setting,
+            kills: 0,
+            unfinished: 0,
+            checked: 0,
+            acknowledged: 0,
+            findings: Vec::new(),
+        }
+    }
+
+    /// The verdict in words.
+    pub fn verdict(&self) -> String {
+        let bad = self.findings.len();
+        if bad == 0 {
+            format!("no violation in {} kills", self.kills)
+        } else if self.findings.iter().all(|finding| finding.damage.is_loss()) {
+            format!(
+                "loses recent commits, never corrupts ({bad} of {} kills)",
+                self.kills
+            )
+        } else {
+            format!("can corrupt ({bad} of {} kills)", self.kills)
+        }
+    }
+}
+
+/// Kills until the plan is fulfilled or `stop` is raised, and reports after each kill how many there
+/// have been. The outcomes are those up to then.
+///
+/// # Errors
+/// A writer that does not start, ends by itself or says what it should not; a folder that cannot be
+/// used. Damage to a database is no error.
+pub fn run(
+    plan: &Plan,
+    stop: &AtomicBool,
+    mut progress: impl FnMut(u64),
+) -> Result<Vec<Outcome>, AccidentError> {
+    let library = Library::load(&plan.engine)
+        .map_err(AccidentError::engine("loading the engine that judges"))?;
+    let library = Arc::new(library);
+    let mut victims = plan
+        .settings
+        .iter()
+        .enumerate()
+        .map(|(number, setting)| Victim::new(plan, number, setting))
+        .collect::<Result<Vec<Victim<'_>>, AccidentError>>()?;
+    if victims.is_empty() {
+        return Ok(Vec::new());
+    }
+    for kill in 0..plan.kills {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let count = victims.len() as u64;
+        victims[(kill % count) as usize].kill_once(&library)?;
+        progress(kill + 1);
+    }
+    victims
+        .into_iter()
+        .map(|victim| victim.finish(&library))
+        .collect()
+}
+
+/// The database of one setting, over its kills.
+struct Victim<'a> {
+    plan: &'a Plan,
+    seed: Seed,
+    generator: SplitMix64,
+    folder: PathBuf,
+    /// The last transaction acknowledged since the folder was empty.
+    acknowledged: Option<u64>,
+    expected: Expected,
+    /// Whether the database has not been looked at since the last kill.
+    unseen: bool,
+    outcome: Outcome,
+}
+
+impl<'a> Victim<'a> {
+    fn new(plan: &'a Plan, number: usize, setting: &Setting) -> Result<Victim<'a>, AccidentError> {
+        let seed = Seed(plan.seed).child("kill").nth(number as u64);
+        let folder = plan.folder.join(format!("kill-{number}"));
+        std::fs::create_dir_all(&folder).map_err(AccidentError::file("create", &folder))?;
+        Ok(Victim {
+            plan,
+            seed,
+            generator: seed.child("moments").generator(),
+            folder,
+            acknowledged: None,
+            expected: Expected::new(seed),
+            unseen: false,
+            outcome: Outcome::new(setting.clone()),
+        })
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.join(DATABASE)
+    }
+
+    fn kill_once(&mut self, library: &Arc<Library>) -> Result<(), AccidentError> {
+        let life = LONGEST_LIFE.mul_f64(self.generator.below(1_000_000) as f64 / 1e6);
+        let last_words = self.let_write_and_kill(life)?;
+        self.outcome.kills += 1;
+        self.outcome.unfinished += u64::from(left_unfinished(&self.database()));
+        self.unseen = true;
+        if let Err(damage) = self.hear(&last_words.lines)? {
+            return self.found(damage);
+        }
+        if !last_words.complaint.is_empty() {
+            return self.explain(library, last_words.complaint);
+        }
+        if self.generator.below(2) == 0 {
+            self.look(library)?;
+        }
+        if self.generator.below(FRESH_ONE_IN) == 0 {
+            self.look(library)?;
+            self.begin_anew()?;
+        }
+        Ok(())
+    }
+
+    /// A writer that met an error of its own: either the database is damaged, or the writer cannot work
+    /// with these settings.
+    fn explain(&mut self, library: &Arc<Library>, complaint: String) -> Result<(), AccidentError> {
+        let before = self.outcome.findings.len();
+        self.look(library)?;
+        if self.outcome.findings.len() > before {
+            Ok(())
+        } else {
+            Err(self.writer_failed(complaint))
+        }
+    }
+
+    /// Starts a writer and kills it after a time.
+    fn let_write_and_kill(&self, life: Duration) -> Result<LastWords, AccidentError> {
+        let mut writer = Writer::start(self.plan, &self.spec())?;
+        match writer.lines.recv_timeout(PATIENCE) {
+            Ok(line) if line == "ready" => thread::sleep(life),
+            Ok(line) => {
+                return Err(self.writer_failed(format!("it said `{line}` instead of `ready`")));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(self.writer_failed(writer.kill().complaint));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(self.writer_failed(format!("it was not ready after {PATIENCE:?}")));
+            }
+        }
+        Ok(writer.kill())
+    }
+
+    fn writer_failed(&self, why: String) -> AccidentError {
+        AccidentError::Writer {
+            setting: self.outcome.setting.to_string(),
+            why,
+        }
+    }
+
+    fn spec(&self) -> WriterSpec {
+        WriterSpec {
+            engine: self.plan.engine.clone(),
+            database: self.database(),
+            setting: self.outcome.setting.clone(),
+            seed: self.seed.0,
+        }
+    }
+
+    /// Takes note of what a writer said; the inner error is damage that the writer itself met.
+    fn hear(&mut self, said: &[String]) -> Result<Result<(), Damage>, AccidentError> {
+        for line in said {
+            let (at, number) = match line.strip_prefix("at ") {
+                Some(number) => (true, number),
+                None => (false, line.as_str()),
+            };
+            let number = match number {
+                "none" => None,
+                number => Some(number.parse::<u64>().map_err(|_| {
+                    self.writer_failed(format!("it said `{line}`, which is no transaction"))
+                })?),
+            };
+            if at {
+                if let Err(damage) = check_last(self.acknowledged, number) {
+                    return Ok(Err(damage));
+                }
+            } else {
+                self.outcome.acknowledged += 1;
+            }
+            self.acknowledged = number.or(self.acknowledged);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Opens and checks the database.
+    fn look(&mut self, library: &Arc<Library>) -> Result<(), AccidentError> {
+        if !std::mem::take(&mut self.unseen) {
+            return Ok(());
+        }
+        self.outcome.checked += 1;
+        match judge(
+            library,
+            &self.database(),
+            self.acknowledged,
+            &mut self.expected,
+        ) {
+            Ok(found) => {
+                self.acknowledged = found;
+                Ok(())
+            }
+            Err(damage) => self.found(damage),
+        }
+    }
+
+    fn found(&mut self, damage: Damage) -> Result<(), AccidentError> {
+        let kept = self.keep()?;
+        self.outcome.findings.push(Finding {
+            kill: self.outcome.kills,
+            damage,
+            kept,
+        });
+        self.begin_anew()
+    }
+
+    /// Copies the files of a damaged database to where they are to be kept.
+    fn keep(&self) -> Result<Option<PathBuf>, AccidentError> {
+        let Some(parent) = &self.plan.keep else {
+            return Ok(None);
+        };
+        let Setting {
+            journal_mode,
+            synchronous,
+            locking_mode,
+        } = &self.outcome.setting;
+        let kept = parent.join(format!(
+            "kill-{journal_mode}-{synchronous}-{locking_mode}-{}",
+            self.outcome.kills
+        ));
+        std::fs::create_dir_all(&kept).map_err(AccidentError::file("create", &kept))?;
+        for file in files(&self.folder)? {
+            let name = file.file_name().unwrap_or_default();
+            std::fs::copy(&file, kept.join(name)).map_err(AccidentError::file("copy", &file))?;
+        }
+        Ok(Some(kept))
+    }
+
+    fn begin_anew(&mut self) -> Result<(), AccidentError> {
+        for file in files(&self.folder)? {
+            std::fs::remove_file(&file).map_err(AccidentError::file("remove", &file))?;
+        }
+        self.acknowledged = None;
+        self.expected = Expected::new(self.seed);
+        self.unseen = false;
+        Ok(())
+    }
+
+    fn finish(mut self, library: &Arc<Library>) -> Result<Outcome, AccidentError> {
+        self.look(library)?;
+        self.begin_anew()?;
+        Ok(self.outcome)
+    }
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, AccidentError> {
+    let error = || AccidentError::file("read", folder);
+    std::fs::read_dir(folder)
+        .map_err(error())?
+        .map(|entry| Ok(entry.map_err(error())?.path()))
+        .collect()
+}
+
+/// Whether the dead process left a rollback journal that is not ended, or a log that is not empty.
+fn left_unfinished(database: &Path) -> bool {
+    let beside = |suffix: &str| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let first_byte = std::fs::File::open(beside("-journal")).and_then(|mut journal| {
+        let mut byte = [0];
+        journal.read(&mut byte).map(|_| byte[0])
+    });
+    let log = std::fs::metadata(beside("-wal")).map_or(0, |log| log.len());
+    first_byte.is_ok_and(|byte| byte != 0) || log > 0
+}
+
+/// What a child leaves to be heard.
+struct LastWords {
+    /// Lines that it said after `ready`.
+    lines: Vec<String>,
+    /// Its error output, where it met an error before it was killed.
+    complaint: String,
+}
+
+/// A running child, killed when dropped.
+struct Writer {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Writer {
+    fn start(plan: &Plan, spec: &WriterSpec) -> Result<Writer, AccidentError> {
+        let failed = |source| AccidentError::Start {
+            program: plan.program.clone(),
+            source,
+        };
+        let mut child = Command::new(&plan.program)
+            .args(&plan.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let lines = read_lines(&mut child);
+        let mut writer = Writer { child, lines };
+        let text = serde_json::to_string(spec).map_err(|error| failed(error.into()))?;
+        if let Some(mut input) = writer.child.stdin.take() {
+            // A child that is gone before it has read its specification is noticed by its silence.
+            let _ = input.write_all(text.as_bytes());
+        }
+        Ok(writer)
+    }
+
+    /// Kills the child.
+    fn kill(&mut self) -> LastWords {
+        // A child that has ended by itself is noticed by its error output.
+        let _ = self.child.kill();
+        let mut complaint = String::new();
+        if let Some(mut errors) = self.child.stderr.take() {
+            // What cannot be read was not said.
+            let _ = errors.read_to_string(&mut complaint);
+        }
+        let _ = self.child.wait();
+        LastWords {
+            lines: self.lines.iter().collect(),
+            complaint,
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Both fail only if the child is gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Lines of the child's output, whole ones only: the last may be cut by the kill.
+fn read_lines(child: &mut Child) -> Receiver<String> {
+    let (sender, lines) = channel();
+    if let Some(output) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut line = String::new();
+            while output.read_line(&mut line).is_ok_and(|length| length > 0) {
+                let whole = line.ends_with('\n');
+                if !whole || sender.send(line.trim_end().to_owned()).is_err() {
+                    return;
+                }
+                line.clear();
+            }
+        });
+    }
+    lines
+}

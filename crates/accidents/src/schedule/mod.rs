@@ -1,0 +1,214 @@
+//! Two connections at the same instant: what the second does is placed inside the file-system calls of
+//! the first, at every place there is.
+//!
+//! Some damage needs no crash, only the wrong moment: a checkpoint between another connection's look at
+//! the log and its lock, a reader that takes a living journal for a dead one. Such moments are too rare
+//! to be met by threads. Here both connections run on one thread, and the second acts inside a call of
+//! the first that a [`Schedule`] names; so every schedule can be played again.
+//!
+//! After every schedule the database has to be sound, hold exactly the transactions that were
+//! acknowledged, and have shown nobody a state that never was; and neither connection may be locked out
+//! once the other has ended its work.
+
+mod ledger;
+mod party;
+mod plan;
+mod scenario;
+mod stage;
+
+pub use plan::{Schedule, all};
+pub use scenario::{Act, Files, SCENARIOS, Scenario, Who, scenario};
+pub use stage::{Played, Stage};
+
+use crate::AccidentError;
+use engine::Library;
+use lab::seed::Seed;
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// The most findings of a scenario that are kept: one is enough to prove it.
+const KEPT: usize = 3;
+
+/// What came of the schedules of one scenario in one journal mode.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explored {
+    /// The scenario.
+    pub scenario: &'static str,
+    /// What it is about.
+    pub what: &'static str,
+    /// The journal mode.
+    pub journal_mode: &'static str,
+    /// The calls of the first connection, where the second does not interfere.
+    pub calls: usize,
+    /// The schedules played.
+    pub played: u64,
+    /// Whether those were all there are.
+    pub exhaustive: bool,
+    /// The schedules that went wrong.
+    pub wrong: u64,
+    /// The first of them.
+    pub findings: Vec<Finding>,
+}
+
+/// A schedule that went wrong.
+#[derive(Debug, Clone, Serialize)]
+pub struct Finding {
+    /// The schedule, as `pragmark crash --schedule` takes it.
+    pub schedule: String,
+    /// What went wrong.
+    pub what: Vec<String>,
+}
+
+impl Explored {
+    /// The verdict in words.
+    pub fn verdict(&self) -> String {
+        match (self.findings.first(), self.exhaustive) {
+            (Some(finding), _) => format!(
+                "can corrupt ({} of {} schedules, first {})",
+                self.wrong, self.played, finding.schedule
+            ),
+            (None, true) => format!("no violation in {} schedules, which are all", self.played),
+            (None, false) => format!("no violation in {} schedules of more", self.played),
+        }
+    }
+}
+
+/// How much to explore.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// The most schedules of a scenario in a journal mode: all are played where there are no more, a
+    /// seeded choice otherwise.
+    pub limit: u64,
+    /// The seed of that choice.
+    pub seed: u64,
+    /// Scenarios to explore at the same time, each on a thread of its own.
+    pub threads: usize,
+}
+
+/// Explores every scenario that `wanted` accepts, in every journal mode, and reports each as it ends.
+/// The result is in the order of the scenarios.
+///
+/// # Errors
+/// The first that a stage meets.
+pub fn explore_all(
+    library: &Arc<Library>,
+    folder: &Path,
+    extent: Extent,
+    wanted: impl Fn(&Scenario, &str) -> bool,
+    stop: &AtomicBool,
+    progress: impl Fn(&Explored) + Sync,
+) -> Result<Vec<Explored>, AccidentError> {
+    let work: Vec<_> = all()
+        .filter(|(scenario, journal_mode)| wanted(scenario, journal_mode))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Explored)>> = Mutex::new(Vec::new());
+    let explorer = || -> Result<(), AccidentError> {
+        let mut stage = Stage::new(library, folder)?;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((scenario, journal_mode)) = work.get(number) else {
+                return Ok(());
+            };
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;
+            progress(&explored);
+            done.lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .push((number, explored));
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..extent.threads.max(1))
+            .map(|_| scope.spawn(explorer))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Result<(), AccidentError>>()
+    })?;
+    let mut done = done
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, explored)| explored).collect())
+}
+
+/// Plays every schedule of a scenario, or a seeded choice where there are more than the limit.
+///
+/// # Errors
+/// The stage cannot be set.
+pub fn explore(
+    stage: &mut Stage,
+    scenario: &'static Scenario,
+    journal_mode: &'static str,
+    extent: Extent,
+    stop: &AtomicBool,
+) -> Result<Explored, AccidentError> {
+    let acts = scenario.second.len();
+    let mut schedule = Schedule {
+        scenario: scenario.id,
+        journal_mode,
+        places: vec![usize::MAX - 1; acts],
+    };
+    // With everything of the second connection in the end, the first is undisturbed.
+    let calls = stage.play(&schedule, false)?.calls;
+    let mut explored = Explored {
+        scenario: scenario.id,
+        what: scenario.what,
+        journal_mode,
+        calls,
+        played: 0,
+        exhaustive: plan::count(calls, acts) <= extent.limit,
+        wrong: 0,
+        findings: Vec::new(),
+    };
+    if explored.exhaustive {
+        schedule.places.fill(0);
+        while !stop.load(Ordering::Relaxed) {
+            let calls = explored.play(stage, &schedule)?;
+            if !plan::advance(&mut schedule.places, calls) {
+                return Ok(explored);
+            }
+        }
+        explored.exhaustive = false;
+        return Ok(explored);
+    }
+    let mut generator = Seed(extent.seed)
+        .child(scenario.id)
+        .child(journal_mode)
+        .generator();
+    while explored.played < extent.limit && !stop.load(Ordering::Relaxed) {
+        for place in &mut schedule.places {
+            *place = generator.below(calls as u64 + 2) as usize;
+        }
+        schedule.places.sort_unstable();
+        explored.play(stage, &schedule)?;
+    }
+    Ok(explored)
+}
+
+impl Explored {
+    fn play(&mut self, stage: &mut Stage, schedule: &Schedule) -> Result<usize, AccidentError> {
+        let played = stage.play(schedule, false)?;
+        self.played += 1;
+        if !played.wrong.is_empty() {
+            self.wrong += 1;
+            if self.findings.len() < KEPT {
+                self.findings.push(Finding {
+                    schedule: schedule.to_string(),
+                    what: played.wrong,
+                });
+            }
+        }
+        Ok(played.calls)
+    }
+}

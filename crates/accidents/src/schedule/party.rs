@@ -1,0 +1,376 @@
+//! One of the two connections: how it acts, and what it notices.
+
+use super::ledger::{Ledger, Transaction};
+use super::scenario::Act;
+use engine::{Connection, EngineError, Library, OpenFlags};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The pages of data that each transaction changes, as rows of one page each.
+pub(super) const ROWS: u32 = 6;
+
+/// The size of a page: the smallest, so that a transaction changes many pages with little work.
+const PAGE_SIZE: u32 = 512;
+
+/// Pages in a connection's cache: fewer than a transaction changes, so that some are spilled.
+const CACHE_PAGES: u32 = 4;
+
+/// `SQLITE_PROTOCOL`: a lock of the log that never came free, however often it was tried
+/// (<https://sqlite.org/rescode.html#protocol>). It is another way to be told to wait.
+const PROTOCOL: i32 = 15;
+
+/// The statements that make the data.
+pub(super) fn schema(journal_mode: &str) -> String {
+    format!(
+        "PRAGMA page_size = {PAGE_SIZE};
+         PRAGMA journal_mode = {journal_mode};
+         BEGIN;
+         CREATE TABLE data(id INTEGER PRIMARY KEY, v INTEGER NOT NULL, body BLOB NOT NULL);
+         CREATE TABLE log(who TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (who, n)) WITHOUT ROWID;
+         WITH RECURSIVE row(id) AS (VALUES (1) UNION ALL SELECT id + 1 FROM row WHERE id < {ROWS})
+             INSERT INTO data SELECT id, 0, randomblob(400) FROM row;
+         COMMIT"
+    )
+}
+
+/// What a transaction does: every row counts the transactions there have been, and the log names them.
+pub(super) fn changes(who: &str, number: u32) -> String {
+    format!("UPDATE data SET v = v + 1; INSERT INTO log VALUES ('{who}', {number})")
+}
+
+/// What one look at the data shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    least: i64,
+    most: i64,
+    rows: i64,
+    logged: i64,
+}
+
+impl Seen {
+    /// Reads everything in one statement, hence in one snapshot.
+    pub(super) fn read(connection: &Connection) -> Result<Seen, EngineError> {
+        let mut seen = Seen {
+            least: 0,
+            most: 0,
+            rows: 0,
+            logged: 0,
+        };
+        connection.for_each_row(
+            "SELECT min(v), max(v), count(*), sum(length(body)), (SELECT count(*) FROM log) FROM data",
+            |row| {
+                seen = Seen {
+                    least: row.column_i64(0),
+                    most: row.column_i64(1),
+                    rows: row.column_i64(2),
+                    logged: row.column_i64(4),
+                };
+                Ok(())
+            },
+        )?;
+        Ok(seen)
+    }
+
+    /// The number of transactions it shows, if it is one state.
+    pub(super) fn transactions(self) -> Result<i64, String> {
+        let Seen {
+            least,
+            most,
+            rows,
+            logged,
+        } = self;
+        if least == most && most == logged && rows == i64::from(ROWS) {
+            Ok(logged)
+        } else {
+            Err(format!(
+                "{rows} rows say that there were {least} to {most} transactions, the log says {logged}"
+            ))
+        }
+    }
+}
+
+/// What an act came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Came {
+    /// It was done.
+    Done,
+    /// Another connection's lock stood in the way, and it was given up.
+    Busy,
+    /// Something that must not be.
+    Wrong(String),
+}
+
+/// What a connection is in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    /// A transaction that saw so many transactions.
+    Reading(i64),
+    /// A transaction that has written.
+    Writing(Transaction),
+}
+
+/// A connection and where it stands.
+pub(super) struct Party {
+    who: &'static str,
+    library: Arc<Library>,
+    vfs: String,
+    database: PathBuf,
+    journal_mode: &'static str,
+    connection: Option<Connection>,
+    next: u32,
+    open: Open,
+}
+
+impl Party {
+    pub(super) fn new(
+        who: &'static str,
+        library: &Arc<Library>,
+        vfs: &str,
+        database: PathBuf,
+        journal_mode: &'static str,
+    ) -> Party {
+        Party {
+            who,
+            library: Arc::clone(library),
+            vfs: vfs.to_owned(),
+            database,
+            journal_mode,
+            connection: None,
+            next: 1,
+            open: Open::Nothing,
+        }
+    }
+
+    pub(super) fn who(&self) -> &'static str {
+        self.who
+    }
+
+    /// Acts. An act that another connection's lock prevents is given up as an application would: its
+    /// transaction is rolled back, but for a commit, which stays to be tried again.
+    pub(super) fn act(&mut self, act: Act, ledger: &Ledger) -> Came {
+        let outcome = match act {
+            Act::Open => self.open(),
+            Act::Write => self.write(ledger),
+            Act::Touch => self.touch(),
+            Act::Read => self.read(ledger),
+            Act::BeginRead => self.begin_read(ledger),
+            Act::WriteAfterRead => self.write_after_read(ledger),
+            Act::EndRead => self.end_read(),
+            Act::BeginWrite => self.begin_write(ledger),
+            Act::Commit => self.commit(ledger),
+            Act::Rollback => self.rollback(ledger),
+            Act::Checkpoint(mode) => self.run(|connection| connection.checkpoint(mode).map(drop)),
+        };
+        match outcome {
+            Ok(()) => Came::Done,
+            Err(Trouble::Sqlite(error)) if is_busy(&error) => Came::Busy,
+            Err(Trouble::Sqlite(error)) => Came::Wrong(error.to_string()),
+            Err(Trouble::Seen(what)) => Came::Wrong(what),
+        }
+    }
+
+    /// Ends whatever is open, as far as locks allow.
+    pub(super) fn end(&mut self, ledger: &Ledger) -> Came {
+        match self.open {
+            Open::Nothing => Came::Done,
+            Open::Reading(_) => self.act(Act::EndRead, ledger),
+            Open::Writing(_) => self.act(Act::Commit, ledger),
+        }
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&mut self) -> Came {
+        match self.connection.take().map(Connection::close) {
+            None | Some(Ok(())) => Came::Done,
+            Some(Err(error)) => Came::Wrong(error.to_string()),
+        }
+    }
+
+    fn run<R>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<R, EngineError>,
+    ) -> Result<R, Trouble> {
+        match &self.connection {
+            Some(connection) => work(connection).map_err(Trouble::Sqlite),
+            None => Err(Trouble::Seen("the connection is not open".to_owned())),
+        }
+    }
+
+    fn open(&mut self) -> Result<(), Trouble> {
+        let connection = Connection::open(
+            &self.library,
+            &self.database,
+            OpenFlags::default(),
+            Some(&self.vfs),
+        )?;
+        let connection = self.connection.insert(connection);
+        connection.execute(&format!("PRAGMA cache_size = {CACHE_PAGES}"))?;
+        // The log is a property of the file; the other modes are one of the connection.
+        if self.journal_mode != "wal" {
+            connection.execute(&format!("PRAGMA journal_mode = {}", self.journal_mode))?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        self.begin_write(ledger)?;
+        self.commit(ledger).inspect_err(|_| self.give_up(ledger))
+    }
+
+    /// The version lies on the first page, of which the data are no part.
+    fn touch(&self) -> Result<(), Trouble> {
+        self.run(|connection| connection.execute("PRAGMA user_version = 1"))
+    }
+
+    fn begin_write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        self.run(|connection| connection.execute("BEGIN IMMEDIATE"))?;
+        self.change(ledger)
+    }
+
+    /// Writes in the transaction that is open.
+    fn change(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        let transaction = Transaction {
+            who: self.who,
+            number: self.next,
+        };
+        self.next += 1;
+        ledger.begin(transaction);
+        self.open = Open::Writing(transaction);
+        self.run(|connection| connection.execute(&changes(self.who, transaction.number)))
+            .inspect_err(|_| self.give_up(ledger))
+    }
+
+    fn commit(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        let Open::Writing(transaction) = self.open else {
+            // Its transaction was given up before.
+            return Ok(());
+        };
+        self.run(|connection| connection.execute("COMMIT"))?;
+        ledger.acknowledge(transaction);
+        self.open = Open::Nothing;
+        Ok(())
+    }
+
+    fn rollback(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        let Open::Writing(transaction) = self.open else {
+            return Ok(());
+        };
+        self.run(|connection| connection.execute("ROLLBACK"))?;
+        ledger.withdraw(transaction);
+        self.open = Open::Nothing;
+        Ok(())
+    }
+
+    /// Gives up the transaction that is open. SQLite may have rolled it back itself.
+    fn give_up(&mut self, ledger: &Ledger) {
+        if let Some(connection) = &self.connection
+            && connection.in_transaction()
+        {
+            // What a failed rollback leaves is found when the database is checked.
+            let _ = connection.execute("ROLLBACK");
+        }
+        if let Open::Writing(transaction) = self.open {
+            ledger.withdraw(transaction);
+        }
+        self.open = Open::Nothing;
+    }
+
+    fn read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        let shown = self.look(ledger)?;
+        match self.open {
+            Open::Reading(before) if before != shown => Err(Trouble::Seen(format!(
+                "a transaction that saw {before} transactions now sees {shown}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The number of transactions that a look shows.
+    fn look(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
+        let least = ledger.acknowledged();
+        let seen = self.run(Seen::read)?;
+        let shown = seen.transactions().map_err(Trouble::Seen)?;
+        let most = ledger.begun();
+        let in_snapshot = matches!(self.open, Open::Reading(_));
+        if !in_snapshot && shown < least {
+            return Err(Trouble::Seen(format!(
+                "{least} transactions were acknowledged, but only {shown} are seen"
+            )));
+        }
+        if shown > most {
+            return Err(Trouble::Seen(format!(
+                "{shown} transactions are seen, but only {most} were begun"
+            )));
+        }
+        Ok(shown)
+    }
+
+    fn begin_read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        self.run(|connection| connection.execute("BEGIN"))?;
+        match self.look(ledger) {
+            Ok(shown) => {
+                self.open = Open::Reading(shown);
+                Ok(())
+            }
+            Err(trouble) => {
+                self.give_up(ledger);
+                Err(trouble)
+            }
+        }
+    }
+
+    fn end_read(&mut self) -> Result<(), Trouble> {
+        if let Open::Reading(_) = self.open {
+            self.open = Open::Nothing;
+            self.run(|connection| connection.execute("COMMIT"))?;
+        }
+        Ok(())
+    }
+
+    fn write_after_read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
+        if !matches!(self.open, Open::Reading(_)) {
+            return Ok(());
+        }
+        self.change(ledger)?;
+        self.commit(ledger).inspect_err(|_| self.give_up(ledger))
+    }
+}
+
+/// Why an act was not done.
+enum Trouble {
+    Sqlite(EngineError),
+    /// What was seen is wrong.
+    Seen(String),
+}
+
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Trouble {
+        Trouble::Sqlite(error)
+    }
+}
+
+fn is_busy(error: &EngineError) -> bool {
+    error.is_busy()
+        || error
+            .as_sqlite()
+            .is_some_and(|error| error.primary() == PROTOCOL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_two_states_are_told_from_those_of_one() {
+        let seen = |least, most, logged| Seen {
+            least,
+            most,
+            logged,
+            rows: i64::from(ROWS),
+        };
+        assert_eq!(seen(3, 3, 3).transactions(), Ok(3));
+        assert!(seen(2, 3, 3).transactions().is_err());
+        assert!(seen(3, 3, 2).transactions().is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Schedules as data, how they are written down, and which comes next. Pure logic, so that it can be
+//! tested without a database.
+
+use super::scenario::{SCENARIOS, Scenario, scenario};
+use crate::AccidentError;
+use std::fmt;
+use std::str::FromStr;
+
+/// Where each act of the second connection takes place: after so many calls of the first, 0 being
+/// before all of them. Places never decrease, because a connection acts in order; what is placed after
+/// the last call takes place at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    /// The scenario.
+    pub scenario: &'static str,
+    /// The journal mode.
+    pub journal_mode: &'static str,
+    /// The places.
+    pub places: Vec<usize>,
+}
+
+/// How a schedule is written.
+pub(super) const EXAMPLE: &str = "checkpoint-and-restart/wal@9,30";
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places: Vec<String> = self.places.iter().map(usize::to_string).collect();
+        write!(
+            f,
+            "{}/{}@{}",
+            self.scenario,
+            self.journal_mode,
+            places.join(",")
+        )
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = AccidentError;
+
+    fn from_str(text: &str) -> Result<Schedule, AccidentError> {
+        let wrong = || AccidentError::Schedule {
+            text: text.to_owned(),
+            example: EXAMPLE,
+        };
+        let (name, places) = text.split_once('@').ok_or_else(wrong)?;
+        let (id, journal_mode) = name.split_once('/').ok_or_else(wrong)?;
+        let (scenario, journal_mode) = find(id, journal_mode)?;
+        let places = places
+            .split(',')
+            .map(|place| place.trim().parse().map_err(|_| wrong()))
+            .collect::<Result<Vec<usize>, AccidentError>>()?;
+        if places.len() != scenario.second.len() || !places.is_sorted() {
+            return Err(wrong());
+        }
+        Ok(Schedule {
+            scenario: scenario.id,
+            journal_mode,
+            places,
+        })
+    }
+}
+
+fn find(id: &str, journal_mode: &str) -> Result<(&'static Scenario, &'static str), AccidentError> {
+    scenario(id)
+        .and_then(|scenario| {
+            let mode = scenario
+                .journal_modes
+                .iter()
+                .find(|mode| **mode == journal_mode)?;
+            Some((scenario, *mode))
+        })
+        .ok_or_else(|| AccidentError::Scenario(format!("{id}/{journal_mode}")))
+}
+
+/// Every scenario in every journal mode in which it makes sense.
+pub fn all() -> impl Iterator<Item = (&'static Scenario, &'static str)> {
+    SCENARIOS.iter().flat_map(|scenario| {
+        scenario
+            .journal_modes
+            .iter()
+            .map(move |mode| (scenario, *mode))
+    })
+}
+
+/// Goes on to the next places, in lexicographic order, or says that there are none. `calls` is how many
+/// calls the first connection made under the places that were: later places are all the same, "at the
+/// end", and are left out.
+pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
+    let Some(movable) = places.iter().rposition(|place| *place <= calls) else {
+        return false;
+    };
+    let next = places[movable] + 1;
+    places[movable..].fill(next);
+    true
+}
+
+/// How many schedules there are if every run makes the same number of calls, at most `u64::MAX`: the
+/// ways to choose places from `calls + 2` with repetition.
+pub(super) fn count(calls: usize, acts: usize) -> u64 {
+    let choices = calls as u128 + 2;
+    let ways = (0..acts as u128).fold(1_u128, |ways, act| {
+        ways.saturating_mul(choices + act) / (act + 1)
+    });
+    u64::try_from(ways).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn enumerate(calls: usize, acts: usize) -> Vec<Vec<usize>> {
+        let mut places = vec![0; acts];
+        let mut all = vec![places.clone()];
+        while advance(&mut places, calls) {
+            all.push(places.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn one_act_takes_place_before_after_and_between_all_calls() {
+        assert_eq!(enumerate(2, 1), [[0], [1], [2], [3]]);
+    }
+
+    proptest! {
+        #[test]
+        fn places_are_enumerated_once_each_in_order_and_completely(calls in 0_usize..9, acts in 1_usize..4) {
+            let all = enumerate(calls, acts);
+            prop_assert!(all.is_sorted_by(|a, b| a < b));
+            prop_assert!(all.iter().all(|places| places.is_sorted()));
+            prop_assert_eq!(all.len() as u64, count(calls, acts));
+        }
+
+        #[test]
+        fn a_schedule_survives_being_written_down(first in 0_usize..99, more in 0_usize..99) {
+            let schedule = Schedule {
+                scenario: "checkpoint-and-restart",
+                journal_mode: "wal",
+                places: vec![first, first + more],
+            };
+            let read: Schedule = schedule.to_string().parse().unwrap();
+            prop_assert_eq!(read, schedule);
+        }
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused_with_an_example() {
+        for text in [
+            "",
+            "checkpoint-and-restart",
+            "checkpoint-and-restart/wal@",
+            "checkpoint-and-restart/wal@1",
+            "checkpoint-and-restart/wal@5,4",
+            "checkpoint-and-restart/wal@a,b",
+        ] {
+            let error = text.parse::<Schedule>().unwrap_err().to_string();
+            assert!(error.contains(EXAMPLE), "{error}");
+        }
+        for text in ["absent/wal@1,2", "checkpoint-and-restart/delete@1,2"] {
+            let error = text.parse::<Schedule>().unwrap_err().to_string();
+            assert!(error.contains("no scenario"), "{error}");
+        }
+        EXAMPLE.parse::<Schedule>().unwrap();
+    }
+}

@@ -1,0 +1,444 @@
+//! Where schedules are played: a folder, an engine, and a shim through which the first connection
+//! works and inside whose calls the second acts.
+
+use super::ledger::Ledger;
+use super::party::{Came, Party, Seen, changes, schema};
+use super::plan::Schedule;
+use super::scenario::{Act, Files, Scenario, Who, scenario};
+use crate::AccidentError;
+use engine::vfs::{Event, FileKind, ObservedVfs, Observer};
+use engine::{Connection, Library, OpenFlags};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+use tempfile::TempDir;
+
+/// The name of the database.
+const DATABASE: &str = "staged.db";
+
+/// What came of one schedule.
+#[derive(Debug, Clone, Default)]
+pub struct Played {
+    /// How many calls the first connection made, without those that happened in the end.
+    pub calls: usize,
+    /// What must not be, in words; empty if all was well.
+    pub wrong: Vec<String>,
+    /// The calls and acts in order, if they were asked for.
+    pub trace: Vec<String>,
+}
+
+/// A place to play schedules, one at a time.
+pub struct Stage {
+    library: Arc<Library>,
+    folder: TempDir,
+    first_vfs: ObservedVfs<Director>,
+    second_vfs: ObservedVfs<Impatient>,
+    files: Option<Prepared>,
+}
+
+/// The files that every schedule of a scenario begins with.
+struct Prepared {
+    scenario: &'static str,
+    journal_mode: &'static str,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// Passes nothing on but refuses to sleep: a lock that is held by the connection whose call is under
+/// way does not come free by waiting.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn observe(&self, _: &Event<'_>) {}
+
+    fn sleeps(&self) -> bool {
+        false
+    }
+}
+
+/// Counts the calls of the first connection and lets the second act in its places.
+#[derive(Default)]
+struct Director(Mutex<Option<Direction>>);
+
+struct Direction {
+    places: Vec<usize>,
+    acts: &'static [Act],
+    /// How many of the acts have been done.
+    done: usize,
+    second: Party,
+    ledger: Arc<Ledger>,
+    played: Played,
+    traced: bool,
+}
+
+impl Director {
+    fn direction(&self) -> MutexGuard<'_, Option<Direction>> {
+        self.0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Observer for Director {
+    fn observe(&self, event: &Event<'_>) {
+        if matches!(event, Event::FileControl { .. }) {
+            return; // Hints and questions: what the other does is the same before and after.
+        }
+        if let Some(direction) = self.direction().as_mut() {
+            direction.called(|| words(event));
+        }
+    }
+
+    fn about_to_lock(&self) {
+        if let Some(direction) = self.direction().as_mut() {
+            direction.called(|| "is about to take a lock".to_owned());
+        }
+    }
+
+    fn sleeps(&self) -> bool {
+        false
+    }
+}
+
+impl Direction {
+    fn called(&mut self, what: impl FnOnce() -> String) {
+        self.played.calls += 1;
+        if self.traced {
+            let line = format!("{:4}  {}", self.played.calls, what());
+            self.played.trace.push(line);
+        }
+        self.act_up_to(self.played.calls);
+    }
+
+    /// Lets the second connection do what is placed up to a call.
+    fn act_up_to(&mut self, call: usize) {
+        while self.done < self.acts.len() && self.places[self.done] <= call {
+            let act = self.acts[self.done];
+            self.done += 1;
+            let came = self.second.act(act, &self.ledger);
+            self.note(self.second.who(), &format!("{act:?}"), came);
+        }
+    }
+
+    fn note(&mut self, who: &str, what: &str, came: Came) {
+        if self.traced {
+            let line = match &came {
+                Came::Done => format!("      {who}: {what}"),
+                Came::Busy => format!("      {who}: {what}: busy"),
+                Came::Wrong(why) => format!("      {who}: {what}: WRONG: {why}"),
+            };
+            self.played.trace.push(line);
+        }
+        if let Came::Wrong(why) = came {
+            self.played.wrong.push(format!("{who}, {what}: {why}"));
+        }
+    }
+}
+
+impl Stage {
+    /// A stage for an engine, in a new folder below `parent`, which is removed with the stage.
+    ///
+    /// # Errors
+    /// The folder cannot be made; the engine refuses a shim.
+    pub fn new(library: &Arc<Library>, parent: &Path) -> Result<Stage, AccidentError> {
+        let folder = tempfile::Builder::new()
+            .prefix("pragmark-schedule-")
+            .tempdir_in(parent)
+            .map_err(AccidentError::file("create a folder in", parent))?;
+        let during = || AccidentError::engine("registering a VFS");
+        let director = Arc::new(Director::default());
+        Ok(Stage {
+            library: Arc::clone(library),
+            first_vfs: ObservedVfs::register(library, None, "pragmark-first", director)
+                .map_err(during())?,
+            second_vfs: ObservedVfs::register(
+                library,
+                None,
+                "pragmark-second",
+                Arc::new(Impatient),
+            )
+            .map_err(during())?,
+            folder,
+            files: None,
+        })
+    }
+
+    /// Plays a schedule and checks what is left. With `traced`, the calls and acts are told in order.
+    ///
+    /// # Errors
+    /// The stage itself cannot be set; damage to the database is no error.
+    pub fn play(&mut self, schedule: &Schedule, traced: bool) -> Result<Played, AccidentError> {
+        let scenario = scenario(schedule.scenario)
+            .ok_or_else(|| AccidentError::Scenario(schedule.scenario.to_owned()))?;
+        self.set(scenario, schedule.journal_mode)?;
+        let ledger = Arc::new(Ledger::default());
+        let party = |who, vfs: &str| {
+            Party::new(
+                who,
+                &self.library,
+                vfs,
+                self.database(),
+                schedule.journal_mode,
+            )
+        };
+        let mut first = party("first", self.first_vfs.name());
+        let mut second = party("second", self.second_vfs.name());
+        let mut early = Vec::new();
+        for (who, act) in scenario.before {
+            let party = match who {
+                Who::First => &mut first,
+                Who::Second => &mut second,
+            };
+            let came = party.act(*act, &ledger);
+            if came != Came::Done {
+                early.push(format!("{}, {act:?} beforehand: {came:?}", party.who()));
+            }
+        }
+        *self.director().direction() = Some(Direction {
+            places: schedule.places.clone(),
+            acts: scenario.second,
+            done: 0,
+            second,
+            ledger: Arc::clone(&ledger),
+            played: Played {
+                wrong: early,
+                ..Played::default()
+            },
+            traced,
+        });
+        self.run_first(scenario, &mut first, &ledger);
+        let direction = self.director().direction().take();
+        match direction {
+            Some(direction) => self.finish(first, direction),
+            None => Ok(Played::default()),
+        }
+    }
+
+    fn director(&self) -> &Director {
+        self.first_vfs.observer()
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.path().join(DATABASE)
+    }
+
+    /// Lets the first connection act; the director is locked only while the second acts inside.
+    fn run_first(&self, scenario: &Scenario, first: &mut Party, ledger: &Ledger) {
+        if let Some(direction) = self.director().direction().as_mut() {
+            direction.act_up_to(0);
+        }
+        for act in scenario.first {
+            let came = first.act(*act, ledger);
+            if let Some(direction) = self.director().direction().as_mut() {
+                direction.note(first.who(), &format!("{act:?}"), came);
+            }
+        }
+    }
+
+    /// Lets both end what they began, shows that neither stands in the other's way for ever, and looks
+    /// at what is left.
+    fn finish(&self, mut first: Party, mut direction: Direction) -> Result<Played, AccidentError> {
+        let ledger = Arc::clone(&direction.ledger);
+        direction.act_up_to(usize::MAX);
+        // Whoever is in the way goes first; two rounds are enough for two.
+        for _ in 0..2 {
+            first.end(&ledger);
+            direction.second.end(&ledger);
+        }
+        for act in [Act::Write, Act::Read] {
+            let came = first.act(act, &ledger);
+            direction.note_end(first.who(), act, came);
+            let came = direction.second.act(act, &ledger);
+            direction.note_end(direction.second.who(), act, came);
+        }
+        let closed = first.close();
+        direction.note(first.who(), "close", closed);
+        let closed = direction.second.close();
+        direction.note(direction.second.who(), "close", closed);
+        if let Err(why) = self.check(&ledger) {
+            direction.note("in the end", "check", Came::Wrong(why));
+        }
+        Ok(direction.played)
+    }
+
+    /// Looks at the database with a connection of its own, through nothing but the engine.
+    fn check(&self, ledger: &Ledger) -> Result<(), String> {
+        let text = |error: engine::EngineError| error.to_string();
+        let connection =
+            Connection::open(&self.library, &self.database(), OpenFlags::default(), None)
+                .map_err(text)?;
+        let verdict = connection
+            .query_text("PRAGMA integrity_check")
+            .map_err(text)?;
+        if verdict != "ok" {
+            return Err(format!("integrity_check: {verdict}"));
+        }
+        Seen::read(&connection).map_err(text)?.transactions()?;
+        let mut found = Vec::new();
+        connection
+            .for_each_row("SELECT who, n FROM log ORDER BY who, n", |row| {
+                found.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
+                Ok(())
+            })
+            .map_err(text)?;
+        let wanted: Vec<(String, i64)> = ledger
+            .all_acknowledged()
+            .into_iter()
+            .map(|transaction| (transaction.who.to_owned(), transaction.number.into()))
+            .collect();
+        if found != wanted {
+            return Err(format!(
+                "{} transactions were acknowledged, but these {} are there: {found:?}",
+                wanted.len(),
+                found.len()
+            ));
+        }
+        connection.close().map_err(text)
+    }
+
+    /// Puts the files of a scenario into the folder, and nothing else.
+    fn set(
+        &mut self,
+        scenario: &Scenario,
+        journal_mode: &'static str,
+    ) -> Result<(), AccidentError> {
+        let ready = self.files.as_ref().is_some_and(|prepared| {
+            prepared.scenario == scenario.id && prepared.journal_mode == journal_mode
+        });
+        if !ready {
+            self.clear()?;
+            self.files = Some(Prepared {
+                scenario: scenario.id,
+                journal_mode,
+                files: self.prepare(scenario.files, journal_mode)?,
+            });
+        }
+        self.clear()?;
+        for (name, bytes) in self.files.iter().flat_map(|prepared| &prepared.files) {
+            let path = self.folder.path().join(name);
+            std::fs::write(&path, bytes).map_err(AccidentError::file("write", &path))?;
+        }
+        Ok(())
+    }
+
+    fn clear(&self) -> Result<(), AccidentError> {
+        let folder = self.folder.path();
+        let entries = std::fs::read_dir(folder).map_err(AccidentError::file("read", folder))?;
+        for entry in entries {
+            let path = entry.map_err(AccidentError::file("read", folder))?.path();
+            std::fs::remove_file(&path).map_err(AccidentError::file("remove", &path))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the files. What a dead process left is what a living one has on the disk in the middle of
+    /// its work: it is copied from under it.
+    fn prepare(
+        &self,
+        files: Files,
+        journal_mode: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, AccidentError> {
+        let during = || AccidentError::engine("preparing the database of a scenario");
+        let connection =
+            Connection::open(&self.library, &self.database(), OpenFlags::default(), None)
+                .map_err(during())?;
+        connection
+            .execute(&schema(journal_mode))
+            .map_err(during())?;
+        let (connection, suffixes): (_, &[&str]) = match files {
+            Files::Sound => {
+                connection.close().map_err(during())?;
+                (None, &[""])
+            }
+            Files::HotJournal => {
+                // With a cache this small the transaction is spilled into the database.
+                let half = format!("PRAGMA cache_size = 1; BEGIN; {}", changes("dead", 1));
+                connection.execute(&half).map_err(during())?;
+                (Some(connection), &["", "-journal"])
+            }
+            Files::LogOnly => {
+                // Transactions that are not counted: they leave the data as it was.
+                let sql = "UPDATE data SET v = v + 1; UPDATE data SET v = v - 1";
+                connection.execute(sql).map_err(during())?;
+                (Some(connection), &["", "-wal"])
+            }
+        };
+        let copied = suffixes
+            .iter()
+            .map(|suffix| {
+                let name = format!("{DATABASE}{suffix}");
+                let path = self.folder.path().join(&name);
+                let bytes = std::fs::read(&path).map_err(AccidentError::file("read", &path))?;
+                Ok((name, bytes))
+            })
+            .collect();
+        drop(connection);
+        copied
+    }
+}
+
+impl Direction {
+    /// In the end nobody else holds a lock, so being busy is wrong too.
+    fn note_end(&mut self, who: &str, act: Act, came: Came) {
+        let came = match came {
+            Came::Busy => {
+                Came::Wrong("busy, although the other connection has ended its work".to_owned())
+            }
+            came => came,
+        };
+        self.note(who, &format!("{act:?} in the end"), came);
+    }
+}
+
+/// A call in words.
+fn words(event: &Event<'_>) -> String {
+    match event {
+        Event::Open { kind, .. } => format!("opens the {}", kind_in_words(*kind)),
+        Event::Close { kind, .. } => format!("closes the {}", kind_in_words(*kind)),
+        Event::Read {
+            kind,
+            offset,
+            length,
+            ..
+        } => format!(
+            "reads {length} bytes of the {} at {offset}",
+            kind_in_words(*kind)
+        ),
+        Event::Write {
+            kind,
+            offset,
+            bytes,
+            ..
+        } => format!(
+            "writes {} bytes of the {} at {offset}",
+            bytes.len(),
+            kind_in_words(*kind)
+        ),
+        Event::Truncate { kind, size, .. } => {
+            format!("truncates the {} to {size} bytes", kind_in_words(*kind))
+        }
+        Event::Sync { kind, .. } => format!("syncs the {}", kind_in_words(*kind)),
+        Event::Delete { kind, .. } => format!("deletes the {}", kind_in_words(*kind)),
+        Event::SharedMemoryLock {
+            offset,
+            count,
+            flags,
+            ..
+        } => format!("locks or unlocks shared memory: {count} from {offset}, flags {flags}"),
+        Event::SharedMemoryBarrier { .. } => "passes a memory barrier".to_owned(),
+        Event::Asked { question } => format!("asks for {question:?}"),
+        other => {
+            // The name of the variant is enough for the rest.
+            let text = format!("{other:?}");
+            text.split([' ', '{']).next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+fn kind_in_words(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Database => "database",
+        FileKind::Journal => "journal",
+        FileKind::Wal => "log",
+        FileKind::SuperJournal => "super-journal",
+        FileKind::Temporary => "temporary file",
+    }
+}

@@ -1,0 +1,84 @@
+//! A sound engine comes through every scenario unharmed, and the schedules that are played are the ones
+//! that are told.
+
+use engine::{Library, Source};
+use pragmark_accidents::schedule::{Extent, SCENARIOS, Schedule, Stage, all, explore_all};
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+fn engine() -> Arc<Library> {
+    Arc::new(Library::load(&Source::Embedded).unwrap())
+}
+
+/// In memory where the system has a place for that: the files are small, but there are many.
+fn folder() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+#[test]
+fn a_sound_engine_comes_through_a_sample_of_all_scenarios() {
+    let extent = Extent {
+        limit: 40,
+        seed: 1,
+        threads: 2,
+    };
+    let stop = AtomicBool::new(false);
+    let explored = explore_all(&engine(), &folder(), extent, |_, _| true, &stop, |_| {}).unwrap();
+    assert_eq!(explored.len(), all().count());
+    for scenario in &explored {
+        assert_eq!(
+            scenario.wrong, 0,
+            "{}/{}: {:#?}",
+            scenario.scenario, scenario.journal_mode, scenario.findings
+        );
+        assert!(scenario.calls > 10, "{} calls", scenario.calls);
+        assert_eq!(scenario.played, 40);
+        assert!(!scenario.exhaustive);
+    }
+}
+
+#[test]
+fn a_schedule_played_twice_makes_the_same_calls() {
+    let mut stage = Stage::new(&engine(), &folder()).unwrap();
+    let schedule: Schedule = "log-writer-and-checkpoint/wal@12,30".parse().unwrap();
+    let first = stage.play(&schedule, true).unwrap();
+    let second = stage.play(&schedule, true).unwrap();
+    assert_eq!(first.trace, second.trace);
+    assert_eq!(first.wrong, Vec::<String>::new());
+    let place = |text: &str| {
+        first
+            .trace
+            .iter()
+            .position(|line| line.contains(text))
+            .unwrap_or_else(|| panic!("{text} is not in\n{}", first.trace.join("\n")))
+    };
+    assert_eq!(place("second: Checkpoint"), 12, "after twelve calls");
+    assert!(place("first: Write") > place("second: Checkpoint"));
+}
+
+#[test]
+fn a_stage_leaves_nothing_behind() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut stage = Stage::new(&engine(), parent.path()).unwrap();
+    let schedule: Schedule = "recovery-of-a-journal/persist@0,0".parse().unwrap();
+    stage.play(&schedule, false).unwrap();
+    drop(stage);
+    assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn scenarios_have_names_of_their_own_and_places_for_what_the_second_does() {
+    let names: HashSet<&str> = SCENARIOS.iter().map(|scenario| scenario.id).collect();
+    assert_eq!(names.len(), SCENARIOS.len());
+    for scenario in SCENARIOS {
+        assert!(!scenario.second.is_empty() && !scenario.first.is_empty());
+        assert!(!scenario.journal_modes.is_empty());
+    }
+}

@@ -1,0 +1,392 @@
+//! Documents of the user's own: text columns of a file, row by row in constant memory.
+//!
+//! It stands apart from the generators because what it reads can be wrong: every error names the
+//! file and, where it lies in one, the row. A file is read whole before it is used, so that a
+//! mistake in its last row is found before anything is made of the first.
+
+mod database;
+mod delimited;
+mod json_lines;
+
+use std::path::{Path, PathBuf};
+
+use crate::generate::Documents;
+
+/// What is wrong with a file of documents.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The name does not say what the file is.
+    #[error("{}: what kind of file this is cannot be told from its name; .csv, .tsv, .jsonl, .ndjson, .db, .sqlite and .sqlite3 are known", .0.display())]
+    UnknownKind(PathBuf),
+    /// There is no row in it.
+    #[error("{} holds no rows", .0.display())]
+    Empty(PathBuf),
+    /// A column that was asked for does not exist.
+    #[error("{} has no column `{column}` (it has {known})", path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The columns that it has.
+        known: String,
+    },
+    /// A row is not what it should be.
+    #[error("{}, row {row}: {what}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The row, from 1 on; a heading is not counted.
+        row: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file as a whole cannot be used.
+    #[error("{}: {what}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// A file of documents and what of it is wanted.
+#[derive(Clone, Debug)]
+pub struct TextFile {
+    path: PathBuf,
+    kind: Kind,
+    /// The columns, by name; all of them where none is named.
+    columns: Vec<String>,
+    /// The table of a database; its only one where none is named.
+    table: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Fields apart by this byte, names in the first line.
+    Delimited(u8),
+    /// A JSON object on each line.
+    JsonLines,
+    /// A table of a SQLite database.
+    Database,
+}
+
+/// What a file turned out to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextSummary {
+    /// Its rows.
+    pub rows: u64,
+    /// The columns that are used.
+    pub columns: Vec<String>,
+    /// Bytes of their texts.
+    pub bytes: u64,
+}
+
+/// A pass over the rows.
+pub(crate) trait Rows {
+    /// Appends the next row to `documents`; false where there is none.
+    fn next_into(&mut self, documents: &mut Documents) -> Result<bool, ImportError>;
+}
+
+impl TextFile {
+    /// The file at `path`, of a kind that its name tells: `columns` names those wanted, all text
+    /// columns where it is empty, and `table` a table of a database.
+    ///
+    /// # Errors
+    /// Of the name only; the file is not opened.
+    pub fn new(
+        path: &Path,
+        columns: Vec<String>,
+        table: Option<String>,
+    ) -> Result<TextFile, ImportError> {
+        let extension = path
+            .extension()
+            .map(|end| end.to_string_lossy().to_lowercase());
+        let kind = match extension.as_deref() {
+            Some("csv") => Kind::Delimited(b','),
+            Some("tsv") => Kind::Delimited(b'\t'),
+            Some("jsonl" | "ndjson") => Kind::JsonLines,
+            Some("db" | "sqlite" | "sqlite3") => Kind::Database,
+            _ => return Err(ImportError::UnknownKind(path.to_owned())),
+        };
+        Ok(TextFile {
+            path: path.to_owned(),
+            kind,
+            columns,
+            table,
+        })
+    }
+
+    /// Reads the whole file and says what it holds; at most `rows` rows are wanted.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the file or one of the rows wanted.
+    pub fn check(&self, rows: u64) -> Result<TextSummary, ImportError> {
+        let columns = self.resolve()?;
+        let mut reading = self.open(&columns)?;
+        let mut documents = Documents::new(columns.len());
+        let mut filled = vec![false; columns.len()];
+        let mut summary = TextSummary {
+            rows: 0,
+            columns,
+            bytes: 0,
+        };
+        while summary.rows < rows && reading.next_into(&mut documents)? {
+            summary.rows += 1;
+            summary.bytes += documents.bytes() as u64;
+            for (column, filled) in filled.iter_mut().enumerate() {
+                *filled |= documents.field(0, column).is_some();
+            }
+            documents.clear();
+        }
+        if summary.rows == 0 {
+            return Err(ImportError::Empty(self.path.clone()));
+        }
+        match filled.iter().position(|filled| !filled) {
+            // Lines of JSON need not have every name, but a name that none has is a mistake.
+            Some(column) if self.kind == Kind::JsonLines => {
+                Err(self.missing(&summary.columns[column], &json_lines::names(&self.path)?))
+            }
+            _ => Ok(summary),
+        }
+    }
+
+    /// The columns wanted, as the file names them.
+    fn resolve(&self) -> Result<Vec<String>, ImportError> {
+        let known = match self.kind {
+            Kind::Delimited(delimiter) => delimited::names(&self.path, delimiter)?,
+            Kind::JsonLines => json_lines::names(&self.path)?,
+            Kind::Database => database::names(&self.path, self.table.as_deref())?,
+        };
+        if self.columns.is_empty() {
+            return Ok(known);
+        }
+        // The names on the first line of JSON are not all that there may be.
+        if self.kind != Kind::JsonLines {
+            for column in &self.columns {
+                if !known.contains(column) {
+                    return Err(self.missing(column, &known));
+                }
+            }
+        }
+        Ok(self.columns.clone())
+    }
+
+    fn missing(&self, column: &str, known: &[String]) -> ImportError {
+        ImportError::MissingColumn {
+            path: self.path.clone(),
+            column: column.to_owned(),
+            known: known.join(", "),
+        }
+    }
+
+    /// Begins a pass over these columns, which [`TextFile::check`] has found.
+    pub(crate) fn open(&self, columns: &[String]) -> Result<Box<dyn Rows>, ImportError> {
+        Ok(match self.kind {
+            Kind::Delimited(delimiter) => {
+                Box::new(delimited::Delimited::open(&self.path, delimiter, columns)?)
+            }
+            Kind::JsonLines => Box::new(json_lines::JsonLines::open(&self.path, columns)?),
+            Kind::Database => Box::new(database::Database::open(
+                &self.path,
+                self.table.as_deref(),
+                columns,
+            )?),
+        })
+    }
+}
+
+fn unreadable(path: &Path, source: std::io::Error) -> ImportError {
+    ImportError::Unreadable {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn unusable(path: &Path, what: impl Into<String>) -> ImportError {
+    ImportError::Unusable {
+        path: path.to_owned(),
+        what: what.into(),
+    }
+}
+
+fn bad_row(path: &Path, row: u64, what: impl Into<String>) -> ImportError {
+    ImportError::Row {
+        path: path.to_owned(),
+        row,
+        what: what.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Connection, Library, OpenFlags, Source};
+    use std::sync::Arc;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Folder {
+            Folder(tempfile::tempdir().unwrap())
+        }
+
+        fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+            let path = self.0.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        }
+
+        fn database(&self, sql: &str) -> PathBuf {
+            let path = self.0.path().join("own.db");
+            let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+            let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+            connection.execute(sql).unwrap();
+            connection.close().unwrap();
+            path
+        }
+    }
+
+    fn check(path: &Path, columns: &[&str]) -> Result<TextSummary, ImportError> {
+        let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+        TextFile::new(path, columns, None)?.check(u64::MAX)
+    }
+
+    fn rows(path: &Path, columns: &[&str]) -> Vec<Vec<Option<String>>> {
+        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        let file = TextFile::new(path, columns.clone(), None).unwrap();
+        let mut reading = file.open(&columns).unwrap();
+        let mut documents = Documents::new(columns.len());
+        while reading.next_into(&mut documents).unwrap() {}
+        (0..documents.rows())
+            .map(|row| {
+                let fields = 0..columns.len();
+                fields
+                    .map(|column| documents.field(row, column).map(str::to_owned))
+                    .collect()
+            })
+            .collect()
+    }
+
+    fn problem(path: &Path, columns: &[&str]) -> String {
+        check(path, columns).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_same_rows_are_read_from_every_kind_of_file() {
+        let folder = Folder::new();
+        let csv = folder.file(
+            "a.csv",
+            "id,body,title\n1,\"hé, \"\"you\"\"\",T\n2,,U\n".as_bytes(),
+        );
+        let tsv = folder.file(
+            "a.tsv",
+            "id\tbody\ttitle\n1\thé, \"\"you\"\"\tT\n".as_bytes(),
+        );
+        let json = "{\"id\":1,\"body\":\"hé, \\\"you\\\"\",\"title\":\"T\"}\n\n{\"title\":\"U\",\"body\":null}\n";
+        let json = folder.file("a.jsonl", json.as_bytes());
+        let database = folder.database(
+            "CREATE TABLE own(id INTEGER PRIMARY KEY, body TEXT, title TEXT);
+             INSERT INTO own VALUES (1, 'hé, \"you\"', 'T'), (7, NULL, 'U')",
+        );
+        let wanted = [
+            vec![Some("T".to_owned()), Some("hé, \"you\"".to_owned())],
+            vec![Some("U".to_owned()), None],
+        ];
+        for path in [&csv, &json, &database] {
+            assert_eq!(rows(path, &["title", "body"]), wanted, "{}", path.display());
+            let summary = check(path, &["title", "body"]).unwrap();
+            assert_eq!((summary.rows, summary.bytes), (2, 12));
+        }
+        assert_eq!(check(&csv, &[]).unwrap().columns, ["id", "body", "title"]);
+        assert_eq!(check(&database, &[]).unwrap().columns, ["body", "title"]);
+        assert_eq!(check(&json, &[]).unwrap().columns, ["body", "title"]);
+        assert_eq!(check(&tsv, &["title"]).unwrap().rows, 1);
+    }
+
+    #[test]
+    fn large_tables_are_read_to_their_end() {
+        let folder = Folder::new();
+        let path = folder.database(
+            "CREATE TABLE own(body TEXT);
+             WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 5000)
+             INSERT INTO own SELECT 'row ' || x FROM n;
+             DELETE FROM own WHERE rowid % 7 = 3",
+        );
+        let found = rows(&path, &["body"]);
+        assert_eq!(found.len(), 5_000 - 714);
+        assert_eq!(found.last().unwrap()[0].as_deref(), Some("row 5000"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_file_and_row() {
+        let folder = Folder::new();
+        let cases: [(&str, &[u8], &[&str], &str); 9] = [
+            (
+                "a.csv",
+                b"body\nok\n\xff\xfe\n",
+                &["body"],
+                "a.csv, row 2: not UTF-8 in the column `body`",
+            ),
+            ("b.csv", b"body,x\nok,1\nno\n", &["body"], "b.csv, row 2"),
+            (
+                "c.csv",
+                b"body\nok\n",
+                &["title"],
+                "c.csv has no column `title` (it has body)",
+            ),
+            ("d.csv", b"body\n", &["body"], "d.csv holds no rows"),
+            ("e.csv", b"", &["body"], "e.csv"),
+            (
+                "a.jsonl",
+                b"{\"body\":\"ok\"}\n{\"body\":\n",
+                &["body"],
+                "a.jsonl, row 2",
+            ),
+            (
+                "b.jsonl",
+                b"{\"body\":\"\xff\"}\n",
+                &["body"],
+                "b.jsonl, row 1: not UTF-8",
+            ),
+            (
+                "c.jsonl",
+                b"{\"body\":\"ok\"}\n",
+                &["title"],
+                "c.jsonl has no column `title`",
+            ),
+            ("d.jsonl", b"", &["body"], "d.jsonl holds no rows"),
+        ];
+        for (name, content, columns, wanted) in cases {
+            let path = folder.file(name, content);
+            let found = problem(&path, columns);
+            assert!(found.contains(wanted), "{name}: {found}");
+        }
+        let missing = problem(&folder.0.path().join("none.csv"), &["body"]);
+        assert!(missing.contains("none.csv"), "{missing}");
+        let kind = problem(&folder.file("text.parquet", b""), &["body"]);
+        assert!(
+            kind.contains("text.parquet") && kind.contains(".csv"),
+            "{kind}"
+        );
+        let no_database = problem(
+            &folder.file("not.db", b"this is no database at all........"),
+            &["body"],
+        );
+        assert!(no_database.contains("not.db"), "{no_database}");
+        let bad_text = folder.database(
+            "CREATE TABLE own(body TEXT); INSERT INTO own VALUES ('a'), (CAST(x'ff' AS TEXT))",
+        );
+        let found = problem(&bad_text, &["body"]);
+        assert!(found.contains("row 2: not UTF-8"), "{found}");
+    }
+}

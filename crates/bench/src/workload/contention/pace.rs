@@ -1,0 +1,305 @@
+//! The pacing of one worker: operations one after another, or as they arrive.
+//!
+//! In an open loop the latency of an operation counts from the moment at which it should have
+//! begun. A worker that was held up begins the next ones late, and their users waited all that
+//! time; measured from the actual begin, just the worst moments would hardly be measured at all
+//! ("coordinated omission", Gil Tene, "How NOT to measure latency", 2013).
+
+use std::time::Duration;
+
+use lab::seed::Seed;
+use serde::{Deserialize, Serialize};
+
+use super::arrivals::Arrivals;
+use super::clock::{Clock, Nanos};
+use crate::error::TrialError;
+use crate::measure::LatencyHistogram;
+
+/// Parts that the time of the work is divided into, for the throughput over its course.
+pub(super) const SLOTS: usize = 100;
+
+/// When operations begin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Pace {
+    /// Closed loop: each when the one before it has ended.
+    Closed,
+    /// Open loop: as they arrive.
+    Arrivals {
+        /// How many a second for this worker.
+        per_s: f64,
+        /// From which the schedule derives.
+        seed: Seed,
+    },
+}
+
+/// A piece of work for one worker. Moments are those of the monotonic clock, the same for all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Task {
+    /// When operations begin.
+    pub(super) pace: Pace,
+    /// When the work begins.
+    pub(super) start: Nanos,
+    /// From when on none begins or arrives any more.
+    pub(super) end: Nanos,
+    /// From when on those that have arrived are not begun any more: the end of an overload.
+    pub(super) stop: Nanos,
+}
+
+/// What became of a worker's operations.
+pub(super) struct Course {
+    /// Latencies of the operations that were done, and of those that still waited in the end.
+    pub(super) latency: LatencyHistogram,
+    /// How late an idle worker was woken for an operation.
+    pub(super) late: LatencyHistogram,
+    /// Operations that arrived, or that were begun in a closed loop.
+    pub(super) offered: u64,
+    /// Those that were begun.
+    pub(super) attempted: u64,
+    /// The numbers of those that were begun and given up, ascending.
+    pub(super) given_up: Vec<u64>,
+    /// Those that were not begun before the stop.
+    pub(super) unserved: u64,
+    /// Operations done in each hundredth of the time.
+    pub(super) slots: Vec<u64>,
+    /// When the last operation ended.
+    pub(super) last_end: Nanos,
+}
+
+/// Carries out a task. `operation` is told the number of each operation, from `first` on, and says
+/// whether it was done or given up.
+///
+/// # Errors
+/// The first of `operation`, which ends the work.
+pub(super) fn carry_out(
+    clock: &impl Clock,
+    task: &Task,
+    first: u64,
+    operation: impl FnMut(u64) -> Result<bool, TrialError>,
+) -> Result<Course, TrialError> {
+    let mut pacer = Pacer {
+        clock,
+        task,
+        first,
+        operation,
+        course: Course {
+            latency: LatencyHistogram::new()?,
+            late: LatencyHistogram::new()?,
+            offered: 0,
+            attempted: 0,
+            given_up: Vec::new(),
+            unserved: 0,
+            slots: vec![0; SLOTS],
+            last_end: task.start,
+        },
+    };
+    clock.wait_until(task.start);
+    match task.pace {
+        Pace::Closed => pacer.closed()?,
+        Pace::Arrivals { per_s, seed } => pacer.open(Arrivals::new(seed, per_s))?,
+    }
+    Ok(pacer.course)
+}
+
+struct Pacer<'a, C, F> {
+    clock: &'a C,
+    task: &'a Task,
+    first: u64,
+    operation: F,
+    course: Course,
+}
+
+impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
+    fn closed(&mut self) -> Result<(), TrialError> {
+        let mut now = self.clock.now();
+        while now < self.task.end {
+            self.course.offered += 1;
+            now = self.attempt(now)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, arrivals: Arrivals) -> Result<(), TrialError> {
+        let (start, end) = (self.task.start, self.task.end);
+        let arrivals = arrivals.map(|after| start.saturating_add(after));
+        for intended in arrivals.take_while(|intended| *intended < end) {
+            self.course.offered += 1;
+            let now = self.clock.now();
+            if now >= self.task.stop {
+                self.course.unserved += 1;
+                self.course.latency.record(between(intended, now));
+                continue;
+            }
+            if now < intended {
+                self.clock.wait_until(intended);
+                self.course.late.record(between(intended, self.clock.now()));
+            }
+            self.attempt(intended)?;
+        }
+        Ok(())
+    }
+
+    /// One operation, timed from `intended`; the moment of its end.
+    fn attempt(&mut self, intended: Nanos) -> Result<Nanos, TrialError> {
+        let number = self.first + self.course.attempted;
+        self.course.attempted += 1;
+        let done = (self.operation)(number)?;
+        let ended = self.clock.now();
+        if done {
+            self.course.latency.record(between(intended, ended));
+            self.count(ended);
+        } else {
+            self.course.given_up.push(number);
+        }
+        self.course.last_end = ended;
+        Ok(ended)
+    }
+
+    fn count(&mut self, ended: Nanos) {
+        let whole = self.task.end - self.task.start;
+        let passed = ended.saturating_sub(self.task.start);
+        let slot = (u128::from(passed) * SLOTS as u128 / u128::from(whole.max(1))) as usize;
+        if let Some(done) = self.course.slots.get_mut(slot) {
+            *done += 1;
+        }
+    }
+}
+
+fn between(from: Nanos, to: Nanos) -> Duration {
+    Duration::from_nanos(to.saturating_sub(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::tests::Mock;
+    use super::*;
+    use proptest::prelude::*;
+
+    const MILLI: Nanos = 1_000_000;
+
+    fn task(pace: Pace, end: Nanos, stop: Nanos) -> Task {
+        Task {
+            pace,
+            start: 0,
+            end,
+            stop,
+        }
+    }
+
+    fn arrivals(per_s: f64) -> Pace {
+        Pace::Arrivals {
+            per_s,
+            seed: Seed(5),
+        }
+    }
+
+    #[test]
+    fn after_a_stall_latency_counts_from_the_intended_start() {
+        // A hundred operations a second for a second; the first takes half a second, each other
+        // 1 ms. About fifty arrive during the stall, and must be seen to have waited for it.
+        let clock = Mock::default();
+        let task = task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI);
+        let course = carry_out(&clock, &task, 0, |number| {
+            clock.pass(if number == 0 { 500 * MILLI } else { MILLI });
+            Ok(true)
+        })
+        .unwrap();
+        let expected: Vec<Nanos> = {
+            let mut free = 0;
+            Arrivals::new(Seed(5), 100.0)
+                .take_while(|at| *at < 1_000 * MILLI)
+                .enumerate()
+                .map(|(number, at)| {
+                    free = at.max(free) + if number == 0 { 500 * MILLI } else { MILLI };
+                    free - at
+                })
+                .collect()
+        };
+        assert_eq!(course.latency.count(), expected.len() as u64);
+        let slow = expected.iter().filter(|at| **at > 100 * MILLI).count();
+        assert!(slow > 30, "the test needs a queue: {slow}");
+        let mut sorted = expected.clone();
+        sorted.sort_unstable();
+        for quantile in [0.5, 0.9, 1.0] {
+            let rank = ((sorted.len() as f64 * quantile).ceil() as usize).max(1);
+            let wanted = sorted[rank - 1] as f64 / 1e3;
+            let found = course.latency.quantile_us(quantile);
+            assert!((found / wanted - 1.0).abs() < 0.002, "{found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_measures_service_alone_and_hides_the_waiting() {
+        let clock = Mock::default();
+        let task = task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI);
+        let course = carry_out(&clock, &task, 7, |number| {
+            clock.pass(if number == 7 { 500 * MILLI } else { MILLI });
+            Ok(true)
+        })
+        .unwrap();
+        assert_eq!((course.attempted, course.offered), (501, 501));
+        assert!(course.latency.quantile_us(0.99) < 1_002.0);
+        assert_eq!(course.last_end, 1_000 * MILLI);
+        assert_eq!(course.slots.iter().sum::<u64>(), 500);
+    }
+
+    #[test]
+    fn what_an_overload_leaves_unserved_is_counted_with_the_wait_it_had() {
+        let clock = Mock::default();
+        let task = task(arrivals(1_000.0), 1_000 * MILLI, 2_000 * MILLI);
+        let course = carry_out(&clock, &task, 0, |_| {
+            clock.pass(10 * MILLI);
+            Ok(true)
+        })
+        .unwrap();
+        assert!(course.unserved > 700, "{}", course.unserved);
+        assert_eq!(course.attempted + course.unserved, course.offered);
+        assert_eq!(course.latency.count(), course.offered);
+        assert!(course.latency.quantile_us(1.0) >= 999_000.0);
+    }
+
+    #[test]
+    fn what_is_given_up_is_numbered_and_has_no_latency() {
+        let clock = Mock::default();
+        let task = task(Pace::Closed, 10 * MILLI, 10 * MILLI);
+        let course = carry_out(&clock, &task, 100, |number| {
+            clock.pass(MILLI);
+            Ok(number % 3 != 0)
+        })
+        .unwrap();
+        assert_eq!(course.given_up, [102, 105, 108]);
+        assert_eq!((course.attempted, course.latency.count()), (10, 7));
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        let clock = Mock::default();
+        let task = task(Pace::Closed, MILLI, MILLI);
+        let failed = carry_out(&clock, &task, 0, |_| {
+            Err(TrialError::Measuring("as told".to_owned()))
+        });
+        assert!(failed.is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_arrival_is_done_given_up_or_unserved(
+            seed: u64,
+            per_s in 10.0..5_000.0,
+            service in 1..5_000_000_u64,
+            refuse in 1..10_u64,
+        ) {
+            let clock = Mock::default();
+            let pace = Pace::Arrivals { per_s, seed: Seed(seed) };
+            let task = task(pace, 300 * MILLI, 600 * MILLI);
+            let course = carry_out(&clock, &task, 0, |number| {
+                clock.pass(service);
+                Ok(number % refuse != 0)
+            })
+            .unwrap();
+            let done = course.attempted - course.given_up.len() as u64;
+            prop_assert_eq!(done + course.unserved, course.latency.count());
+            prop_assert_eq!(course.attempted + course.unserved, course.offered);
+            prop_assert!(course.slots.iter().sum::<u64>() <= done);
+        }
+    }
+}

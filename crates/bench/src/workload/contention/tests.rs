@@ -1,0 +1,150 @@
+//! The workload with threads. With processes it needs the program; see the whole-binary stories.
+
+use std::collections::BTreeMap;
+
+use super::super::common::tests::{problem, run};
+use lab::level::Level;
+use lab::trial::Measured;
+
+fn contend(over: &[(&str, Level)]) -> Measured {
+    let mut settings: BTreeMap<&str, Level> = [
+        ("writers", 4.into()),
+        ("stop_after_ms", 60.into()),
+        ("capacity_ms", 40.into()),
+        ("busy_timeout", 5_000.into()),
+        ("journal_mode", "wal".into()),
+        ("synchronous", "off".into()),
+    ]
+    .into();
+    settings.extend(over.iter().map(|(name, level)| (*name, level.clone())));
+    let settings: Vec<(&str, Level)> = settings.into_iter().collect();
+    run("contention", &settings).unwrap_or_else(|error| panic!("{over:?}: {error}"))
+}
+
+#[test]
+fn eight_writers_lose_no_operation_and_double_none_in_any_mode() {
+    for journal_mode in ["wal", "delete"] {
+        for transaction in ["deferred", "immediate", "exclusive"] {
+            for work in ["write", "read-then-write"] {
+                let measured = contend(&[
+                    ("writers", 8.into()),
+                    ("readers", 2.into()),
+                    ("journal_mode", journal_mode.into()),
+                    ("transaction", transaction.into()),
+                    ("work", work.into()),
+                ]);
+                assert!(measured.metrics["txns_per_s"] > 0.0);
+                assert_eq!(measured.metrics["given_up"], 0.0);
+                assert_eq!(measured.connections.len(), 10);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_timeout_and_retries_operations_are_given_up_and_the_rest_is_right() {
+    let measured = contend(&[
+        ("busy_timeout", 0.into()),
+        ("max_retries", 0.into()),
+        ("writers", 8.into()),
+        ("hold_us", 200.into()),
+        ("transaction", "immediate".into()),
+    ]);
+    assert!(measured.metrics["given_up"] > 0.0);
+    assert_eq!(
+        measured.metrics["given_up"],
+        measured.metrics["busy_errors"]
+    );
+    assert_eq!(measured.metrics["retries"], 0.0);
+    assert!(!measured.metrics.contains_key("busy_at_once"));
+}
+
+#[test]
+fn a_deferred_transaction_that_upgrades_is_refused_at_once_and_an_immediate_one_never() {
+    for journal_mode in ["wal", "delete"] {
+        let refused = |transaction: &str| {
+            let measured = contend(&[
+                ("work", "read-then-write".into()),
+                ("transaction", transaction.into()),
+                ("journal_mode", journal_mode.into()),
+                ("hold_us", 500.into()),
+            ]);
+            let metrics = measured.metrics;
+            (metrics["busy_at_once"], metrics["busy_snapshots"])
+        };
+        let (at_once, snapshots) = refused("deferred");
+        assert!(at_once >= 1.0, "{journal_mode}");
+        assert_eq!(snapshots > 0.0, journal_mode == "wal");
+        assert_eq!(refused("immediate"), (0.0, 0.0), "{journal_mode}");
+        assert_eq!(refused("exclusive"), (0.0, 0.0), "{journal_mode}");
+    }
+}
+
+#[test]
+fn arrivals_are_offered_at_the_rate_and_served() {
+    let measured = contend(&[
+        ("arrival", "rate".into()),
+        ("writes_per_s", 500.into()),
+        ("reads_per_s", 1_000.into()),
+        ("readers", 2.into()),
+        ("stop_after_ms", 400.into()),
+    ]);
+    let metrics = &measured.metrics;
+    // 600 arrivals vary by 4 %.
+    assert!((metrics["offered_per_s"] / 1_500.0 - 1.0).abs() < 0.2);
+    let done = (metrics["txns_per_s"] + metrics["queries_per_s"]) * metrics["seconds"];
+    assert_eq!(done.round(), (metrics["offered_per_s"] * 0.4).round());
+    let latency = measured.latency.as_ref().unwrap();
+    assert_eq!(
+        latency.count as f64,
+        (metrics["txns_per_s"] * metrics["seconds"]).round(),
+        "the distribution that is kept is that of writes"
+    );
+    assert!(metrics["served_percent"] <= 100.0 + 1e-9);
+    assert!(metrics.contains_key("p50_us.write") && metrics.contains_key("p50_us.read"));
+    assert_eq!(measured.windows.len(), 100);
+}
+
+#[test]
+fn a_share_of_the_capacity_is_offered() {
+    let measured = contend(&[
+        ("arrival", "share".into()),
+        ("capacity_percent", 50.into()),
+        ("readers", 1.into()),
+    ]);
+    let metrics = &measured.metrics;
+    assert!(metrics["txns_per_s.capacity"] > 0.0 && metrics["queries_per_s.capacity"] > 0.0);
+    assert!(metrics["offered_per_s"] > 0.0);
+}
+
+#[test]
+fn an_even_handler_waits_as_the_timeout_does() {
+    let measured = contend(&[
+        ("waiting", "even-handler".into()),
+        ("transaction", "immediate".into()),
+        ("hold_us", 300.into()),
+    ]);
+    assert_eq!(measured.metrics["busy_errors"], 0.0);
+    assert_eq!(measured.connections[0].pragmas["busy_timeout"], "0");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let said = |over: &[(&str, Level)], words: &[&str]| {
+        let problem = problem("contention", over);
+        for word in words {
+            assert!(problem.contains(word), "{problem}");
+        }
+    };
+    said(
+        &[("transaction", "concurrent".into())],
+        &["BEGIN CONCURRENT"],
+    );
+    said(&[("writers", 0.into())], &["nothing to do"]);
+    said(&[("arrival", "rate".into())], &["writes_per_s"]);
+    said(&[("read_rows", 2_000.into())], &["more rows than"]);
+    said(
+        &[("locking_mode", "exclusive".into())],
+        &["locking_mode = exclusive", "one connection"],
+    );
+}

@@ -1,0 +1,203 @@
+//! One worker: a connection of its own, that obeys orders. Whether it is a thread or a process is
+//! no business of this module.
+
+use std::io::{self, BufRead, Write};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Connection, Library, Source};
+
+use super::client::Client;
+use super::clock::{Monotonic, wake_punctually};
+use super::message::{Answer, BusyCounts, Closing, Order, Report, WorkerSpec};
+use super::pace::{Course, Task, carry_out};
+use super::parameters::{Parameters, Waiting};
+use super::{DATABASE, Trial};
+use crate::drive::die_with_the_parent;
+use crate::error::TrialError;
+use crate::measure::{CpuTime, peak_memory_bytes};
+use crate::target::sqlite;
+
+/// The pause of the even busy handler.
+const EVEN_PAUSE: Duration = Duration::from_millis(1);
+
+/// Works in a process of its own: the first line of `input` is the specification, each further one
+/// an order; each line of `output` is an answer.
+///
+/// # Errors
+/// When answers cannot be written; whatever goes wrong in the work is an answer.
+pub fn work(input: impl BufRead, output: impl Write) -> io::Result<()> {
+    let mut output = output;
+    let mut lines = input.lines();
+    let first = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    let spec: WorkerSpec = match serde_json::from_str(&first) {
+        Ok(spec) => spec,
+        Err(error) => {
+            let why = format!("the specification of a worker cannot be read: {error}");
+            return send(&mut output, &Answer::Failed(why));
+        }
+    };
+    die_with_the_parent();
+    if spec.parent.is_some_and(is_gone) {
+        return Ok(());
+    }
+    let mut unsent = Ok(());
+    let orders = lines.map_while(|line| serde_json::from_str(&line.ok()?).ok());
+    let mut answer = |answer: Answer| {
+        if unsent.is_ok() {
+            unsent = send(&mut output, &answer);
+        }
+    };
+    let library = Source::from_str(&spec.engine).and_then(|source| Library::load(&source));
+    match library {
+        Ok(library) => obey(&spec, &Arc::new(library), orders, &mut answer),
+        Err(error) => answer(Answer::Failed(error.to_string())),
+    }
+    unsent
+}
+
+/// Whether the process is no longer this one's parent: it died before this one asked to die with it.
+fn is_gone(parent: u32) -> bool {
+    let found = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    found.and_then(|pid| u32::try_from(pid).ok()) != Some(parent)
+}
+
+fn send(output: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, answer)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
+
+/// Opens a connection, carries out the orders, and closes it after the last.
+pub(super) fn obey(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    orders: impl Iterator<Item = Order>,
+    answer: &mut dyn FnMut(Answer),
+) {
+    match attend(spec, library, orders, answer) {
+        Ok(Some(closing)) => answer(Answer::Finished(Box::new(closing))),
+        Ok(None) => {}
+        Err(TrialError::CannotRun(why)) => answer(Answer::CannotRun(why)),
+        Err(error) => answer(Answer::Failed(error.to_string())),
+    }
+}
+
+/// None where the orders ended without the one to finish, so that nobody waits for an answer.
+fn attend(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    orders: impl Iterator<Item = Order>,
+    answer: &mut dyn FnMut(Answer),
+) -> Result<Option<Closing>, TrialError> {
+    wake_punctually();
+    let parameters = Parameters::read(&spec.settings)?;
+    let connection = open(spec, library, &parameters)?;
+    answer(Answer::Opened);
+    if !follow(spec, &parameters, &connection, orders, answer)? {
+        return Ok(None);
+    }
+    let closing = Closing {
+        read_back: sqlite::read_back(&spec.name(), &connection)?,
+        peak_memory: spec.parent.and_then(|_| peak_memory_bytes()),
+    };
+    connection.close()?;
+    Ok(Some(closing))
+}
+
+fn open(
+    spec: &WorkerSpec,
+    library: &Arc<Library>,
+    parameters: &Parameters,
+) -> Result<Connection, TrialError> {
+    let trial = Trial {
+        settings: &spec.settings,
+        library: Arc::clone(library),
+        directory: &spec.directory,
+        seed: spec.seed,
+        counter: None,
+        phase: &mut |_| {},
+    };
+    let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
+    if parameters.waiting == Waiting::EvenHandler {
+        let most = parameters.busy_timeout.as_millis() / EVEN_PAUSE.as_millis();
+        connection.busy_handler(move |calls| {
+            let again = u128::from(calls) < most;
+            if again {
+                std::thread::sleep(EVEN_PAUSE);
+            }
+            again
+        })?;
+    }
+    Ok(connection)
+}
+
+/// Carries out orders until the one to finish; whether that came.
+fn follow(
+    spec: &WorkerSpec,
+    parameters: &Parameters,
+    connection: &Connection,
+    orders: impl Iterator<Item = Order>,
+    answer: &mut dyn FnMut(Answer),
+) -> Result<bool, TrialError> {
+    let mut client = Client::prepare(connection, spec, parameters, Monotonic)?;
+    let mut attempted = 0;
+    for order in orders {
+        let Order::Work(task) = order else {
+            return Ok(true);
+        };
+        let cpu = CpuTime::now()?;
+        let course = carry_out(&Monotonic, &task, attempted, |number| {
+            client.operate(number)
+        })?;
+        let cpu = CpuTime::now()?.since(cpu);
+        attempted += course.attempted;
+        let cpu = spec.parent.map(|_| (cpu.user, cpu.system));
+        answer(Answer::Worked(Box::new(report(
+            course,
+            client.take_busy(),
+            cpu,
+        )?)));
+    }
+    Ok(false)
+}
+
+fn report(course: Course, busy: BusyCounts, cpu: Option<(f64, f64)>) -> Result<Report, TrialError> {
+    Ok(Report {
+        latency: course.latency.latency()?,
+        late: course.late.latency()?,
+        offered: course.offered,
+        attempted: course.attempted,
+        given_up: course.given_up,
+        unserved: course.unserved,
+        slots: course.slots,
+        last_end: course.last_end,
+        busy,
+        cpu,
+    })
+}
+
+/// A task that lasts so long from `start` on, and is stopped after as long again.
+pub(super) fn task(pace: super::pace::Pace, start: u64, duration: Duration) -> Task {
+    let end = start + duration.as_nanos() as u64;
+    Task {
+        pace,
+        start,
+        end,
+        stop: end + duration.as_nanos() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn junk_instead_of_a_specification_is_answered() {
+        let mut output = Vec::new();
+        work("junk\n".as_bytes(), &mut output).unwrap();
+        let answer: Answer = serde_json::from_slice(&output).unwrap();
+        assert!(matches!(answer, Answer::Failed(why) if why.contains("specification")));
+    }
+}

@@ -1,0 +1,204 @@
+//! Asking: how long a query takes, warm or cold, and which rows it finds.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use engine::{Connection, Step};
+use regex::Regex;
+
+use super::queries::{Query, Sql};
+use super::table::{TableOptions, is_refusal};
+use crate::error::TrialError;
+use crate::target::sqlite;
+use crate::workload::Trial;
+use crate::workload::common::expect;
+
+/// What is in memory when a query is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cache {
+    /// What the same query left there.
+    Warm,
+    /// Nothing: a new connection, and the kernel has been told to forget the file.
+    Cold,
+}
+
+pub(super) const CACHES: &[(&str, Cache)] = &[("warm", Cache::Warm), ("cold", Cache::Cold)];
+
+/// How often a query is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    pub(super) repeat: usize,
+    /// After this much time the query is not asked again; it is asked once at least.
+    pub(super) limit: Option<Duration>,
+}
+
+/// What came of a query.
+pub(super) struct Answer {
+    /// The rowids of all rows that are found, in ascending order.
+    pub(super) found: Vec<i64>,
+    /// The time of each asking, from preparing the statement to its last row.
+    pub(super) times: Vec<Duration>,
+}
+
+impl Answer {
+    /// The median time in seconds.
+    pub(super) fn median(&self) -> f64 {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let (low, high) = (times[(times.len() - 1) / 2], times[times.len() / 2]);
+        (low + high).as_secs_f64() / 2.0
+    }
+}
+
+/// Asks queries of one database.
+pub(super) struct Asker<'t, 'p> {
+    trial: &'t Trial<'p>,
+    options: &'t TableOptions,
+    path: PathBuf,
+    cache: Cache,
+    effort: Effort,
+}
+
+impl<'t, 'p> Asker<'t, 'p> {
+    pub(super) fn new(
+        trial: &'t Trial<'p>,
+        options: &'t TableOptions,
+        path: &Path,
+        cache: Cache,
+        effort: Effort,
+    ) -> Asker<'t, 'p> {
+        Asker {
+            trial,
+            options,
+            path: path.to_owned(),
+            cache,
+            effort,
+        }
+    }
+
+    /// Asks a query; every asking must give as many rows as all the rows found say.
+    pub(super) fn ask(
+        &self,
+        connection: &Connection,
+        query: &Query,
+        sql: &Sql,
+    ) -> Result<Answer, TrialError> {
+        let found = rowids(connection, sql)?;
+        let wanted = query.rows_given(found.len());
+        let mut times = Vec::new();
+        let mut spent = Duration::ZERO;
+        if self.cache == Cache::Warm {
+            timed(connection, sql)?;
+        }
+        while times.is_empty()
+            || times.len() < self.effort.repeat
+                && self.effort.limit.is_none_or(|limit| spent < limit)
+        {
+            let (count, time) = match self.cache {
+                Cache::Warm => timed(connection, sql)?,
+                Cache::Cold => self.ask_cold(sql)?,
+            };
+            let what = format!(
+                "the count of rows of the {} query `{}`",
+                query.class, query.text
+            );
+            expect(&what, count, wanted)?;
+            times.push(time);
+            spent += time;
+        }
+        Ok(Answer { found, times })
+    }
+
+    fn ask_cold(&self, sql: &Sql) -> Result<(usize, Duration), TrialError> {
+        forget_file(&self.path)?;
+        let connection = sqlite::open(self.trial, &self.path)?;
+        self.options.load_extension(&connection)?;
+        add_regexp(&connection)?;
+        let asked = timed(&connection, sql)?;
+        connection.close()?;
+        Ok(asked)
+    }
+}
+
+/// How many rows there are, and how long it took to get them.
+fn timed(connection: &Connection, sql: &Sql) -> Result<(usize, Duration), TrialError> {
+    let start = Instant::now();
+    let mut statement = connection.prepare(&sql.asked)?;
+    if statement.parameter_count() > 0 {
+        statement.bind_text(1, &sql.bound)?;
+    }
+    let mut rows = 0;
+    while statement.step()? == Step::Row {
+        rows += 1;
+    }
+    Ok((rows, start.elapsed()))
+}
+
+/// The rowids of all rows that are found.
+pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
+    let mut statement = connection.prepare(&sql.rowids)?;
+    if statement.parameter_count() > 0 {
+        statement.bind_text(1, &sql.bound)?;
+    }
+    let mut rowids = Vec::new();
+    while statement.step()? == Step::Row {
+        rowids.push(statement.column_i64(0));
+    }
+    Ok(rowids)
+}
+
+/// Whether the table understands the query; asks it once.
+pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
+    match timed(connection, sql) {
+        Ok(_) => Ok(true),
+        Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the kernel forget the pages of a file, which are written back first.
+fn forget_file(path: &Path) -> Result<(), TrialError> {
+    let problem = |source| TrialError::Io {
+        doing: "drop from the kernel's memory",
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(problem)?;
+    file.sync_all().map_err(problem)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+        .map_err(|error| problem(error.into()))?;
+    Ok(())
+}
+
+/// Why a cold query cannot be asked here.
+pub(super) fn check_cold(cache: Cache) -> Result<(), TrialError> {
+    if cache == Cache::Cold && !cfg!(target_os = "linux") {
+        let why = "only Linux can be told to forget a file";
+        return Err(TrialError::CannotRun(why.to_owned()));
+    }
+    Ok(())
+}
+
+/// Adds the function behind the operator REGEXP, with patterns of the crate `regex`; a pattern is
+/// compiled when it is first used.
+pub(super) fn add_regexp(connection: &Connection) -> Result<(), TrialError> {
+    let compiled: RefCell<HashMap<String, Regex>> = RefCell::default();
+    connection.create_predicate("regexp", 2, move |texts| {
+        let [Some(pattern), Some(text)] = texts else {
+            return Ok(false);
+        };
+        let mut compiled = compiled.borrow_mut();
+        if let Some(regex) = compiled.get(*pattern) {
+            return Ok(regex.is_match(text));
+        }
+        let regex = Regex::new(pattern).map_err(|error| error.to_string())?;
+        let answer = regex.is_match(text);
+        compiled.insert((*pattern).to_owned(), regex);
+        Ok(answer)
+    })?;
+    Ok(())
+}

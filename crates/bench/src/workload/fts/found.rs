@@ -1,0 +1,265 @@
+//! How much of what they should find the queries find: precision and recall in three senses.
+
+use lab::trial::Measured;
+
+use super::queries::{How, Operator};
+use super::query::Asked;
+use super::source::Source;
+use super::table::{Kind, TableOptions};
+use super::truth::{Judge, Meaning, Sense};
+use crate::error::TrialError;
+use crate::generate::Documents;
+use crate::workload::common::{expect, set};
+
+/// Documents judged at a time.
+const BATCH: usize = 1_000;
+
+/// What a query found, held against what it should have found in each sense; none where the scan
+/// cannot tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Found {
+    /// Rows that were found.
+    pub(super) results: usize,
+    senses: [Option<Tally>; 3],
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Tally {
+    /// Rows that are right.
+    right: usize,
+    /// Rows that are right and were found.
+    hits: usize,
+}
+
+impl Found {
+    /// What was found, without judgement.
+    pub(super) fn unjudged(asked: &Asked<'_>) -> Found {
+        Found {
+            results: asked.answer.as_ref().map_or(0, |answer| answer.found.len()),
+            senses: [None; 3],
+        }
+    }
+
+    /// Of the right rows of each sense, how many were found, as a text.
+    pub(super) fn shares(&self) -> Vec<String> {
+        self.senses
+            .iter()
+            .map(|tally| match tally {
+                Some(tally) => format!("{} of {}", tally.hits, tally.right),
+                None => "not judged".to_owned(),
+            })
+            .collect()
+    }
+}
+
+/// A pass over the documents that judges them for every query.
+pub(super) struct Scan<'a> {
+    source: &'a Source,
+    judge: Judge,
+    found: Vec<Found>,
+    /// Of each query, the rowids found and how many of them have been passed.
+    rowids: Vec<(&'a [i64], usize)>,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn new(asked: &'a [Asked<'_>], source: &'a Source) -> Scan<'a> {
+        let meaning = |asked: &Asked<'_>| match &asked.query.how {
+            How::Match(meaning, _) if asked.answer.is_ok() => meaning.clone(),
+            How::Pattern(operator) if asked.answer.is_ok() => {
+                pattern_meaning(*operator, &asked.query.text)
+            }
+            _ => Meaning::Other,
+        };
+        Scan {
+            source,
+            judge: Judge::new(asked.iter().map(meaning).collect(), source.columns()),
+            found: asked.iter().map(Found::unjudged).collect(),
+            rowids: asked
+                .iter()
+                .map(|asked| match &asked.answer {
+                    Ok(answer) => (&answer.found[..], 0),
+                    Err(_) => (&[][..], 0),
+                })
+                .collect(),
+        }
+    }
+
+    /// Judges every document.
+    pub(super) fn run(mut self) -> Result<Vec<Found>, TrialError> {
+        let mut documents = Documents::new(self.source.columns().len());
+        let mut reading = self.source.open()?;
+        let mut rowid = 0;
+        loop {
+            reading.fill(BATCH, &mut documents)?;
+            if documents.rows() == 0 {
+                return Ok(self.found);
+            }
+            for row in 0..documents.rows() {
+                rowid += 1;
+                let columns = 0..documents.columns();
+                self.judge
+                    .read(columns.map(|column| documents.field(row, column)));
+                self.count(rowid);
+            }
+        }
+    }
+
+    /// Counts the document that the judge has read.
+    fn count(&mut self, rowid: i64) {
+        for (query, (rowids, passed)) in self.rowids.iter_mut().enumerate() {
+            let hit = rowids.get(*passed) == Some(&rowid);
+            *passed += usize::from(hit);
+            for (place, sense) in Sense::ALL.into_iter().enumerate() {
+                if let Some(right) = self.judge.is_right(query, sense) {
+                    let tally = self.found[query].senses[place].get_or_insert_default();
+                    tally.right += usize::from(right);
+                    tally.hits += usize::from(right && hit);
+                }
+            }
+        }
+    }
+}
+
+/// What a pattern means to a scan: patterns of the built-in queries are a piece of text between
+/// wildcards, or a regular expression.
+fn pattern_meaning(operator: Operator, pattern: &str) -> Meaning {
+    match operator {
+        Operator::Like => Meaning::Contains(pattern.trim_matches('%').to_owned(), false),
+        Operator::Glob => Meaning::Contains(pattern.trim_matches('*').to_owned(), true),
+        Operator::Regexp => Meaning::Matches(pattern.to_owned()),
+    }
+}
+
+/// Where the sense in which a table must answer is known, it must have found exactly the rows that
+/// are right in it.
+pub(super) fn check(
+    asked: &[Asked<'_>],
+    found: &[Found],
+    options: &TableOptions,
+) -> Result<(), TrialError> {
+    for (asked, found) in asked.iter().zip(found) {
+        if asked.answer.is_err() {
+            continue;
+        }
+        let Some(sense) = promised(asked, options) else {
+            continue;
+        };
+        let Some(tally) = found.senses[sense as usize] else {
+            continue;
+        };
+        let (class, text) = (asked.query.class, &asked.query.text);
+        let what = |of| format!("the count of {of} of the {class} query `{text}`");
+        expect(&what("rows"), found.results, tally.right)?;
+        expect(&what("right rows"), tally.hits, tally.right)?;
+    }
+    Ok(())
+}
+
+/// The sense in which the table answers the query, where that is certain.
+fn promised(asked: &Asked<'_>, options: &TableOptions) -> Option<Sense> {
+    let How::Match(meaning, _) = &asked.query.how else {
+        return Some(Sense::Substring);
+    };
+    let tokenizer = options.tokenizer.as_str();
+    match options.kind {
+        Kind::Plain | Kind::Indexed => Some(Sense::Substring),
+        Kind::Fts5 if tokenizer == "ascii" || tokenizer.starts_with("unicode61") => {
+            Some(Sense::Word)
+        }
+        // Trigrams know nothing of words shorter than themselves.
+        Kind::Fts5 if tokenizer == "trigram" && meaning.terms().iter().all(|t| t.len() > 2) => {
+            Some(Sense::Substring)
+        }
+        Kind::Fts5 => None,
+    }
+}
+
+/// Notes results, precision and recall: of each class over its queries together, and of all as the
+/// mean over queries, so that a query with many results does not drown the others.
+pub(super) fn note(asked: &[Asked<'_>], found: &[Found], measured: &mut Measured) {
+    let answered = || {
+        asked
+            .iter()
+            .zip(found)
+            .filter(|(asked, _)| asked.answer.is_ok())
+    };
+    for (asked, found) in answered() {
+        let results = asked.query.rows_given(found.results);
+        add(measured, &format!("results.{}", asked.query.class), results);
+    }
+    // Limited queries find what the whole one finds, which is judged already.
+    let whole = || answered().filter(|(asked, _)| asked.query.gives_all());
+    for (place, sense) in Sense::ALL.into_iter().enumerate() {
+        let mut shares = Shares::default();
+        for class in super::queries::classes() {
+            let of_class = whole().filter(|(asked, _)| asked.query.class == class);
+            let mut sum = Found::default();
+            for (_, found) in of_class {
+                let Some(tally) = found.senses[place] else {
+                    continue;
+                };
+                shares.add(found.results, tally);
+                let all = sum.senses[place].get_or_insert_default();
+                all.right += tally.right;
+                all.hits += tally.hits;
+                sum.results += found.results;
+            }
+            if let Some(tally) = sum.senses[place] {
+                let mut of_class = Shares::default();
+                of_class.add(sum.results, tally);
+                of_class.note(measured, sense, &format!(".{class}"));
+            }
+        }
+        shares.note(measured, sense, "");
+    }
+}
+
+fn add(measured: &mut Measured, metric: &str, count: usize) {
+    *measured.metrics.entry(metric.to_owned()).or_default() += count as f64;
+}
+
+/// Precision and recall of several queries, as far as they are defined.
+#[derive(Default)]
+struct Shares {
+    precision: Vec<f64>,
+    recall: Vec<f64>,
+}
+
+impl Shares {
+    fn add(&mut self, results: usize, tally: Tally) {
+        if results > 0 {
+            self.precision.push(tally.hits as f64 / results as f64);
+        }
+        if tally.right > 0 {
+            self.recall.push(tally.hits as f64 / tally.right as f64);
+        }
+    }
+
+    fn note(&self, measured: &mut Measured, sense: Sense, suffix: &str) {
+        for (name, shares) in [("precision", &self.precision), ("recall", &self.recall)] {
+            if !shares.is_empty() {
+                let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+                set(measured, &format!("{name}_{}{suffix}", sense.name()), mean);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_noted_only_where_they_are_defined() {
+        let mut measured = Measured::default();
+        let mut shares = Shares::default();
+        shares.add(0, Tally { right: 4, hits: 0 });
+        shares.add(10, Tally { right: 4, hits: 2 });
+        shares.add(5, Tally { right: 0, hits: 0 });
+        shares.note(&mut measured, Sense::Stem, "");
+        assert_eq!(measured.metrics["recall_stem"], 0.25);
+        assert_eq!(measured.metrics["precision_stem"], 0.1);
+        Shares::default().note(&mut measured, Sense::Word, "");
+        assert!(!measured.metrics.contains_key("recall_word"));
+    }
+}

@@ -1,0 +1,281 @@
+//! Documents into a full-text table: what tokenizers, options and settings cost in time and space.
+//!
+//! The phase `insert` is the inserting with its commits, `optimize` the command that may follow,
+//! and `checkpoint` the last checkpoint of the write-ahead log, where there is one. `seconds` is
+//! their sum. Connecting, making the table and the documents, verifying and closing are outside.
+
+use std::time::Instant;
+
+use engine::CheckpointMode;
+use lab::catalogue::WorkloadInfo;
+use lab::trial::Measured;
+
+use super::finish::{Finish, finish_parameter};
+use super::load::{Grouping, Loaded, load};
+use super::source::{self, Source};
+use super::table::{self, TableOptions};
+use super::verify;
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+use crate::workload::common::{MIB, close, from, parameter, set, set_peak_memory};
+use crate::workload::{Trial, Workload};
+
+/// The workload `fts-insert`.
+pub(in crate::workload) struct FtsInsert;
+
+impl Workload for FtsInsert {
+    fn info(&self) -> WorkloadInfo {
+        let mut parameters = source::parameters();
+        parameters.extend(table::parameters());
+        parameters.extend([
+            parameter(
+                "batch",
+                from(1),
+                1_000.into(),
+                "rows made and handed over at once, as to Python's `executemany`",
+            ),
+            parameter(
+                "commit_every",
+                from(0),
+                1_000.into(),
+                "rows of a transaction; 0: all rows in one",
+            ),
+            finish_parameter(),
+        ]);
+        WorkloadInfo {
+            name: "fts-insert".to_owned(),
+            about: "inserts documents like those of Hacker News into a full-text table".to_owned(),
+            parameters,
+            phases: ["insert", "optimize", "checkpoint"]
+                .map(str::to_owned)
+                .to_vec(),
+            counts: true,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let reader = Reader(trial.settings);
+        let options = TableOptions::read(trial.settings)?;
+        let finish = Finish::read(&reader, &options)?;
+        let grouping = Grouping {
+            batch: reader.count("batch")?,
+            commit_every: reader.count("commit_every")?,
+        };
+        let source = Source::read(trial)?;
+        let path = trial.directory.join("test.db");
+        let connection = sqlite::open(trial, &path)?;
+        options.create(&connection, source.columns())?;
+        let mut reading = source.open()?;
+
+        (trial.phase)("insert");
+        let counts = sqlite::Counts::begin(trial, &connection)?;
+        let loaded = load(
+            &connection,
+            &options.insert_sql(source.columns()),
+            sqlite::begin_statement(trial.settings),
+            grouping,
+            &mut reading,
+            (source.rows(), source.columns().len()),
+        )?;
+        let mut measured = Measured::default();
+        let insert_s = note_load(&loaded, &mut measured);
+
+        let mut seconds = insert_s;
+        if let Some(optimize_s) = finish.run(&connection)? {
+            set(&mut measured, "seconds.optimize", optimize_s);
+            seconds += optimize_s;
+        }
+        if trial.settings.get("journal_mode") == Some(&"wal".into()) {
+            let checkpoint_s = timed(|| {
+                connection.checkpoint(CheckpointMode::Truncate)?;
+                Ok(())
+            })?;
+            set(&mut measured, "seconds.checkpoint", checkpoint_s);
+            seconds += checkpoint_s;
+        }
+        set(&mut measured, "seconds", seconds);
+        set(&mut measured, "rows_per_s", loaded.rows as f64 / seconds);
+        set_peak_memory(&mut measured);
+        if let Some(counts) = counts {
+            measured.metrics.extend(counts.end(&connection)?);
+        }
+
+        (trial.phase)("verify");
+        verify::check(&connection, &options, &source)?;
+        close(connection, Some(&path), &mut measured)?;
+        let bytes_per_row = measured.metrics["db_bytes"] / loaded.rows as f64;
+        set(&mut measured, "bytes_per_row", bytes_per_row);
+        Ok(measured)
+    }
+}
+
+/// Notes what the inserting came to, and gives its time in seconds.
+fn note_load(loaded: &Loaded, measured: &mut Measured) -> f64 {
+    let seconds = loaded.active.as_secs_f64().max(1e-9);
+    set(measured, "seconds.insert", seconds);
+    set(measured, "rows_per_s.insert", loaded.rows as f64 / seconds);
+    set(measured, "mib_per_s", loaded.bytes as f64 / MIB / seconds);
+    set(measured, "generate_s", loaded.making.as_secs_f64());
+    set(measured, "cpu_user_s", loaded.cpu.user);
+    set(measured, "cpu_system_s", loaded.cpu.system);
+    measured.windows.clone_from(&loaded.rates);
+    seconds
+}
+
+/// How long `work` took, in seconds.
+fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialError> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::common::tests::{problem, run};
+
+    const ROWS: i64 = 300;
+
+    #[test]
+    fn every_tokenizer_and_option_gives_a_verified_index() {
+        let tokenizers = [
+            "unicode61",
+            "unicode61 remove_diacritics 0",
+            "unicode61 remove_diacritics 2",
+            "ascii",
+            "porter",
+            "porter ascii",
+            "trigram",
+            "trigram case_sensitive 1",
+        ];
+        for tokenizer in tokenizers {
+            for detail in ["full", "column", "none"] {
+                let settings = [
+                    ("tokenizer", tokenizer.into()),
+                    ("detail", detail.into()),
+                    ("rows", ROWS.into()),
+                    ("synchronous", "off".into()),
+                ];
+                let metrics = run("fts-insert", &settings).unwrap().metrics;
+                assert!(metrics["db_bytes"] > 100_000.0, "{tokenizer} {detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_table_and_content_is_verified() {
+        for table in ["plain", "plain-indexed", "fts5"] {
+            for content in ["ordinary", "contentless", "contentless-delete", "external"] {
+                for columnsize in [true, false] {
+                    let settings = [
+                        ("table", table.into()),
+                        ("content", content.into()),
+                        ("columnsize", columnsize.into()),
+                        ("rows", ROWS.into()),
+                        ("synchronous", "off".into()),
+                    ];
+                    match run("fts-insert", &settings) {
+                        Ok(measured) => assert!(measured.metrics["seconds.insert"] > 0.0),
+                        Err(error) => assert!(
+                            content.starts_with("contentless") && !columnsize,
+                            "{table} {content} {columnsize}: {error}"
+                        ),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn batches_commits_and_configuration_leave_the_same_documents() {
+        for (batch, commit_every) in [(1, 1), (7, 50), (1_000, 0), (500, 300)] {
+            let settings = [
+                ("batch", batch.into()),
+                ("commit_every", commit_every.into()),
+                ("pgsz", 1_000.into()),
+                ("automerge", 2.into()),
+                ("crisismerge", 8.into()),
+                ("usermerge", 2.into()),
+                ("hashsize", 100_000.into()),
+                ("fts_secure_delete", 1.into()),
+                ("prefix", "2 3".into()),
+                ("finish", "optimize".into()),
+                ("rows", ROWS.into()),
+                ("synchronous", "off".into()),
+                ("journal_mode", "wal".into()),
+            ];
+            let metrics = run("fts-insert", &settings).unwrap().metrics;
+            let parts: f64 = ["insert", "optimize", "checkpoint"]
+                .iter()
+                .map(|phase| metrics[&format!("seconds.{phase}")])
+                .sum();
+            assert!((metrics["seconds"] - parts).abs() < 1e-9);
+            assert_eq!(metrics["wal_bytes"], 0.0);
+        }
+    }
+
+    #[test]
+    fn sizes_stand_to_one_another_as_those_of_the_original_data() {
+        let size = |tokenizer: &str| {
+            let settings = [
+                ("tokenizer", tokenizer.into()),
+                ("rows", 3_000.into()),
+                ("synchronous", "off".into()),
+            ];
+            run("fts-insert", &settings).unwrap().metrics["db_bytes"]
+        };
+        let words = size("unicode61");
+        assert!((2.0..4.0).contains(&(size("trigram") / words)));
+        assert!((0.95..1.0).contains(&(size("porter") / words)));
+        assert!((size("ascii") / words - 1.0).abs() <= 0.01);
+        assert!((size("unicode61 remove_diacritics 0") / words - 1.0).abs() <= 0.005);
+        assert!((size("unicode61 remove_diacritics 2") / words - 1.0).abs() <= 0.005);
+    }
+
+    #[test]
+    fn documents_of_ones_own_are_indexed_and_mistakes_in_them_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.csv");
+        std::fs::write(&path, "title,body\nOne,two words\nThree,\n").unwrap();
+        let file = || ("text_file", path.to_str().unwrap().into());
+        let measured = run(
+            "fts-insert",
+            &[file(), ("text_columns", "body, title".into())],
+        )
+        .unwrap();
+        let rows = measured.metrics["rows_per_s.insert"] * measured.metrics["seconds.insert"];
+        assert!((rows - 2.0).abs() < 1e-6, "{rows}");
+        let own = [
+            file(),
+            ("queries", "own".into()),
+            ("query", "three OR words".into()),
+            ("repeat", 1.into()),
+        ];
+        assert_eq!(run("fts-query", &own).unwrap().metrics["results.own"], 2.0);
+        let missing = problem("fts-insert", &[file(), ("text_columns", "text".into())]);
+        assert!(
+            missing.contains("own.csv has no column `text`"),
+            "{missing}"
+        );
+        std::fs::write(&path, b"title,body\nOne,\xff\n").unwrap();
+        let broken = problem("fts-insert", &[file()]);
+        assert!(broken.contains("own.csv, row 1: not UTF-8"), "{broken}");
+        let relative = problem("fts-insert", &[("text_file", "own.csv".into())]);
+        assert!(relative.contains("absolute"), "{relative}");
+    }
+
+    #[test]
+    fn what_the_engine_does_not_know_is_named() {
+        let tokenizer = problem("fts-insert", &[("tokenizer", "unicode16".into())]);
+        assert!(tokenizer.contains("unicode16"), "{tokenizer}");
+        let option = problem("fts-insert", &[("tokenizer", "trigram colour 1".into())]);
+        assert!(option.contains("trigram colour 1"), "{option}");
+        let prefix = problem("fts-insert", &[("prefix", "two".into())]);
+        assert!(prefix.contains("two"), "{prefix}");
+        let extension = problem(
+            "fts-insert",
+            &[("extension", "/no/such/tokenizer.so".into())],
+        );
+        assert!(extension.contains("/no/such/tokenizer.so"), "{extension}");
+    }
+}

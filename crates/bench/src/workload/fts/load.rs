@@ -1,0 +1,154 @@
+//! Filling the table: batches of documents, committed every so many rows.
+//!
+//! A batch is made while the clock stands and inserted while it runs, so that neither the making
+//! nor the memory for all documents is part of what is measured.
+
+use std::time::{Duration, Instant};
+
+use engine::{Connection, EngineError, Statement};
+
+use super::source::Reading;
+use crate::error::TrialError;
+use crate::generate::Documents;
+use crate::measure::{CpuTime, Windows};
+
+/// How rows are grouped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grouping {
+    /// Rows handed over at once, as to Python's `executemany`.
+    pub(super) batch: usize,
+    /// Rows of a transaction; 0: all.
+    pub(super) commit_every: usize,
+}
+
+/// What filling came to.
+pub(super) struct Loaded {
+    pub(super) rows: usize,
+    /// Time of the inserting alone.
+    pub(super) active: Duration,
+    pub(super) cpu: CpuTime,
+    /// Time of making the documents.
+    pub(super) making: Duration,
+    /// Bytes of the documents.
+    pub(super) bytes: usize,
+    pub(super) rates: Vec<f64>,
+}
+
+/// Inserts every document of `reading`, of which there are `rows`.
+pub(super) fn load(
+    connection: &Connection,
+    insert_sql: &str,
+    begin: &str,
+    grouping: Grouping,
+    reading: &mut Reading,
+    (rows, columns): (usize, usize),
+) -> Result<Loaded, TrialError> {
+    let mut writer = Writer::prepare(connection, insert_sql, begin, grouping.commit_every)?;
+    let mut documents = Documents::new(columns);
+    let mut windows = Windows::new(rows, grouping.batch, None);
+    let start = Instant::now();
+    windows.start(start);
+    let mut loaded = Loaded {
+        rows: 0,
+        active: Duration::ZERO,
+        cpu: CpuTime::default(),
+        making: Duration::ZERO,
+        bytes: 0,
+        rates: Vec::new(),
+    };
+    loop {
+        let making = Instant::now();
+        reading.fill(grouping.batch, &mut documents)?;
+        loaded.making += making.elapsed();
+        let count = documents.rows();
+        let cpu = CpuTime::now()?;
+        let began = Instant::now();
+        match count {
+            0 => writer.finish()?,
+            _ => writer.insert(&documents)?,
+        }
+        loaded.active += began.elapsed();
+        loaded.cpu = loaded.cpu.plus(CpuTime::now()?.since(cpu));
+        if count == 0 {
+            loaded.rates = windows.rates();
+            return Ok(loaded);
+        }
+        loaded.rows += count;
+        loaded.bytes += documents.bytes();
+        // The clock stands while documents are made, so moments are those of the inserting.
+        windows.tick(count, start + loaded.active);
+    }
+}
+
+/// The statements of the inserting, and how far the open transaction has got.
+struct Writer<'c> {
+    begin: Statement<'c, 'static>,
+    commit: Statement<'c, 'static>,
+    insert: Statement<'c, 'static>,
+    commit_every: usize,
+    open: usize,
+}
+
+impl<'c> Writer<'c> {
+    fn prepare(
+        connection: &'c Connection,
+        insert_sql: &str,
+        begin: &str,
+        commit_every: usize,
+    ) -> Result<Writer<'c>, TrialError> {
+        Ok(Writer {
+            begin: connection.prepare(begin)?,
+            commit: connection.prepare("COMMIT")?,
+            insert: connection.prepare(insert_sql)?,
+            commit_every: if commit_every == 0 {
+                usize::MAX
+            } else {
+                commit_every
+            },
+            open: 0,
+        })
+    }
+
+    fn insert(&mut self, documents: &Documents) -> Result<(), EngineError> {
+        let (begin, commit) = (&mut self.begin, &mut self.commit);
+        let (open, commit_every) = (&mut self.open, self.commit_every);
+        self.insert.with_borrowed(|insert| {
+            for row in 0..documents.rows() {
+                if *open == 0 {
+                    begin.run()?;
+                }
+                bind(insert, documents, row)?;
+                insert.run()?;
+                *open += 1;
+                if *open == commit_every {
+                    commit.run()?;
+                    *open = 0;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(&mut self) -> Result<(), EngineError> {
+        match self.open {
+            0 => Ok(()),
+            _ => self.commit.run(),
+        }
+    }
+}
+
+/// Binds the fields of a row where they lie, as the first parameters.
+pub(super) fn bind<'d>(
+    statement: &mut Statement<'_, 'd>,
+    documents: &'d Documents,
+    row: usize,
+) -> Result<(), EngineError> {
+    for column in 0..documents.columns() {
+        let place = column as i32 + 1;
+        match documents.field(row, column) {
+            Some(text) => statement.bind_text_borrowed(place, text)?,
+            None => statement.bind_null(place)?,
+        }
+    }
+    Ok(())
+}

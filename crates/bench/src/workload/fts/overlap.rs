@@ -1,0 +1,198 @@
+//! What one tokenizer finds beside what others find: nothing is timed.
+//!
+//! Each tokenizer fills an index of its own with the same documents and is asked the same queries.
+//! The overlap of two tokenizers in a query is the part of all rows that either finds which both
+//! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
+
+use engine::Connection;
+use lab::catalogue::WorkloadInfo;
+use lab::trial::{DataTable, Measured};
+
+use super::ask::rowids;
+use super::load::{Grouping, load};
+use super::queries::{self, Query};
+use super::source::{self, Source};
+use super::table::{self, TableOptions};
+use crate::error::TrialError;
+use crate::target::sqlite;
+use crate::workload::common::{close, refuse_counting, set};
+use crate::workload::{Trial, Workload};
+
+/// The workload `fts-overlap`.
+pub(in crate::workload) struct FtsOverlap;
+
+/// The tokenizers with which others are compared.
+const OTHERS: [&str; 4] = ["unicode61", "ascii", "porter", "trigram"];
+
+/// What a tokenizer finds, query by query; none where it cannot answer.
+type Findings = Vec<Option<Vec<i64>>>;
+
+impl Workload for FtsOverlap {
+    fn info(&self) -> WorkloadInfo {
+        let mut parameters = source::parameters();
+        let wanted = ["tokenizer", "extension"];
+        let of_table = table::parameters().into_iter();
+        parameters.extend(of_table.filter(|known| wanted.contains(&known.name.as_str())));
+        WorkloadInfo {
+            name: "fts-overlap".to_owned(),
+            about: "asks full-text indexes of different tokenizers the same queries, and compares what they find".to_owned(),
+            parameters,
+            phases: OTHERS.map(str::to_owned).to_vec(),
+            counts: false,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "nothing is measured here but what is found")?;
+        let own = TableOptions::index_only(trial.settings)?;
+        let source = Source::read(trial)?;
+        let queries = queries::chosen("all", "");
+        let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();
+        let mut measured = Measured::default();
+        (trial.phase)("load");
+        let mine = find(trial, &own, &source, &queries, &mut measured)?;
+        let results: usize = mine.iter().flatten().map(Vec::len).sum();
+        set(&mut measured, "results", results as f64);
+        let mut others = Vec::new();
+        for tokenizer in OTHERS {
+            let findings = match own.tokenizer == tokenizer {
+                true => mine.clone(),
+                false => {
+                    let options = own.with_tokenizer(tokenizer);
+                    find(trial, &options, &source, &queries, &mut Measured::default())?
+                }
+            };
+            if let Some(overlap) = mean_overlap(&mine, &findings) {
+                set(&mut measured, &format!("overlap.{tokenizer}"), overlap);
+            }
+            others.push(findings);
+        }
+        measured.tables.push(side_by_side(&queries, &mine, &others));
+        Ok(measured)
+    }
+}
+
+/// Fills an index and asks it every query.
+fn find(
+    trial: &Trial<'_>,
+    options: &TableOptions,
+    source: &Source,
+    queries: &[Query],
+    measured: &mut Measured,
+) -> Result<Findings, TrialError> {
+    let path = trial.directory.join("index.db");
+    let connection = sqlite::open(trial, &path)?;
+    options.create(&connection, source.columns())?;
+    load(
+        &connection,
+        &options.insert_sql(source.columns()),
+        sqlite::begin_statement(trial.settings),
+        Grouping {
+            batch: 1_000,
+            commit_every: 0,
+        },
+        &mut source.open()?,
+        (source.rows(), source.columns().len()),
+    )?;
+    let findings = queries
+        .iter()
+        .map(|query| answer(&connection, options, source, query))
+        .collect::<Result<_, _>>()?;
+    close(connection, Some(&path), measured)?;
+    std::fs::remove_file(&path).map_err(|source| TrialError::Io {
+        doing: "remove",
+        path,
+        source,
+    })?;
+    Ok(findings)
+}
+
+fn answer(
+    connection: &Connection,
+    options: &TableOptions,
+    source: &Source,
+    query: &Query,
+) -> Result<Option<Vec<i64>>, TrialError> {
+    // Patterns need the texts, which these indexes do not keep, and find the same with each.
+    let Ok(sql) = query.sql(options, source.columns()) else {
+        return Ok(None);
+    };
+    match rowids(connection, &sql) {
+        Ok(found) => Ok(Some(found)),
+        Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The part of the rows of both, each in ascending order, that both have; none where both are empty.
+fn overlap(one: &[i64], other: &[i64]) -> Option<f64> {
+    let both = one
+        .iter()
+        .filter(|rowid| other.binary_search(rowid).is_ok());
+    let both = both.count();
+    let either = one.len() + other.len() - both;
+    (either > 0).then(|| both as f64 / either as f64)
+}
+
+fn mean_overlap(one: &Findings, other: &Findings) -> Option<f64> {
+    let overlaps: Vec<f64> = one
+        .iter()
+        .zip(other)
+        .filter_map(|(one, other)| overlap(one.as_ref()?, other.as_ref()?))
+        .collect();
+    (!overlaps.is_empty()).then(|| overlaps.iter().sum::<f64>() / overlaps.len() as f64)
+}
+
+/// For each query the rows found, and those of each other tokenizer with the overlap.
+fn side_by_side(queries: &[Query], mine: &Findings, others: &[Findings]) -> DataTable {
+    let headings = ["class", "query", "rows found"].map(str::to_owned);
+    let others_headings = OTHERS.map(|name| format!("{name}: rows, overlap"));
+    let rows = queries.iter().enumerate().map(|(number, query)| {
+        let found = |findings: &Findings| match &findings[number] {
+            Some(found) => found.len().to_string(),
+            None => "not answered".to_owned(),
+        };
+        let mut row = vec![query.class.to_owned(), query.text.clone(), found(mine)];
+        row.extend(others.iter().map(|other| {
+            let both = mine[number].as_ref().zip(other[number].as_ref());
+            match both.and_then(|(mine, other)| overlap(mine, other)) {
+                Some(part) => format!("{}, {:.0} %", found(other), part * 100.0),
+                None => found(other),
+            }
+        }));
+        row
+    });
+    DataTable {
+        title: "rows found, beside other tokenizers".to_owned(),
+        columns: headings.into_iter().chain(others_headings).collect(),
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::common::tests::run;
+
+    #[test]
+    fn the_overlap_is_the_part_of_either_that_both_have() {
+        assert_eq!(overlap(&[1, 2, 3], &[2, 3, 4]), Some(0.5));
+        assert_eq!(overlap(&[1], &[]), Some(0.0));
+        assert_eq!(overlap(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_tokenizer_overlaps_with_itself_wholly_and_with_others_in_part() {
+        let settings = [
+            ("tokenizer", "porter".into()),
+            ("rows", 1_500.into()),
+            ("synchronous", "off".into()),
+        ];
+        let metrics = run("fts-overlap", &settings).unwrap().metrics;
+        assert_eq!(metrics["overlap.porter"], 1.0);
+        for other in ["unicode61", "trigram"] {
+            let overlap = metrics[&format!("overlap.{other}")];
+            assert!(overlap > 0.1 && overlap < 1.0, "{other}: {overlap}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The questions that are asked: the published ones by class, and how each reads as SQL.
+//!
+//! The first classes are those that the article asks of a hundred thousand rows, word for word. The
+//! texts of its queries on all rows are lost, but not how many rows each found: the other classes
+//! stand for them.
+
+use super::table::{Kind, TABLE, TableOptions, identifier};
+use super::truth::Meaning;
+use Meaning::{Column, Near, Other, Phrase, Prefix, StartsWith, Words};
+
+/// Rows after which a limited query ends.
+const LIMIT: usize = 50;
+
+/// The column that patterns are matched against.
+pub(super) const PATTERN_COLUMN: &str = "text";
+
+/// What a query gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Every row with all its columns.
+    Rows,
+    /// The first rows that are found.
+    Limit,
+    /// The best rows by bm25.
+    Ranked,
+    /// The first rows with the place that was found.
+    Snippets,
+}
+
+impl Shape {
+    /// How many of `found` rows the query gives.
+    pub(super) fn of(self, found: usize) -> usize {
+        match self {
+            Shape::Rows => found,
+            Shape::Limit | Shape::Ranked | Shape::Snippets => found.min(LIMIT),
+        }
+    }
+}
+
+/// An operator that compares a column with a pattern, row by row or through a trigram index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Like,
+    Glob,
+    Regexp,
+}
+
+/// How rows are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// An expression of the full-text index, and what it means.
+    Match(Meaning, Shape),
+    /// A pattern.
+    Pattern(Operator),
+}
+
+/// One question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Query {
+    /// Its class.
+    pub(super) class: &'static str,
+    /// The full-text expression or the pattern.
+    pub(super) text: String,
+    pub(super) how: How,
+}
+
+/// A query in SQL.
+pub(super) struct Sql {
+    /// What is timed.
+    pub(super) asked: String,
+    /// The rowids of all rows that are found, in ascending order.
+    pub(super) rowids: String,
+    /// What is bound to every parameter of both.
+    pub(super) bound: String,
+}
+
+/// The class of a query of the user's.
+pub(super) const OWN: &str = "own";
+
+type Line = (&'static str, &'static str, How);
+
+const fn rows(class: &'static str, text: &'static str, meaning: Meaning) -> Line {
+    (class, text, How::Match(meaning, Shape::Rows))
+}
+
+/// The queries that the article asks of a hundred thousand rows, as far as LIKE can say something
+/// like them.
+const SAYABLE: &[Line] = &[
+    rows("simple-and", "easy simple", Words(&["easy", "simple"])),
+    rows(
+        "simple-and",
+        "database performance optimization",
+        Words(&["database", "performance", "optimization"]),
+    ),
+    rows(
+        "simple-and",
+        "for some reason really long and",
+        Words(&["for", "some", "reason", "really", "long", "and"]),
+    ),
+    rows(
+        "phrase",
+        "\"machine learning\"",
+        Phrase(&["machine", "learning"]),
+    ),
+    rows("phrase", "ai + shit", Phrase(&["ai", "shit"])),
+    rows("phrase", "\"data science\"", Phrase(&["data", "science"])),
+    rows("prefix", "python*", Prefix("python")),
+    rows("prefix", "data*", Prefix("data")),
+    rows("prefix", "web*", Prefix("web")),
+    rows("initial-token", "^python", StartsWith("python", false)),
+    rows("initial-token", "^data", StartsWith("data", false)),
+    rows("initial-token", "^web", StartsWith("web", false)),
+    rows("column-filter", "title: python", Column("title", "python")),
+    rows(
+        "column-filter",
+        "text: database",
+        Column("text", "database"),
+    ),
+    rows("column-filter", "by: dawg", Column("by", "dawg")),
+    rows("prefix-and-initial", "^python*", StartsWith("python", true)),
+];
+
+/// The rest of them.
+const UNSAYABLE: &[Line] = &[
+    rows("near", "NEAR(rust sqlite, 5)", Near("rust", "sqlite", 5)),
+    rows("near", "NEAR(react htmx, 3)", Near("react", "htmx", 3)),
+    rows("near", "NEAR(ml shit, 2)", Near("ml", "shit", 2)),
+    rows("complex", "NEAR(rust python, 5) performance*", Other),
+    rows("complex", "^performance NEAR(rust python, 3)", Other),
+];
+
+/// Queries like those that the article asks of all rows.
+const LARGE: &[Line] = &[
+    rows("common-term", "test", Words(&["test"])),
+    (
+        "common-limit",
+        "test",
+        How::Match(Words(&["test"]), Shape::Limit),
+    ),
+    (
+        "common-ranked",
+        "test",
+        How::Match(Words(&["test"]), Shape::Ranked),
+    ),
+    (
+        "common-snippets",
+        "test",
+        How::Match(Words(&["test"]), Shape::Snippets),
+    ),
+    rows("stem-term", "connection", Words(&["connection"])),
+    // Every three letters of the last word are common; the word does not exist.
+    rows(
+        "no-hit",
+        "interesting wherefores",
+        Words(&["interesting", "wherefores"]),
+    ),
+    rows(
+        "rare-phrase",
+        "\"crypto scam\"",
+        Phrase(&["crypto", "scam"]),
+    ),
+    rows(
+        "rare-terms",
+        "airbnb ruins everything",
+        Words(&["airbnb", "ruins", "everything"]),
+    ),
+    rows(
+        "medium-complex",
+        "\"machine learning\" OR NEAR(rust performance, 5)",
+        Other,
+    ),
+    ("like-rare", "%xylogr%", How::Pattern(Operator::Like)),
+    ("glob-medium", "*PostgreSQL*", How::Pattern(Operator::Glob)),
+    (
+        "regexp",
+        r"[a-z](ing|ed) the\b",
+        How::Pattern(Operator::Regexp),
+    ),
+];
+
+/// Every query.
+const ALL: &[&[Line]] = &[SAYABLE, UNSAYABLE, LARGE];
+
+/// Names of sets of classes.
+const SETS: &[(&str, &[&[Line]])] = &[
+    ("all", ALL),
+    ("published", &[SAYABLE, UNSAYABLE]),
+    ("sayable", &[SAYABLE]),
+    ("large", &[LARGE]),
+];
+
+/// Every class, each once.
+pub(super) fn classes() -> Vec<&'static str> {
+    let mut classes: Vec<&str> = Vec::new();
+    for (class, ..) in ALL.iter().copied().flatten() {
+        if !classes.contains(class) {
+            classes.push(class);
+        }
+    }
+    classes.push(OWN);
+    classes
+}
+
+/// What may be asked: a set of classes, or one.
+pub(super) fn choices() -> Vec<&'static str> {
+    SETS.iter()
+        .map(|(name, _)| *name)
+        .chain(classes())
+        .collect()
+}
+
+/// The queries of a set or class; `own` is the user's expression.
+pub(super) fn chosen(choice: &str, own: &str) -> Vec<Query> {
+    if choice == OWN {
+        return vec![Query {
+            class: OWN,
+            text: own.to_owned(),
+            how: How::Match(Other, Shape::Rows),
+        }];
+    }
+    let set = SETS.iter().find(|(name, _)| *name == choice);
+    let lines = set.map_or(ALL, |(_, lines)| *lines);
+    lines
+        .iter()
+        .flat_map(|lines| lines.iter())
+        .filter(|(class, ..)| set.is_some() || *class == choice)
+        .map(|(class, text, how)| Query {
+            class,
+            text: (*text).to_owned(),
+            how: how.clone(),
+        })
+        .collect()
+}
+
+impl Query {
+    /// How many rows it gives where so many are found.
+    pub(super) fn rows_given(&self, found: usize) -> usize {
+        match &self.how {
+            How::Match(_, shape) => shape.of(found),
+            How::Pattern(_) => found,
+        }
+    }
+
+    /// Whether it gives every row that is found.
+    pub(super) fn gives_all(&self) -> bool {
+        !matches!(self.how, How::Match(_, shape) if shape != Shape::Rows)
+    }
+
+    /// The query in SQL, or why this table cannot answer it.
+    pub(super) fn sql(&self, options: &TableOptions, columns: &[String]) -> Result<Sql, String> {
+        match (&self.how, options.kind) {
+            (How::Pattern(operator), _) => self.pattern_sql(*operator, options, columns),
+            (How::Match(_, shape), Kind::Fts5) => Ok(self.match_sql(*shape, options)),
+            (How::Match(meaning, shape), Kind::Plain | Kind::Indexed) => {
+                like_sql(meaning, *shape, columns)
+            }
+        }
+    }
+
+    fn match_sql(&self, shape: Shape, options: &TableOptions) -> Sql {
+        let columns = if options.keeps_texts() { "*" } else { "rowid" };
+        let (columns, tail) = match shape {
+            Shape::Rows => (columns.to_owned(), String::new()),
+            Shape::Limit => (columns.to_owned(), format!(" LIMIT {LIMIT}")),
+            Shape::Ranked => (columns.to_owned(), format!(" ORDER BY rank LIMIT {LIMIT}")),
+            Shape::Snippets => (
+                format!("rowid, snippet({TABLE}, -1, '<b>', '</b>', '…', 16)"),
+                format!(" LIMIT {LIMIT}"),
+            ),
+        };
+        let found = format!("FROM {TABLE} WHERE {TABLE} MATCH ?1");
+        Sql {
+            asked: format!("SELECT {columns} {found}{tail}"),
+            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            bound: self.text.clone(),
+        }
+    }
+
+    fn pattern_sql(
+        &self,
+        operator: Operator,
+        options: &TableOptions,
+        columns: &[String],
+    ) -> Result<Sql, String> {
+        if !options.keeps_texts() {
+            return Err("patterns need the texts, which this table does not keep".to_owned());
+        }
+        if !columns.iter().any(|column| column == PATTERN_COLUMN) {
+            return Err(format!("there is no column `{PATTERN_COLUMN}`"));
+        }
+        let operator = match operator {
+            Operator::Like => "LIKE",
+            Operator::Glob => "GLOB",
+            Operator::Regexp => "REGEXP",
+        };
+        // The full-text table of external content is asked too: its index may know the pattern.
+        let column = identifier(PATTERN_COLUMN);
+        let found = format!("FROM {TABLE} WHERE {column} {operator} ?1");
+        Ok(Sql {
+            asked: format!("SELECT * {found}"),
+            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            bound: self.text.clone(),
+        })
+    }
+}
+
+/// The nearest that LIKE can say, where it can say anything like it.
+fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, String> {
+    let anywhere = |pattern: String| -> String {
+        let each: Vec<String> = columns
+            .iter()
+            .map(|column| format!("{} LIKE '{pattern}'", identifier(column)))
+            .collect();
+        format!("({})", each.join(" OR "))
+    };
+    let condition = match meaning {
+        Words(terms) => {
+            let each: Vec<String> = terms
+                .iter()
+                .map(|term| anywhere(format!("%{term}%")))
+                .collect();
+            each.join(" AND ")
+        }
+        Phrase(terms) => anywhere(format!("%{}%", terms.join(" "))),
+        Prefix(term) => anywhere(format!("%{term}%")),
+        StartsWith(term, _) => anywhere(format!("{term}%")),
+        Column(column, term) => format!("{} LIKE '%{term}%'", identifier(column)),
+        _ => return Err("LIKE cannot say this".to_owned()),
+    };
+    let tail = match shape {
+        Shape::Rows => String::new(),
+        Shape::Limit => format!(" LIMIT {LIMIT}"),
+        Shape::Ranked => return Err("a plain table has no rank".to_owned()),
+        Shape::Snippets => return Err("a plain table has no snippets".to_owned()),
+    };
+    let found = format!("FROM {TABLE} WHERE {condition}");
+    Ok(Sql {
+        asked: format!("SELECT * {found}{tail}"),
+        rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+        bound: String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_has_queries_and_every_query_a_class() {
+        for choice in choices() {
+            let queries = chosen(choice, "mine");
+            assert!(!queries.is_empty(), "{choice}");
+            assert!(queries.iter().all(|query| classes().contains(&query.class)));
+        }
+        assert_eq!(chosen("all", "").len(), 33);
+        assert_eq!(chosen("published", "").len(), 21);
+        assert_eq!(chosen("near", "").len(), 3);
+        assert_eq!(chosen("sayable", "").len(), 16);
+        assert_eq!(chosen("own", "a b")[0].text, "a b");
+    }
+
+    #[test]
+    fn a_limit_bounds_what_is_given_and_not_what_is_found() {
+        assert_eq!(Shape::Rows.of(70), 70);
+        assert_eq!(Shape::Ranked.of(70), LIMIT);
+        assert_eq!(Shape::Limit.of(7), 7);
+    }
+}

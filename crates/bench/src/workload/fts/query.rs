@@ -1,0 +1,419 @@
+//! Questions to a full-text table: how long each class takes, and how much of what it should find
+//! it finds.
+//!
+//! The table is filled first, by the clock but apart. A query's time runs from the preparing of its
+//! statement to its last row; all columns of every row are read. `seconds` is the time of asking
+//! each query once: the sum of their median times. Warm queries have been asked before; for cold
+//! ones the connection is new and the kernel has been told to forget the file.
+
+use engine::{CheckpointMode, Connection};
+use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::trial::{DataTable, Measured};
+
+use super::ask::{Answer, Asker, CACHES, Effort, add_regexp, check_cold};
+use super::finish::{Finish, finish_parameter};
+use super::found::{Found, Scan};
+use super::load::{Grouping, load};
+use super::queries::{self, OWN, Query, Sql};
+use super::source::{self, Source};
+use super::table::{self, TableOptions};
+use super::verify;
+use crate::error::TrialError;
+use crate::measure::LatencyHistogram;
+use crate::settings::Reader;
+use crate::target::sqlite;
+use crate::workload::common::{
+    Stopwatch, by_name, close, from, names, parameter, refuse_counting, set, set_peak_memory,
+};
+use crate::workload::{Trial, Workload};
+
+/// The workload `fts-query`.
+pub(in crate::workload) struct FtsQuery;
+
+impl Workload for FtsQuery {
+    fn info(&self) -> WorkloadInfo {
+        let mut parameters = source::parameters();
+        parameters.extend(table::parameters());
+        parameters.extend([
+            finish_parameter(),
+            parameter(
+                "queries",
+                Accepts::choice(&queries::choices()),
+                "all".into(),
+                "queries that are asked: `published` (of the article, on 100,000 rows), `large` (like its queries on all rows), both, one class, or the one in `query`",
+            ),
+            parameter(
+                "query",
+                Accepts::Text,
+                "".into(),
+                "a full-text expression of your own, for `queries = \"own\"`",
+            ),
+            parameter("repeat", from(1), 20.into(), "times that each query is asked"),
+            parameter(
+                "query_limit_ms",
+                from(0),
+                1_000.into(),
+                "milliseconds after which a query is not asked again; 0: no limit",
+            ),
+            parameter(
+                "cache",
+                names(CACHES),
+                "warm".into(),
+                "whether a query finds what it needs in memory, or nothing",
+            ),
+            parameter(
+                "judge",
+                Accepts::Bool,
+                true.into(),
+                "whether a scan of all documents tells how much of what they should find the queries find",
+            ),
+        ]);
+        let mut phases: Vec<String> = queries::classes().iter().map(|c| (*c).to_owned()).collect();
+        phases.extend(["insert", "optimize"].map(str::to_owned));
+        WorkloadInfo {
+            name: "fts-query".to_owned(),
+            about: "asks a full-text table, or a plain one, the published queries, and judges what they find".to_owned(),
+            parameters,
+            phases,
+            counts: false,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "counts of what queries read would mix all classes")?;
+        let parameters = Parameters::read(trial)?;
+        let path = trial.directory.join("test.db");
+        let connection = sqlite::open(trial, &path)?;
+        add_regexp(&connection)?;
+        let mut measured = Measured::default();
+        (trial.phase)("load");
+        fill(trial, &connection, &parameters, &mut measured)?;
+
+        (trial.phase)("query");
+        let asker = Asker::new(
+            trial,
+            &parameters.options,
+            &path,
+            parameters.cache,
+            parameters.effort,
+        );
+        let watch = Stopwatch::start()?;
+        let asked = ask_all(&asker, &connection, &parameters)?;
+        let times = watch.stop()?.times();
+        for name in ["cpu_user_s", "cpu_system_s"] {
+            set(&mut measured, name, times.metrics[name]);
+        }
+        set_peak_memory(&mut measured);
+        note_times(&asked, &mut measured)?;
+
+        (trial.phase)("verify");
+        note_findings(&asked, &parameters, &mut measured)?;
+        verify::check_index(&connection, &parameters.options)?;
+        close(connection, Some(&path), &mut measured)?;
+        let bytes_per_row = measured.metrics["db_bytes"] / parameters.source.rows() as f64;
+        set(&mut measured, "bytes_per_row", bytes_per_row);
+        Ok(measured)
+    }
+}
+
+struct Parameters {
+    options: TableOptions,
+    source: Source,
+    queries: Vec<Query>,
+    cache: super::ask::Cache,
+    effort: Effort,
+    finish: Finish,
+    judge: bool,
+}
+
+impl Parameters {
+    fn read(trial: &Trial<'_>) -> Result<Parameters, TrialError> {
+        let reader = Reader(trial.settings);
+        let text = |name: &str| reader.name(name, |text| Some(text.to_owned()));
+        let options = TableOptions::read(trial.settings)?;
+        let (choice, own) = (text("queries")?, text("query")?);
+        if (choice == OWN) == own.is_empty() {
+            let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
+            return Err(TrialError::CannotRun(why.to_owned()));
+        }
+        let cache = reader.name("cache", |name| by_name(CACHES, name))?;
+        check_cold(cache)?;
+        let limit = reader.count("query_limit_ms")?;
+        Ok(Parameters {
+            finish: Finish::read(&reader, &options)?,
+            options,
+            source: Source::read(trial)?,
+            queries: queries::chosen(&choice, &own),
+            cache,
+            effort: Effort {
+                repeat: reader.count("repeat")?,
+                limit: (limit > 0).then(|| std::time::Duration::from_millis(limit as u64)),
+            },
+            judge: reader.flag("judge")?,
+        })
+    }
+}
+
+/// Makes and fills the table; afterwards nothing is left in a write-ahead log.
+fn fill(
+    trial: &Trial<'_>,
+    connection: &Connection,
+    parameters: &Parameters,
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let columns = parameters.source.columns();
+    parameters.options.create(connection, columns)?;
+    let loaded = load(
+        connection,
+        &parameters.options.insert_sql(columns),
+        sqlite::begin_statement(trial.settings),
+        Grouping {
+            batch: 1_000,
+            commit_every: 1_000,
+        },
+        &mut parameters.source.open()?,
+        (parameters.source.rows(), columns.len()),
+    )?;
+    let insert_s = loaded.active.as_secs_f64().max(1e-9);
+    set(measured, "seconds.insert", insert_s);
+    set(measured, "rows_per_s", loaded.rows as f64 / insert_s);
+    set(measured, "generate_s", loaded.making.as_secs_f64());
+    if let Some(seconds) = parameters.finish.run(connection)? {
+        set(measured, "seconds.optimize", seconds);
+    }
+    connection.checkpoint(CheckpointMode::Truncate)?;
+    Ok(())
+}
+
+/// A query, and its answer or why there is none.
+pub(super) struct Asked<'q> {
+    pub(super) query: &'q Query,
+    pub(super) answer: Result<Answer, String>,
+}
+
+/// Asks every query that the table can answer; where it can answer none, that is the outcome.
+fn ask_all<'q>(
+    asker: &Asker<'_, '_>,
+    connection: &Connection,
+    parameters: &'q Parameters,
+) -> Result<Vec<Asked<'q>>, TrialError> {
+    let mut asked = Vec::new();
+    for query in &parameters.queries {
+        let sql = query.sql(&parameters.options, parameters.source.columns());
+        let answer = match sql {
+            Ok(sql) => answered(asker, connection, query, &sql)?,
+            Err(why) => Err(why),
+        };
+        asked.push(Asked { query, answer });
+    }
+    match &asked[..] {
+        all if all.iter().any(|asked| asked.answer.is_ok()) => Ok(asked),
+        [
+            Asked {
+                query,
+                answer: Err(why),
+            },
+            ..,
+        ] => Err(TrialError::CannotRun(format!(
+            "the query `{}` cannot be answered: {why}",
+            query.text
+        ))),
+        _ => Err(TrialError::CannotRun("there is no query".to_owned())),
+    }
+}
+
+/// SQLite's plain error means that a query is wrong or that the table lacks what it needs, such as
+/// positions for a phrase; any other error fails the trial.
+fn answered(
+    asker: &Asker<'_, '_>,
+    connection: &Connection,
+    query: &Query,
+    sql: &Sql,
+) -> Result<Result<Answer, String>, TrialError> {
+    match asker.ask(connection, query, sql) {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Percentiles of each class and of all, and the sum of the medians.
+fn note_times(asked: &[Asked<'_>], measured: &mut Measured) -> Result<(), TrialError> {
+    let mut all = LatencyHistogram::new()?;
+    let mut seconds = 0.0;
+    for class in queries::classes() {
+        let mut histogram = LatencyHistogram::new()?;
+        let mut sum = 0.0;
+        for asked in asked.iter().filter(|asked| asked.query.class == class) {
+            let Ok(answer) = &asked.answer else { continue };
+            for time in &answer.times {
+                histogram.record(*time);
+                all.record(*time);
+            }
+            sum += answer.median();
+        }
+        if histogram.count() > 0 {
+            let percentiles = histogram.metrics();
+            let named = |(name, value)| (format!("{name}.{class}"), value);
+            measured.metrics.extend(percentiles.into_iter().map(named));
+            set(measured, &format!("seconds.{class}"), sum);
+            seconds += sum;
+        }
+    }
+    set(measured, "seconds", seconds);
+    measured.metrics.extend(all.metrics());
+    measured.latency = Some(all.latency()?);
+    Ok(())
+}
+
+/// Results of each class; where wanted, what they should have been.
+fn note_findings(
+    asked: &[Asked<'_>],
+    parameters: &Parameters,
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let found = if parameters.judge {
+        Scan::new(asked, &parameters.source).run()?
+    } else {
+        asked.iter().map(Found::unjudged).collect()
+    };
+    if parameters.judge && parameters.source.is_generated() {
+        super::found::check(asked, &found, &parameters.options)?;
+    }
+    super::found::note(asked, &found, measured);
+    measured.tables.push(findings(asked, &found));
+    Ok(())
+}
+
+/// What each query finds, or why it is not answered, for the reader of the report.
+fn findings(asked: &[Asked<'_>], found: &[Found]) -> DataTable {
+    let headings = [
+        "class",
+        "query",
+        "results",
+        "of rows with the words",
+        "of rows with their stems",
+        "of rows with their letters",
+    ];
+    let rows = asked.iter().zip(found).map(|(asked, found)| {
+        let mut row = vec![asked.query.class.to_owned(), asked.query.text.clone()];
+        match &asked.answer {
+            Ok(answer) => {
+                row.push(answer.found.len().to_string());
+                row.extend(found.shares());
+            }
+            Err(why) => row.extend([
+                format!("not answered: {why}"),
+                String::new(),
+                String::new(),
+                String::new(),
+            ]),
+        }
+        row
+    });
+    DataTable {
+        title: "what the queries find".to_owned(),
+        columns: headings.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::common::tests::{problem, run};
+    use lab::level::Level;
+    use lab::trial::Measured;
+
+    fn ask(over: &[(&str, Level)]) -> Measured {
+        let mut settings = vec![
+            ("rows", 1_500.into()),
+            ("repeat", 2.into()),
+            ("synchronous", "off".into()),
+        ];
+        settings.extend(over.iter().cloned());
+        run("fts-query", &settings).unwrap()
+    }
+
+    #[test]
+    fn every_tokenizer_answers_and_patterns_find_the_same_with_each() {
+        let mut patterns = Vec::new();
+        for tokenizer in ["unicode61", "ascii", "porter", "trigram"] {
+            let metrics = ask(&[("tokenizer", tokenizer.into())]).metrics;
+            assert!(metrics["p50_us"] > 0.0);
+            assert!(metrics["results.simple-and"] > 0.0, "{tokenizer}");
+            assert!(metrics["results.common-limit"] <= 50.0);
+            patterns.push(
+                ["like-rare", "glob-medium", "regexp"]
+                    .map(|class| metrics[&format!("results.{class}")]),
+            );
+            if tokenizer == "trigram" {
+                assert_eq!(metrics["recall_substring.common-term"], 1.0);
+            } else {
+                assert_eq!(metrics["recall_word.common-term"], 1.0);
+            }
+        }
+        assert!(
+            patterns.iter().all(|found| found == &patterns[0]),
+            "{patterns:?}"
+        );
+        assert!(patterns[0][2] > 0.0);
+    }
+
+    #[test]
+    fn plain_tables_and_other_contents_answer_what_they_can() {
+        for over in [
+            ("table", Level::from("plain")),
+            ("table", "plain-indexed".into()),
+            ("content", "external".into()),
+            ("content", "contentless".into()),
+            ("detail", "column".into()),
+            ("detail", "none".into()),
+            ("columnsize", false.into()),
+        ] {
+            let measured = ask(std::slice::from_ref(&over));
+            assert!(measured.metrics["seconds"] > 0.0, "{over:?}");
+            let refused = measured.tables[0]
+                .rows
+                .iter()
+                .filter(|row| row[2].contains("not answered"));
+            let all = matches!(&over.1, Level::Text(text) if text == "external")
+                || over.0 == "columnsize";
+            assert_eq!(refused.count() == 0, all, "{over:?}");
+        }
+    }
+
+    #[test]
+    fn cold_queries_find_what_warm_ones_do() {
+        let [warm, cold] = ["warm", "cold"].map(|cache| {
+            let measured = ask(&[("cache", cache.into()), ("queries", "large".into())]);
+            measured.tables
+        });
+        assert_eq!(warm, cold);
+    }
+
+    #[test]
+    fn an_optimized_index_answers_the_same() {
+        let tables = ["nothing", "optimize", "merge", "rebuild"].map(|finish| {
+            ask(&[("finish", finish.into()), ("queries", "published".into())]).tables
+        });
+        assert!(tables.iter().all(|found| found == &tables[0]));
+    }
+
+    #[test]
+    fn a_query_of_ones_own_is_asked_and_a_wrong_one_named() {
+        let own = [("queries", "own".into()), ("query", "the AND data*".into())];
+        assert!(ask(&own).metrics["results.own"] > 0.0);
+        let wrong = [
+            ("queries", "own".into()),
+            ("query", "the AND AND".into()),
+            ("rows", 10.into()),
+        ];
+        let why = problem("fts-query", &wrong);
+        assert!(
+            why.contains("`the AND AND`") && why.contains("syntax error"),
+            "{why}"
+        );
+        let none = problem("fts-query", &[("queries", "own".into())]);
+        assert!(none.contains("`query`"), "{none}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Whether the table holds the documents and its index agrees with them.
+
+use engine::{Connection, Step};
+
+use super::source::Source;
+use super::table::{Content, Kind, TABLE, TableOptions, identifier};
+use crate::error::TrialError;
+use crate::generate::Documents;
+use crate::workload::common::expect;
+
+/// Documents compared at a time.
+const BATCH: usize = 1_000;
+
+/// Counts the rows, has FTS5 check its index, and compares every text that is kept.
+pub(super) fn check(
+    connection: &Connection,
+    options: &TableOptions,
+    source: &Source,
+) -> Result<(), TrialError> {
+    if options.keeps_texts() {
+        compare(connection, options, source)?;
+    } else {
+        let count = connection.query_i64(&format!("SELECT count(*) FROM {TABLE}"))?;
+        expect("the count of rows", count, source.rows() as i64)?;
+    }
+    check_index(connection, options)
+}
+
+/// FTS5's own check of the index, with external content against the rows of the other table.
+pub(super) fn check_index(
+    connection: &Connection,
+    options: &TableOptions,
+) -> Result<(), TrialError> {
+    if options.kind != Kind::Fts5 {
+        return Ok(());
+    }
+    let sql = match options.content {
+        Content::External => {
+            format!("INSERT INTO {TABLE}({TABLE}, rank) VALUES ('integrity-check', 1)")
+        }
+        _ => format!("INSERT INTO {TABLE}({TABLE}) VALUES ('integrity-check')"),
+    };
+    connection
+        .execute(&sql)
+        .map_err(|error| TrialError::WrongResult {
+            what: "the full-text index".to_owned(),
+            found: error.to_string(),
+            wanted: "sound".to_owned(),
+        })
+}
+
+fn compare(
+    connection: &Connection,
+    options: &TableOptions,
+    source: &Source,
+) -> Result<(), TrialError> {
+    let columns: Vec<String> = source
+        .columns()
+        .iter()
+        .map(|name| identifier(name))
+        .collect();
+    let sql = format!(
+        "SELECT {} FROM {} ORDER BY rowid",
+        columns.join(", "),
+        options.written()
+    );
+    let mut select = connection.prepare(&sql)?;
+    let mut reading = source.open()?;
+    let mut documents = Documents::new(columns.len());
+    let (mut found, mut wrong) = (0, 0);
+    loop {
+        reading.fill(BATCH, &mut documents)?;
+        for row in 0..documents.rows() {
+            if select.step()? == Step::Done {
+                return expect("the count of rows", found, source.rows());
+            }
+            found += 1;
+            for column in 0..columns.len() {
+                let place = column as i32;
+                let same = match documents.field(row, column) {
+                    Some(text) => {
+                        !select.column_is_null(place) && select.column_text(place)? == text
+                    }
+                    None => select.column_is_null(place),
+                };
+                wrong += usize::from(!same);
+            }
+        }
+        if documents.rows() == 0 {
+            break;
+        }
+    }
+    while select.step()? == Step::Row {
+        found += 1;
+    }
+    expect("the count of rows", found, source.rows())?;
+    expect("the count of wrong texts", wrong, 0)
+}

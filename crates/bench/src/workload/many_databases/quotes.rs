@@ -1,0 +1,100 @@
+//! The quotes of a security: a random walk, the same whenever it is made from the same seed.
+
+use lab::seed::{Seed, SplitMix64};
+
+/// One quote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Quote {
+    /// Its moment in milliseconds, and its key.
+    pub(super) ts: i64,
+    pub(super) bid: f64,
+    pub(super) ask: f64,
+    pub(super) last: f64,
+    pub(super) volume: i64,
+    pub(super) venue: &'static str,
+}
+
+const VENUES: [&str; 4] = ["XNAS", "XNYS", "BATS", "ARCX"];
+
+/// Milliseconds from one quote to the next at most.
+const LONGEST_GAP_MS: u64 = 500;
+
+/// The quotes of one security, in the order of time and without end.
+#[derive(Clone, Debug)]
+pub(super) struct Quotes {
+    generator: SplitMix64,
+    ts: i64,
+    /// In hundredths, so that the walk is exact.
+    price: i64,
+}
+
+impl Quotes {
+    /// The quotes after the moment `after`.
+    pub(super) fn new(seed: Seed, after: i64) -> Quotes {
+        Quotes {
+            generator: seed.generator(),
+            ts: after,
+            price: 10_000,
+        }
+    }
+}
+
+impl Iterator for Quotes {
+    type Item = Quote;
+
+    fn next(&mut self) -> Option<Quote> {
+        self.ts += 1 + self.generator.below(LONGEST_GAP_MS) as i64;
+        let step = self.generator.below(11) as i64 - 5;
+        self.price = (self.price + step).max(100);
+        let spread = 1 + self.generator.below(4) as i64;
+        let price = |hundredths: i64| hundredths as f64 / 100.0;
+        Some(Quote {
+            ts: self.ts,
+            bid: price(self.price - spread),
+            ask: price(self.price + spread),
+            last: price(self.price),
+            volume: 100 * (1 + self.generator.below(50) as i64),
+            venue: VENUES[self.generator.below(VENUES.len() as u64) as usize],
+        })
+    }
+}
+
+/// What must be found again of some quotes: their number, the sum of volumes and the latest moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    pub(super) rows: i64,
+    pub(super) volume: i64,
+    pub(super) latest: i64,
+}
+
+impl Sums {
+    /// These and some more.
+    pub(super) fn with(self, quotes: impl Iterator<Item = Quote>) -> Sums {
+        quotes.fold(self, |sums, quote| Sums {
+            rows: sums.rows + 1,
+            volume: sums.volume + quote.volume,
+            latest: sums.latest.max(quote.ts),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_the_same_for_the_same_seed_and_ascend_in_time() {
+        let quotes = |seed| {
+            Quotes::new(Seed(seed), 1_000)
+                .take(2_000)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(quotes(1), quotes(1));
+        assert_ne!(quotes(1), quotes(2));
+        assert!(quotes(1).is_sorted_by(|a, b| a.ts < b.ts));
+        assert!(quotes(1).iter().all(|quote| quote.ts > 1_000
+            && quote.bid < quote.last
+            && quote.last < quote.ask
+            && quote.volume > 0));
+    }
+}

@@ -1,0 +1,288 @@
+//! What SQLite's documentation promises, as data: beside every measured cell stands what was published.
+//!
+//! The first rule that fits an arm and a model holds.
+
+use crate::model::Model;
+use crate::settings::{Arm, JournalMode, LockingMode, Synchronous};
+use crate::tally::Verdict;
+use serde::{Deserialize, Serialize};
+
+/// How much is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promise {
+    /// Nothing that was committed is lost, and nothing is corrupted.
+    Safe,
+    /// Recent commits may be lost; nothing is corrupted.
+    MayLose,
+    /// The database may be corrupted.
+    MayCorrupt,
+    /// The model is outside what SQLite assumes of hardware, and nothing is said of it.
+    Silent,
+}
+
+impl Promise {
+    /// In a word or two.
+    pub fn words(self) -> &'static str {
+        match self {
+            Promise::Safe => "safe",
+            Promise::MayLose => "may lose commits",
+            Promise::MayCorrupt => "may corrupt",
+            Promise::Silent => "no promise",
+        }
+    }
+}
+
+/// A statement of the documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Expectation {
+    /// What it promises.
+    pub promise: Promise,
+    /// What it says, in our words.
+    pub says: &'static str,
+    /// Where.
+    pub source: &'static str,
+}
+
+struct Rule {
+    /// Empty for any.
+    journal_modes: &'static [JournalMode],
+    synchronous: &'static [Synchronous],
+    models: &'static [Model],
+    expectation: Expectation,
+}
+
+const POWER: &[Model] = &[
+    Model::Ordered,
+    Model::Ext4Ordered,
+    Model::Reorder,
+    Model::Torn,
+];
+const ROLLBACK: &[JournalMode] = &[
+    JournalMode::Delete,
+    JournalMode::Truncate,
+    JournalMode::Persist,
+];
+const JOURNAL_MODE: &str = "https://sqlite.org/pragma.html#pragma_journal_mode";
+const SYNCHRONOUS: &str = "https://sqlite.org/pragma.html#pragma_synchronous";
+const CORRUPT: &str =
+    "https://sqlite.org/howtocorrupt.html#_disk_drives_that_do_not_honor_sync_requests";
+
+const RULES: &[Rule] = &[
+    Rule {
+        journal_modes: &[JournalMode::Off, JournalMode::Memory],
+        synchronous: &[],
+        models: &[],
+        expectation: Expectation {
+            promise: Promise::MayCorrupt,
+            says: "without a journal on the disk, a crash within a transaction very likely corrupts the database",
+            source: JOURNAL_MODE,
+        },
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::Kill],
+        expectation: Expectation {
+            promise: Promise::Safe,
+            says: "data is safe when the application crashes, even with synchronous=OFF",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::NonPowersafeOverwrite],
+        expectation: Expectation {
+            promise: Promise::Silent,
+            says: "SQLite assumes powersafe overwrite by default; psow=0 takes the assumption back",
+            source: "https://sqlite.org/psow.html",
+        },
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::LyingFifo],
+        expectation: Expectation {
+            promise: Promise::MayLose,
+            says: "a sync that only keeps the order of writes gives up durability, not consistency",
+            source: CORRUPT,
+        },
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::LyingReorder],
+        expectation: Expectation {
+            promise: Promise::MayCorrupt,
+            says: "a device that lies about syncs and reorders can corrupt; with a write-ahead log only during a checkpoint",
+            source: CORRUPT,
+        },
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[Synchronous::Off],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::MayCorrupt,
+            says: "with synchronous=OFF a power loss might corrupt the database",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: &[JournalMode::Wal],
+        synchronous: &[Synchronous::Normal],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::MayLose,
+            says: "WAL with synchronous=NORMAL is consistent but may roll back commits after a power loss",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: &[JournalMode::Wal],
+        synchronous: &[Synchronous::Full, Synchronous::Extra],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::Safe,
+            says: "WAL with synchronous=FULL syncs the log after each transaction and is durable",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: ROLLBACK,
+        synchronous: &[Synchronous::Normal],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::MayCorrupt,
+            says: "with synchronous=NORMAL there is a very small chance that a power loss corrupts the database on an older file system",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: &[JournalMode::Delete],
+        synchronous: &[Synchronous::Full],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::MayLose,
+            says: "FULL does not corrupt; EXTRA adds durability where a power loss closely follows a commit in DELETE mode",
+            source: SYNCHRONOUS,
+        },
+    },
+    Rule {
+        journal_modes: ROLLBACK,
+        synchronous: &[Synchronous::Full, Synchronous::Extra],
+        models: POWER,
+        expectation: Expectation {
+            promise: Promise::Safe,
+            says: "content is safely on the disk before SQLite goes on, so that a power loss corrupts nothing",
+            source: SYNCHRONOUS,
+        },
+    },
+];
+
+/// What the documentation says of an arm under a model.
+pub fn expected(arm: &Arm, model: Model) -> Expectation {
+    let fits = |rule: &&Rule| {
+        (rule.journal_modes.is_empty() || rule.journal_modes.contains(&arm.journal_mode))
+            && (rule.synchronous.is_empty() || rule.synchronous.contains(&arm.synchronous))
+            && (rule.models.is_empty() || rule.models.contains(&model))
+    };
+    match RULES.iter().find(fits) {
+        Some(rule) => rule.expectation,
+        None => Expectation {
+            promise: Promise::Silent,
+            says: "the documentation does not say",
+            source: "https://sqlite.org/docs.html",
+        },
+    }
+}
+
+/// How a verdict stands to the promise beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// As documented, or nothing is documented, or nothing was measured.
+    Agrees,
+    /// Worse than documented; there is a witness.
+    Worse,
+    /// Better than documented, in the images that were looked at.
+    Better,
+}
+
+impl Standing {
+    /// Compares a verdict with a promise.
+    pub fn of(verdict: &Verdict, promise: Promise) -> Standing {
+        let found = match verdict {
+            Verdict::NoViolation { .. } => Promise::Safe,
+            Verdict::LosesCommits { .. } => Promise::MayLose,
+            Verdict::CanCorrupt { .. } => Promise::MayCorrupt,
+            Verdict::NotMeasured { .. } => return Standing::Agrees,
+        };
+        if promise == Promise::Silent {
+            return Standing::Agrees;
+        }
+        match found.cmp(&promise) {
+            std::cmp::Ordering::Less => Standing::Better,
+            std::cmp::Ordering::Equal => Standing::Agrees,
+            std::cmp::Ordering::Greater => Standing::Worse,
+        }
+    }
+}
+
+/// Why a measured cell differs from the documentation, where the cause is known from SQLite's source;
+/// `None` where it is not, or where nothing differs.
+pub fn cause(arm: &Arm, model: Model, verdict: &Verdict) -> Option<&'static str> {
+    let is_rollback = ROLLBACK.contains(&arm.journal_mode);
+    match Standing::of(verdict, expected(arm, model).promise) {
+        Standing::Agrees => None,
+        Standing::Worse => match (arm.journal_mode, arm.synchronous) {
+            (JournalMode::Delete, Synchronous::Full) => Some(
+                "a commit that shrinks the database truncates the file after the journal was deleted \
+                 (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
+                 and the journal is then rolled back over a file that has lost pages it does not hold",
+            ),
+            _ => None,
+        },
+        Standing::Better => match (arm.journal_mode, arm.locking_mode) {
+            (JournalMode::Delete, LockingMode::Exclusive)
+                if arm.synchronous == Synchronous::Full =>
+            {
+                Some("with exclusive locking the journal is not deleted but its header overwritten")
+            }
+            _ if is_rollback && arm.synchronous == Synchronous::Normal => Some(
+                "the documented chance is that of a power loss before the journal's header arrives; \
+                 this model does not separate the two, or the sample did not",
+            ),
+            _ if model == Model::Ordered && arm.synchronous == Synchronous::Off => Some(
+                "where writes keep their order, nothing is left that a killed process would not leave",
+            ),
+            (JournalMode::Wal, _) => Some(
+                "frames of the log are checked by their sums; only a checkpoint can be caught half done",
+            ),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_arm_and_model_has_a_rule_with_a_source() {
+        let arms = Arm::matrix(
+            JournalMode::ALL,
+            Synchronous::ALL,
+            LockingMode::ALL,
+            &[4096],
+        );
+        assert_eq!(arms.len(), 48);
+        for arm in arms {
+            for model in Model::ALL {
+                let expectation = expected(&arm, model);
+                assert!(expectation.source.contains('#') || expectation.source.contains("psow"));
+            }
+        }
+    }
+}

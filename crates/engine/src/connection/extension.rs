@@ -1,0 +1,54 @@
+//! Loadable extensions: code from a shared library that adds functions, tables or tokenizers.
+
+use super::Connection;
+use crate::error::{During, EngineError, SqliteError};
+use crate::ffi;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+impl Connection {
+    /// Loads the extension at `path` by its own entry point
+    /// (<https://sqlite.org/c3ref/load_extension.html>). SQL gets no right to load others.
+    ///
+    /// # Errors
+    /// An engine that cannot load extensions, a file that is not one, or what its entry point says;
+    /// each names the path.
+    pub fn load_extension(&self, path: &Path) -> Result<(), EngineError> {
+        let api = self.handle.api();
+        let (Some(enable), Some(load)) = (api.enable_load_extension, api.load_extension) else {
+            return Err(EngineError::Unsupported {
+                what: "loadable extensions",
+                function: "sqlite3_load_extension",
+            });
+        };
+        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| EngineError::NulByte {
+            what: "path of the extension",
+        })?;
+        let mut message = std::ptr::null_mut();
+        // SAFETY: the handle is open, the name is a C string, a null entry point asks for the
+        // default one, and `message` is a valid place. The extension itself is code that the user
+        // chose to run. Loading is allowed for the time of the call only.
+        let code = unsafe {
+            enable(self.as_ptr(), 1);
+            let code = load(self.as_ptr(), name.as_ptr(), std::ptr::null(), &mut message);
+            enable(self.as_ptr(), 0);
+            code
+        };
+        if code == ffi::SQLITE_OK {
+            return Ok(());
+        }
+        let reason = if message.is_null() {
+            "no reason given".to_owned()
+        } else {
+            // SAFETY: SQLite gives a C string of its own memory, which is freed once copied.
+            unsafe {
+                let reason = CStr::from_ptr(message).to_string_lossy().into_owned();
+                (api.free)(message.cast());
+                reason
+            }
+        };
+        let message = format!("{}: {reason}", path.display());
+        Err(SqliteError::new(code, message, During::Call("loading the extension")).into())
+    }
+}

@@ -1,0 +1,129 @@
+//! Accidents that really happen: killed processes, and two connections at the same instant.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::laboratory::Laboratory;
+
+#[test]
+fn killed_writers_lose_nothing_that_was_acknowledged_and_leave_nothing_behind() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&["crash", "--kill", "48", "--seed", "3"])
+        .exits(0)
+        .says(&[
+            "delete       full",
+            "truncate     full",
+            "persist      full",
+            "wal          full",
+            "no violation in 12 kills",
+        ]);
+    assert!(laboratory.left_over().is_empty());
+}
+
+/// A program that writes nothing, but says that it did.
+#[cfg(unix)]
+fn liar(laboratory: &Laboratory) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = laboratory.path().join("liar");
+    laboratory.write(
+        "liar",
+        "#!/bin/sh\ncat >/dev/null\nprintf 'ready\\nat none\\n0\\n1\\n2\\n'\nexec sleep 60\n",
+    );
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+#[cfg(unix)]
+fn a_writer_that_acknowledges_what_it_did_not_write_is_found_out() {
+    let laboratory = Laboratory::new();
+    let setting = ::accidents::kill::Setting {
+        journal_mode: "delete".to_owned(),
+        synchronous: "full".to_owned(),
+        locking_mode: "normal".to_owned(),
+    };
+    let kept = laboratory.path().join("kept");
+    let plan = ::accidents::kill::Plan {
+        program: liar(&laboratory),
+        arguments: Vec::new(),
+        engine: ::engine::Source::Embedded,
+        settings: vec![setting],
+        kills: 4,
+        seed: 1,
+        folder: laboratory.path().join("work"),
+        keep: Some(kept.clone()),
+    };
+    let go_on = std::sync::atomic::AtomicBool::new(false);
+    let outcomes = ::accidents::kill::run(&plan, &go_on, |_| {}).unwrap();
+    assert!(!outcomes[0].findings.is_empty());
+    for finding in &outcomes[0].findings {
+        assert!(finding.damage.is_loss(), "{}", finding.damage);
+        assert!(finding.kept.as_ref().unwrap().starts_with(&kept));
+    }
+    assert!(
+        outcomes[0].verdict().starts_with("loses recent commits"),
+        "{}",
+        outcomes[0].verdict()
+    );
+}
+
+#[test]
+fn kills_stop_at_ctrl_c_with_what_there_is_and_nothing_left_behind() {
+    let laboratory = Laboratory::new();
+    let child = laboratory.start(&["crash", "--kill", "1000000"]);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while laboratory.left_over().is_empty() {
+        assert!(Instant::now() < patience, "waited too long");
+        sleep(Duration::from_millis(20));
+    }
+    sleep(Duration::from_millis(300));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    crate::laboratory::Answer(output)
+        .exits(130)
+        .says(&["no violation in"]);
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn schedules_are_explored_and_played_again() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&[
+            "crash",
+            "--schedules",
+            "20",
+            "--journal-mode",
+            "wal,persist",
+        ])
+        .exits(0)
+        .says(&[
+            "checkpoint-and-restart/wal",
+            "recovery-of-a-journal/persist",
+            "\n0 of",
+        ]);
+    laboratory
+        .pragmark(&["crash", "--schedule", "checkpoint-and-restart/wal@9,30"])
+        .exits(0)
+        .says(&["second: Write", "nothing went wrong"]);
+    laboratory
+        .pragmark(&["crash", "--schedule", "checkpoint-and-restart/wal"])
+        .exits(2)
+        .complains(&["checkpoint-and-restart/wal@9,30"]);
+}
+
+#[test]
+fn an_engine_that_is_none_is_named() {
+    let laboratory = Laboratory::new();
+    for accident in [["--kill", "1"], ["--schedules", "1"]] {
+        let arguments = [&["crash", "--engine", "absent.so"][..], &accident].concat();
+        laboratory
+            .pragmark(&arguments)
+            .exits(3)
+            .complains(&["absent.so"]);
+    }
+}

@@ -1,0 +1,177 @@
+//! Whether images after a crash notice a mutation: the same matrix, with the mutant and with the sound
+//! engine.
+
+use crate::patch::Mutation;
+use crash::{
+    Arm, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, Verdict,
+    measure,
+};
+use engine::Source;
+use lab::seed::Seed;
+use std::collections::HashMap;
+use std::fmt;
+
+/// The page size of every arm: that of SQLite's default.
+const PAGE_SIZE: u32 = 4096;
+
+/// Of every so many images the recovery is crashed too; often, because some safeguards exist for the
+/// second crash only.
+const SECOND_CRASH_EVERY: u64 = 3;
+
+/// The models under which SQLite's assumptions hold, so that only a defect can be found.
+pub const MODELS: [Model; 5] = [
+    Model::Kill,
+    Model::Ordered,
+    Model::Ext4Ordered,
+    Model::Reorder,
+    Model::Torn,
+];
+
+/// The arm that a setting such as `wal/full` or `persist/full/exclusive` names.
+pub fn arm(setting: &str) -> Option<Arm> {
+    let mut parts = setting.split('/');
+    let journal_mode: JournalMode = parts.next()?.parse().ok()?;
+    let synchronous: Synchronous = parts.next()?.parse().ok()?;
+    let locking_mode = match parts.next() {
+        None => LockingMode::Normal,
+        Some(mode) => mode.parse().ok()?,
+    };
+    parts.next().is_none().then_some(Arm {
+        journal_mode,
+        synchronous,
+        locking_mode,
+        page_size: PAGE_SIZE,
+    })
+}
+
+/// A cell in which the mutant fares worse than the sound engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worse {
+    /// The settings.
+    pub arm: Arm,
+    /// The storage model.
+    pub model: Model,
+    /// What was found with the sound engine.
+    pub sound: Verdict,
+    /// What was found with the mutant.
+    pub mutant: Verdict,
+}
+
+impl fmt::Display for Worse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} under {}: {}; sound: {}",
+            self.arm, self.model, self.mutant, self.sound
+        )
+    }
+}
+
+/// Compares mutants with the sound engine, whose cells are measured once.
+pub struct Crashes {
+    sound: Source,
+    images: usize,
+    threads: usize,
+    seed: Seed,
+    known: HashMap<Arm, Vec<Cell>>,
+}
+
+impl Crashes {
+    /// With the path of the sound engine, built as the mutants are, and the images of each cell.
+    pub fn new(sound: Source, images: usize, seed: u64, threads: usize) -> Crashes {
+        Crashes {
+            sound,
+            images,
+            threads,
+            seed: Seed(seed),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The cells of a mutation's settings in which its engine fares worse than the sound one.
+    ///
+    /// # Errors
+    /// Those of measuring.
+    pub fn noticed(
+        &mut self,
+        mutation: &Mutation,
+        mutant: &Source,
+    ) -> Result<Vec<Worse>, CrashError> {
+        let mut worse = Vec::new();
+        for arm in mutation.settings.iter().filter_map(|setting| arm(setting)) {
+            let cells = self.measure(mutant, arm)?;
+            for (sound, mutant) in self.sound(arm)?.iter().zip(cells) {
+                if severity(&mutant.verdict) > severity(&sound.verdict) {
+                    worse.push(Worse {
+                        arm,
+                        model: mutant.model,
+                        sound: sound.verdict.clone(),
+                        mutant: mutant.verdict,
+                    });
+                }
+            }
+        }
+        Ok(worse)
+    }
+
+    fn sound(&mut self, arm: Arm) -> Result<&[Cell], CrashError> {
+        if !self.known.contains_key(&arm) {
+            let cells = self.measure(&self.sound, arm)?;
+            self.known.insert(arm, cells);
+        }
+        Ok(self.known.get(&arm).map_or(&[], Vec::as_slice))
+    }
+
+    fn measure(&self, engine: &Source, arm: Arm) -> Result<Vec<Cell>, CrashError> {
+        let plan = Plan {
+            arms: vec![arm],
+            models: MODELS.to_vec(),
+            images: self.images,
+            second_crash_every: SECOND_CRASH_EVERY,
+            seed: self.seed,
+            engine: engine.clone(),
+            script: None,
+            threads: self.threads,
+        };
+        Ok(measure(&plan, &Progress::default())?.cells)
+    }
+}
+
+/// How bad a verdict is; what was not measured shows nothing.
+fn severity(verdict: &Verdict) -> u8 {
+    match verdict {
+        Verdict::NotMeasured { .. } | Verdict::NoViolation { .. } => 0,
+        Verdict::LosesCommits { .. } => 1,
+        Verdict::CanCorrupt { .. } => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_name_arms() {
+        let exclusive = arm("persist/full/exclusive").unwrap();
+        assert_eq!(exclusive.locking_mode, LockingMode::Exclusive);
+        assert_eq!(arm("wal/normal").unwrap().locking_mode, LockingMode::Normal);
+        assert_eq!(arm("wal"), None);
+        assert_eq!(arm("wal/normal/normal/more"), None);
+        assert_eq!(arm("wall/normal"), None);
+    }
+
+    #[test]
+    fn every_mutation_that_crashes_should_notice_names_arms() {
+        for mutation in crate::mutations() {
+            let named = mutation
+                .settings
+                .iter()
+                .filter(|setting| arm(setting).is_some());
+            let wanted = match mutation.found_by {
+                crate::Instrument::Crash => mutation.settings.len(),
+                crate::Instrument::Schedule => 0,
+            };
+            assert_eq!(named.count(), wanted, "{}", mutation.id);
+        }
+    }
+}

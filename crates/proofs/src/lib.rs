@@ -1,0 +1,27 @@
+#![forbid(unsafe_code)]
+//! Proof that the instruments of the crash laboratory notice what they are there to notice.
+//!
+//! An instrument that always says "no violation" would pass every other test. So here are engines with
+//! one safeguard taken away ([`mutations`]): a sync, a directory sync, a validity check, a lock. Each
+//! has to be caught, unless the table says why nothing can be noticed. It stands apart from the crate
+//! `crash` because that one judges any engine and must not know these.
+
+mod crashes;
+mod mutant;
+pub mod patch;
+mod schedules;
+mod sound;
+
+pub use crashes::{Crashes, MODELS, Worse, arm};
+pub use mutant::{MutantError, Mutants};
+pub use patch::{Instrument, Mutation};
+pub use schedules::noticed_by;
+pub use sound::{SAFE, Seen, look_for_alarms};
+
+/// The mutations, in the order of their numbers.
+///
+/// # Panics
+/// Never: the build script refuses a table that is not valid.
+pub fn mutations() -> Vec<Mutation> {
+    patch::parse(patch::TABLE).unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,105 @@
+//! Engines with one mutation selected: copies of the one compiled library with another number in them.
+
+use crate::patch::{MARK, Mutation};
+use engine::{EngineError, Library, Source};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// The library that holds every mutation, with none selected.
+static LIBRARY: &[u8] = include_bytes!(env!("PRAGMARK_MUTANTS"));
+
+/// Why a mutant could not be made.
+#[derive(Debug, Error)]
+pub enum MutantError {
+    /// No mutation has that name.
+    #[error("there is no mutation called {0}; see crates/proofs/mutations.toml")]
+    Unknown(String),
+    /// The place of the number was not found once in the library.
+    #[error(
+        "the compiled library holds the mark of the selected mutation {0} times instead of once"
+    )]
+    Mark(usize),
+    /// The library could not be written.
+    #[error("cannot write the engine {path}: {source}")]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The engine could not be loaded.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Makes mutants.
+pub struct Mutants {
+    mutations: Vec<Mutation>,
+    /// Where the number stands in the library.
+    number_at: usize,
+}
+
+impl Mutants {
+    /// All mutations of the table.
+    ///
+    /// # Errors
+    /// [`MutantError::Mark`] where the compiler treated the mark in a way not foreseen.
+    pub fn new() -> Result<Mutants, MutantError> {
+        let places: Vec<usize> = LIBRARY
+            .windows(MARK.len())
+            .enumerate()
+            .filter(|(_, window)| *window == MARK.as_bytes())
+            .map(|(place, _)| place)
+            .collect();
+        match places[..] {
+            [place] => Ok(Mutants {
+                mutations: crate::mutations(),
+                number_at: place + MARK.len(),
+            }),
+            _ => Err(MutantError::Mark(places.len())),
+        }
+    }
+
+    /// The mutations.
+    pub fn mutations(&self) -> &[Mutation] {
+        &self.mutations
+    }
+
+    /// Writes the engine with that mutation, or with none, into a folder and returns its path: a
+    /// library that `--engine` of any command takes.
+    ///
+    /// # Errors
+    /// An unknown mutation; a folder that cannot be written.
+    pub fn write(&self, mutation: Option<&str>, folder: &Path) -> Result<PathBuf, MutantError> {
+        let number = self.number(mutation)?;
+        let mut library = LIBRARY.to_vec();
+        library[self.number_at] = number;
+        let path = folder.join(format!("{}.so", mutation.unwrap_or("sound")));
+        std::fs::write(&path, library).map_err(|source| MutantError::Write {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(path)
+    }
+
+    /// Loads the engine with that mutation, or with none.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and those of loading.
+    pub fn load(&self, mutation: Option<&str>, folder: &Path) -> Result<Library, MutantError> {
+        let path = self.write(mutation, folder)?;
+        Ok(Library::load(&Source::Path(path))?)
+    }
+
+    /// The number of a mutation: its place in the table, from 1; 0 for none.
+    fn number(&self, mutation: Option<&str>) -> Result<u8, MutantError> {
+        let Some(id) = mutation else {
+            return Ok(0);
+        };
+        self.mutations
+            .iter()
+            .position(|mutation| mutation.id == id)
+            .and_then(|place| u8::try_from(place + 1).ok())
+            .ok_or_else(|| MutantError::Unknown(id.to_owned()))
+    }
+}

@@ -1,0 +1,64 @@
+//! No false alarm: settings under which SQLite promises that nothing is lost, over many images.
+
+use crate::crashes::{MODELS, arm};
+use crash::{Arm, Cell, CrashError, Plan, Progress, Verdict, measure};
+use engine::Source;
+use lab::seed::Seed;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Journal mode and synchronous under which a commit that was acknowledged stays, whatever the storage
+/// does within SQLite's assumptions (<https://sqlite.org/pragma.html#pragma_synchronous>). A journal
+/// that is deleted needs EXTRA for that, because only EXTRA syncs the directory afterwards.
+pub const SAFE: [&str; 4] = ["delete/extra", "truncate/full", "persist/full", "wal/full"];
+
+/// Images of a cell in one round; the distinct ones are kept in memory by their hashes.
+const IMAGES_OF_A_ROUND: usize = 20_000;
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Images judged. They are distinct within a round; rounds differ in what they draw.
+    pub images: u64,
+    /// Rounds, each with a seed of its own.
+    pub rounds: u64,
+    /// Cells that showed anything but "no violation".
+    pub alarms: Vec<Cell>,
+}
+
+/// Judges images under the safe settings until there were `wanted`, an alarm, or, after a round, a stop.
+///
+/// # Errors
+/// Those of measuring.
+pub fn look_for_alarms(
+    engine: &Source,
+    wanted: u64,
+    seed: u64,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Seen, CrashError> {
+    let arms: Vec<Arm> = SAFE.iter().filter_map(|setting| arm(setting)).collect();
+    let cells = (arms.len() * MODELS.len()) as u64;
+    let mut seen = Seen::default();
+    while seen.images < wanted && seen.alarms.is_empty() && !stop.load(Ordering::Relaxed) {
+        let share = (wanted - seen.images).div_ceil(cells);
+        let plan = Plan {
+            arms: arms.clone(),
+            models: MODELS.to_vec(),
+            images: (share as usize).clamp(100, IMAGES_OF_A_ROUND),
+            second_crash_every: 8,
+            seed: Seed(seed).child("no false alarm").nth(seen.rounds),
+            engine: engine.clone(),
+            script: None,
+            threads,
+        };
+        let matrix = measure(&plan, &Progress::default())?;
+        seen.images += matrix.images;
+        seen.rounds += 1;
+        let alarms = matrix
+            .cells
+            .into_iter()
+            .filter(|cell| !matches!(cell.verdict, Verdict::NoViolation { .. }));
+        seen.alarms.extend(alarms);
+    }
+    Ok(seen)
+}
