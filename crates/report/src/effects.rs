@@ -337,3 +337,104 @@ pub(crate) fn shares_in_words(effects: &Effects) -> Option<String> {
 fn words(text: &str) -> Piece {
     Piece::Words(text.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer::plain;
+
+    fn contrast(ratio: f64, found: bool, range: (f64, f64), settings: usize) -> Contrast {
+        let reach = if found { 1.05 } else { 100.0 };
+        Contrast {
+            ratio,
+            interval: Interval {
+                low: ratio / reach,
+                high: ratio * reach,
+            },
+            settings,
+            range: Interval {
+                low: range.0,
+                high: range.1,
+            },
+        }
+    }
+
+    fn wal(contrast: Contrast) -> MainEffect {
+        MainEffect {
+            factor: "journal_mode".to_owned(),
+            level: "wal".into(),
+            instead_of: "delete".into(),
+            contrast,
+        }
+    }
+
+    /// The effect of WAL at levels of `synchronous`, with ratios and whether they were found.
+    fn at_levels(of: &[(&str, f64, bool)]) -> PairEffect {
+        let simple = |(at, ratio, found): &(&str, f64, bool)| SimpleEffect {
+            factor: "journal_mode".to_owned(),
+            level: "wal".into(),
+            instead_of: "delete".into(),
+            other: "synchronous".to_owned(),
+            at: (*at).into(),
+            contrast: contrast(*ratio, *found, (*ratio, *ratio), 1),
+        };
+        PairEffect {
+            factors: ["journal_mode".to_owned(), "synchronous".to_owned()],
+            levels: [Vec::new(), Vec::new()],
+            cells: Vec::new(),
+            simple: of.iter().map(simple).collect(),
+        }
+    }
+
+    #[test]
+    fn an_effect_by_itself_says_how_far_it_holds() {
+        let effect = wal(contrast(1.8, true, (1.62, 2.0), 4));
+        assert_eq!(
+            plain(&alone(&effect, "rows_per_s")),
+            "journal_mode=wal is 1.80 times as fast as delete, whatever the others are set to \
+             (×1.62 to ×2)."
+        );
+        let effect = wal(contrast(1.8, true, (0.9, 2.4), 4));
+        assert!(plain(&alone(&effect, "rows_per_s")).contains("but not in every setting"));
+        let effect = wal(contrast(1.8, true, (1.8, 1.8), 1));
+        assert!(plain(&alone(&effect, "rows_per_s")).contains("in the only setting"));
+    }
+
+    #[test]
+    fn a_time_that_shrinks_is_a_gain() {
+        let effect = wal(contrast(0.5, true, (0.4, 0.5), 2));
+        let told = plain(&alone(&effect, "seconds"));
+        assert!(
+            told.starts_with("journal_mode=wal is 2.00 times as fast as delete"),
+            "{told}"
+        );
+        assert!(told.contains("(×2 to ×2.5)"), "{told}");
+        assert_eq!(standing(&effect.contrast, "seconds"), Standing::Better);
+        assert_eq!(standing(&effect.contrast, "rows_per_s"), Standing::Worse);
+    }
+
+    #[test]
+    fn an_effect_that_depends_on_another_is_told_level_by_level() {
+        let effect = wal(contrast(3.0, true, (1.0, 9.0), 3));
+        let pair = at_levels(&[
+            ("full", 3.0, true),
+            ("normal", 9.0, true),
+            ("off", 1.0, false),
+        ]);
+        assert_eq!(
+            plain(&depends(&effect, &pair, "rows_per_s")),
+            "What journal_mode=wal does instead of delete depends on synchronous: ×9.0 with \
+             normal, ×3.0 with full, no detectable difference with off."
+        );
+        let pair = at_levels(&[
+            ("full", 3.0, true),
+            ("normal", 1.1, false),
+            ("off", 1.0, false),
+        ]);
+        assert_eq!(
+            plain(&depends(&effect, &pair, "rows_per_s")),
+            "journal_mode=wal matters only with synchronous=full, where it is 3.0 times as fast as \
+             delete; no difference was detected with normal and off."
+        );
+    }
+}

@@ -178,6 +178,7 @@ impl Binding {
                 Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
             }
             Binding::Python => Some("Python waits 5 seconds for locks unless told otherwise."),
+            Binding::Jdbc => Some("sqlite-jdbc waits 3 seconds for locks unless told otherwise."),
             _ => None,
         }
     }
