@@ -285,4 +285,21 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_verdict_is_worse_better_or_as_documented() {
+        let corrupt = Verdict::CanCorrupt {
+            violations: 1,
+            images: 9,
+        };
+        let clean = Verdict::NoViolation { images: 9 };
+        assert_eq!(Standing::of(&corrupt, Promise::MayLose), Standing::Worse);
+        assert_eq!(
+            Standing::of(&corrupt, Promise::MayCorrupt),
+            Standing::Agrees
+        );
+        assert_eq!(Standing::of(&corrupt, Promise::Silent), Standing::Agrees);
+        assert_eq!(Standing::of(&clean, Promise::MayLose), Standing::Better);
+        assert_eq!(Standing::of(&clean, Promise::Safe), Standing::Agrees);
+    }
 }
