@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::progress::humanly;
 
 /// Images for each cell.
-const IMAGES: usize = 6000;
+const IMAGES: usize = 9000;
 const QUICK_IMAGES: usize = 600;
 
 /// Measures, prints, and writes where asked to.
