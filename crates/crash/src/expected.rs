@@ -242,6 +242,10 @@ pub fn cause(arm: &Arm, model: Model, verdict: &Verdict) -> Option<&'static str>
                  (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
                  and the journal is then rolled back over a file that has lost pages it does not hold",
             ),
+            (JournalMode::Wal, Synchronous::Normal) => Some(
+                "the built-in workload leaves WAL mode once; that change writes the first page under a \
+                 rollback journal, for which NORMAL syncs no more than it does in DELETE mode",
+            ),
             _ => None,
         },
         Standing::Better => match (arm.journal_mode, arm.locking_mode) {
