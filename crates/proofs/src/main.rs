@@ -232,6 +232,7 @@ fn by_schedules(
     let explored = noticed_by(mutation, &library, folder, extent, &STOP)?;
     Ok(match explored {
         Some(explored) => Finding::Noticed(explored.verdict()),
+        None if STOP.load(Ordering::Relaxed) => return Err("stopped".into()),
         None => Finding::Unnoticed,
     })
 }
