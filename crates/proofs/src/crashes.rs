@@ -3,8 +3,8 @@
 
 use crate::patch::Mutation;
 use crash::{
-    Arm, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, Verdict,
-    measure,
+    Act, Arm, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Script,
+    Synchronous, Verdict, measure,
 };
 use engine::Source;
 use lab::seed::Seed;
@@ -73,7 +73,52 @@ pub struct Crashes {
     images: usize,
     threads: usize,
     seed: Seed,
-    known: HashMap<Arm, Vec<Cell>>,
+    known: HashMap<(Arm, Workload), Vec<Cell>>,
+}
+
+/// What is crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Workload {
+    /// The built-in workload.
+    BuiltIn,
+    /// [`passes`].
+    Passes,
+}
+
+/// A workload for safeguards of which the built-in one has no need: transactions that change the same
+/// pages several times with a cache of far fewer, so that what was spilled into the log is overwritten
+/// there; and a log that starts over on top of shorter transactions.
+fn passes() -> Script {
+    let sql = |sql: &str| Act::Sql {
+        sql: sql.to_owned(),
+        line: 0,
+    };
+    let mut acts = vec![
+        sql("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"),
+        sql(
+            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 120)
+             INSERT INTO t SELECT i, printf('%0300d', i) FROM n",
+        ),
+        sql("PRAGMA cache_size = 2"),
+    ];
+    for pass in 1..4 {
+        acts.push(sql(&format!(
+            "BEGIN; UPDATE t SET v = v || 'a'; UPDATE t SET v = v || 'b{pass}'; \
+             UPDATE t SET v = v || 'c' WHERE id % 3 = 0; COMMIT"
+        )));
+        acts.push(sql(&format!("UPDATE t SET v = 'alone' WHERE id = {pass}")));
+    }
+    // A log of short transactions, and one of a long transaction that starts over on top of it.
+    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    for (place, id) in [5, 60, 5, 110].iter().enumerate() {
+        acts.push(sql(&format!(
+            "UPDATE t SET v = 'short {place}' WHERE id = {id}"
+        )));
+    }
+    acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+    acts.push(sql("PRAGMA cache_size = 100"));
+    acts.push(sql("UPDATE t SET v = v || 'long'"));
+    Script { path: None, acts }
 }
 
 impl Crashes {
@@ -88,7 +133,8 @@ impl Crashes {
         }
     }
 
-    /// The cells of a mutation's settings in which its engine fares worse than the sound one.
+    /// The cells of a mutation's settings in which its engine fares worse than the sound one, in the
+    /// first workload in which there are any.
     ///
     /// # Errors
     /// Those of measuring.
@@ -98,9 +144,25 @@ impl Crashes {
         mutant: &Source,
     ) -> Result<Vec<Worse>, CrashError> {
         let mut worse = Vec::new();
+        for workload in [Workload::BuiltIn, Workload::Passes] {
+            self.compare(mutation, mutant, workload, &mut worse)?;
+            if !worse.is_empty() {
+                break;
+            }
+        }
+        Ok(worse)
+    }
+
+    fn compare(
+        &mut self,
+        mutation: &Mutation,
+        mutant: &Source,
+        workload: Workload,
+        worse: &mut Vec<Worse>,
+    ) -> Result<(), CrashError> {
         for arm in mutation.settings.iter().filter_map(|setting| arm(setting)) {
-            let cells = self.measure(mutant, arm)?;
-            for (sound, mutant) in self.sound(arm)?.iter().zip(cells) {
+            let cells = self.measure(mutant, arm, workload)?;
+            for (sound, mutant) in self.sound(arm, workload)?.iter().zip(cells) {
                 if severity(&mutant.verdict) > severity(&sound.verdict) {
                     worse.push(Worse {
                         arm,
@@ -111,18 +173,24 @@ impl Crashes {
                 }
             }
         }
-        Ok(worse)
+        Ok(())
     }
 
-    fn sound(&mut self, arm: Arm) -> Result<&[Cell], CrashError> {
-        if !self.known.contains_key(&arm) {
-            let cells = self.measure(&self.sound, arm)?;
-            self.known.insert(arm, cells);
+    fn sound(&mut self, arm: Arm, workload: Workload) -> Result<&[Cell], CrashError> {
+        let key = (arm, workload);
+        if !self.known.contains_key(&key) {
+            let cells = self.measure(&self.sound, arm, workload)?;
+            self.known.insert(key, cells);
         }
-        Ok(self.known.get(&arm).map_or(&[], Vec::as_slice))
+        Ok(self.known.get(&key).map_or(&[], Vec::as_slice))
     }
 
-    fn measure(&self, engine: &Source, arm: Arm) -> Result<Vec<Cell>, CrashError> {
+    fn measure(
+        &self,
+        engine: &Source,
+        arm: Arm,
+        workload: Workload,
+    ) -> Result<Vec<Cell>, CrashError> {
         let plan = Plan {
             arms: vec![arm],
             models: MODELS.to_vec(),
@@ -130,7 +198,10 @@ impl Crashes {
             second_crash_every: SECOND_CRASH_EVERY,
             seed: self.seed,
             engine: engine.clone(),
-            script: None,
+            script: match workload {
+                Workload::BuiltIn => None,
+                Workload::Passes => Some(passes()),
+            },
             threads: self.threads,
         };
         Ok(measure(&plan, &Progress::default())?.cells)

@@ -136,6 +136,16 @@ fn write(names: &[String], out: &Path) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
+/// Where the system keeps files in memory, if it has such a place: schedules need no disk.
+fn memory() -> PathBuf {
+    let shared_memory = PathBuf::from("/dev/shm");
+    if shared_memory.is_dir() {
+        shared_memory
+    } else {
+        std::env::temp_dir()
+    }
+}
+
 /// What came of looking at a mutant.
 enum Finding {
     Noticed(String),
@@ -144,7 +154,7 @@ enum Finding {
 
 fn judge_mutants(names: &[String], images: usize, extent: Extent) -> Result<bool, Box<dyn Error>> {
     let mutants = Mutants::new()?;
-    let folder = tempfile::tempdir()?;
+    let folder = tempfile::tempdir_in(memory())?;
     let sound = Source::Path(mutants.write(None, folder.path())?);
     let mut crashes = Crashes::new(sound, images, extent.seed, extent.threads);
     let mut counts = [0; 5];
@@ -232,6 +242,7 @@ fn by_schedules(
     let explored = noticed_by(mutation, &library, folder, extent, &STOP)?;
     Ok(match explored {
         Some(explored) => Finding::Noticed(explored.verdict()),
+        None if STOP.load(Ordering::Relaxed) => return Err("stopped".into()),
         None => Finding::Unnoticed,
     })
 }
