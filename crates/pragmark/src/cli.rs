@@ -39,7 +39,7 @@ pub enum Command {
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
     /// Measure what crashes do to databases, by settings and by what storage may lose.
-    Crash(CrashArgs),
+    Crash(Box<CrashArgs>),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"

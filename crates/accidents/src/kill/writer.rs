@@ -125,7 +125,7 @@ fn make_tables(connection: &Connection) -> Result<(), EngineError> {
 }
 
 fn write_one(connection: &Connection, seed: Seed, number: u64) -> Result<(), EngineError> {
-    if number % ROLLED_BACK == 0 {
+    if number.is_multiple_of(ROLLED_BACK) {
         connection.execute("BEGIN IMMEDIATE")?;
         // What another transaction would write: it must leave no trace.
         put(connection, seed.child("rolled back"), number)?;
@@ -149,7 +149,7 @@ fn put(connection: &Connection, seed: Seed, number: u64) -> Result<(), EngineErr
 
 /// What is done between transactions and must change nothing.
 fn maintain(connection: &Connection, number: u64) -> Result<(), EngineError> {
-    if number % CHECKPOINTED == 0 {
+    if number.is_multiple_of(CHECKPOINTED) {
         let mode = match number / CHECKPOINTED % 3 {
             0 => CheckpointMode::Passive,
             1 => CheckpointMode::Restart,
@@ -157,7 +157,7 @@ fn maintain(connection: &Connection, number: u64) -> Result<(), EngineError> {
         };
         connection.checkpoint(mode)?;
     }
-    if number % VACUUMED == 0 {
+    if number.is_multiple_of(VACUUMED) {
         connection.execute("VACUUM")?;
     }
     Ok(())

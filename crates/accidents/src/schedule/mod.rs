@@ -126,14 +126,11 @@ pub fn explore_all(
         let threads: Vec<_> = (0..extent.threads.max(1))
             .map(|_| scope.spawn(explorer))
             .collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect::<Result<(), AccidentError>>()
+        threads.into_iter().try_for_each(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })?;
     let mut done = done
         .into_inner()
