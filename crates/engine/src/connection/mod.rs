@@ -13,7 +13,7 @@ use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
 use crate::value::Value;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -189,6 +189,30 @@ impl Connection {
         // SAFETY: the handle is open.
         let code = unsafe { (self.handle.api().busy_timeout)(self.as_ptr(), milliseconds) };
         self.handle.check(code, "setting the busy timeout")
+    }
+
+    /// Interrupts every statement that takes more than about `steps` instructions of SQLite's virtual
+    /// machine: a damaged database may hold a tree without an end
+    /// (<https://sqlite.org/c3ref/progress_handler.html>).
+    ///
+    /// # Errors
+    /// The engine was compiled without progress handlers.
+    pub fn limit_steps(&self, steps: u32) -> Result<(), EngineError> {
+        unsafe extern "C" fn interrupt(_: *mut c_void) -> c_int {
+            1
+        }
+        let handler = self
+            .handle
+            .api()
+            .progress_handler
+            .ok_or(EngineError::Unsupported {
+                what: "progress handler",
+                function: "sqlite3_progress_handler",
+            })?;
+        let steps = c_int::try_from(steps).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open; the handler needs no data and touches nothing.
+        unsafe { handler(self.as_ptr(), steps, Some(interrupt), std::ptr::null_mut()) };
+        Ok(())
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish

@@ -54,6 +54,7 @@ pub const SQLITE_OPEN_READONLY: c_int = 0x0000_0001;
 pub const SQLITE_OPEN_READWRITE: c_int = 0x0000_0002;
 pub const SQLITE_OPEN_CREATE: c_int = 0x0000_0004;
 pub const SQLITE_OPEN_DELETEONCLOSE: c_int = 0x0000_0008;
+pub const SQLITE_OPEN_EXCLUSIVE: c_int = 0x0000_0010;
 pub const SQLITE_OPEN_URI: c_int = 0x0000_0040;
 pub const SQLITE_OPEN_MEMORY: c_int = 0x0000_0080;
 pub const SQLITE_OPEN_MAIN_DB: c_int = 0x0000_0100;
@@ -75,6 +76,33 @@ pub const SQLITE_OPEN_EXRESCODE: c_int = 0x0200_0000;
 pub const SQLITE_SYNC_NORMAL: c_int = 0x02;
 pub const SQLITE_SYNC_FULL: c_int = 0x03;
 pub const SQLITE_SYNC_DATAONLY: c_int = 0x10;
+
+// Levels of file locks (https://sqlite.org/c3ref/c_lock_exclusive.html).
+pub const SQLITE_LOCK_NONE: c_int = 0;
+pub const SQLITE_LOCK_SHARED: c_int = 1;
+pub const SQLITE_LOCK_RESERVED: c_int = 2;
+pub const SQLITE_LOCK_PENDING: c_int = 3;
+pub const SQLITE_LOCK_EXCLUSIVE: c_int = 4;
+
+// Locks of shared memory (https://sqlite.org/c3ref/c_shm_exclusive.html).
+pub const SQLITE_SHM_UNLOCK: c_int = 1;
+pub const SQLITE_SHM_LOCK: c_int = 2;
+pub const SQLITE_SHM_SHARED: c_int = 4;
+pub const SQLITE_SHM_EXCLUSIVE: c_int = 8;
+pub const SQLITE_SHM_NLOCK: c_int = 8;
+
+// Questions of xAccess (https://sqlite.org/c3ref/c_access_exists.html).
+pub const SQLITE_ACCESS_EXISTS: c_int = 0;
+
+// Device characteristics (https://sqlite.org/c3ref/c_iocap_atomic.html).
+pub const SQLITE_IOCAP_SAFE_APPEND: c_int = 0x0000_0200;
+pub const SQLITE_IOCAP_SEQUENTIAL: c_int = 0x0000_0400;
+pub const SQLITE_IOCAP_POWERSAFE_OVERWRITE: c_int = 0x0000_1000;
+pub const SQLITE_IOCAP_SUBPAGE_READ: c_int = 0x0000_8000;
+
+// Extended results that a VFS gives (https://sqlite.org/rescode.html).
+pub const SQLITE_IOERR_SHORT_READ: c_int = SQLITE_IOERR | (2 << 8);
+pub const SQLITE_IOERR_DELETE_NOENT: c_int = SQLITE_IOERR | (23 << 8);
 
 // Preparing (https://sqlite.org/c3ref/c_prepare_dont_log.html).
 pub const SQLITE_PREPARE_PERSISTENT: c_uint = 0x01;

@@ -106,6 +106,8 @@ api! {
         fn column_blob(*mut sqlite3_stmt, c_int) -> *const c_void;
         fn column_bytes(*mut sqlite3_stmt, c_int) -> c_int;
 
+        fn randomness(c_int, *mut c_void);
+        fn uri_boolean(*const c_char, *const c_char, c_int) -> c_int;
         fn vfs_find(*const c_char) -> *mut sqlite3_vfs;
         fn vfs_register(*mut sqlite3_vfs, c_int) -> c_int;
         fn vfs_unregister(*mut sqlite3_vfs) -> c_int;
@@ -119,6 +121,8 @@ api! {
     }
     optional {
         fn compileoption_get(c_int) -> *const c_char;
+        fn complete(*const c_char) -> c_int;
+        fn progress_handler(*mut sqlite3, c_int, Option<ProgressHandler>, *mut c_void);
         fn prepare_v3(*mut sqlite3, *const c_char, c_int, c_uint, *mut *mut sqlite3_stmt, *mut *const c_char) -> c_int;
         fn changes64(*mut sqlite3) -> i64;
         fn total_changes64(*mut sqlite3) -> i64;

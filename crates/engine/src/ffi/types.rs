@@ -43,6 +43,8 @@ pub type DestroyFunction = unsafe extern "C" fn(*mut c_void);
 /// The row callback of `sqlite3_exec`.
 pub type ExecCallback =
     unsafe extern "C" fn(*mut c_void, c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+/// The signature of a progress handler; a result other than 0 interrupts the statement.
+pub type ProgressHandler = unsafe extern "C" fn(*mut c_void) -> c_int;
 /// A function found by name in a loadable extension or among the system calls of a VFS.
 pub type AnyFunction = unsafe extern "C" fn();
 

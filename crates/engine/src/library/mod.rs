@@ -14,7 +14,7 @@ use crate::error::EngineError;
 use crate::ffi::Api;
 use image::Image;
 use std::any::Any;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,6 +83,21 @@ impl Library {
     /// list of compile options does not tell.
     pub fn has_carray(&self) -> bool {
         self.api.carray_bind.is_some()
+    }
+
+    /// Whether a text ends in a whole statement, so that the semicolon at its end is none within a
+    /// string, a comment or a trigger (<https://sqlite.org/c3ref/complete.html>).
+    ///
+    /// # Errors
+    /// The engine was compiled without that function, or the text holds a NUL byte.
+    pub fn is_complete(&self, sql: &str) -> Result<bool, EngineError> {
+        let complete = self.api.complete.ok_or(EngineError::Unsupported {
+            what: "function that finds the end of a statement",
+            function: "sqlite3_complete",
+        })?;
+        let sql = CString::new(sql).map_err(|_| EngineError::NulByte { what: "SQL" })?;
+        // SAFETY: a C string; the function touches no state of the library.
+        Ok(unsafe { complete(sql.as_ptr()) } != 0)
     }
 
     /// The table of functions, for code which must call SQLite itself. Calling them is unsafe.

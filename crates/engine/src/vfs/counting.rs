@@ -225,7 +225,11 @@ impl Observer for Counter {
     fn observe(&self, event: &Event<'_>) {
         match *event {
             Event::Open { kind, .. } => add(&self.of(kind).opens, 1),
-            Event::Close { .. } => {}
+            Event::Close { .. }
+            | Event::Unfetch { .. }
+            | Event::Lock { .. }
+            | Event::Unlock { .. }
+            | Event::FileControl { .. } => {}
             Event::Read { kind, length, .. } => {
                 add(&self.of(kind).reads, 1);
                 add(&self.of(kind).bytes_read, length as u64);

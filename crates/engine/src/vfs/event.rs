@@ -106,6 +106,11 @@ pub enum Event<'a> {
         name: Option<&'a CStr>,
         /// The flags given to `xOpen`.
         flags: i32,
+        /// What the device promises, as `SQLITE_IOCAP_*` bits: they decide which syncs SQLite makes
+        /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>).
+        characteristics: i32,
+        /// The device's sector size in bytes, as the VFS tells it.
+        sector_size: i32,
     },
     /// A file was closed.
     Close {
@@ -176,6 +181,42 @@ pub enum Event<'a> {
         offset: i64,
         /// How many bytes.
         length: usize,
+    },
+    /// A page handed out of the memory map was given back; without a page, the map may go.
+    Unfetch {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// Where, in bytes.
+        offset: i64,
+    },
+    /// A lock on the file was taken (<https://sqlite.org/lockingv3.html>).
+    Lock {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The level reached: 1 shared, 2 reserved, 3 pending, 4 exclusive.
+        level: i32,
+    },
+    /// A lock on the file was lowered or released.
+    Unlock {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The level that is left: 0 none, 1 shared.
+        level: i32,
+    },
+    /// A file control was understood by the VFS (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
+    FileControl {
+        /// The file.
+        file: FileId,
+        /// Its kind.
+        kind: FileKind,
+        /// The control's number.
+        operation: i32,
     },
     /// A region of the shared memory of a write-ahead log was mapped.
     SharedMemoryMap {

@@ -100,6 +100,8 @@ pub(super) unsafe fn open<O: Observer>(
                 kind,
                 name,
                 flags,
+                characteristics: ((*(*real).pMethods).xDeviceCharacteristics)(real),
+                sector_size: ((*(*real).pMethods).xSectorSize)(real),
             });
         }
         code
@@ -121,10 +123,10 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
         xTruncate: truncate::<O>,
         xSync: sync::<O>,
         xFileSize: file_size,
-        xLock: lock,
-        xUnlock: unlock,
+        xLock: lock::<O>,
+        xUnlock: unlock::<O>,
         xCheckReservedLock: check_reserved_lock,
-        xFileControl: file_control,
+        xFileControl: file_control::<O>,
         xSectorSize: sector_size,
         xDeviceCharacteristics: device_characteristics,
         xShmMap: None,
@@ -145,7 +147,7 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
     let third = sqlite3_io_methods {
         iVersion: 3,
         xFetch: Some(fetch::<O>),
-        xUnfetch: Some(unfetch),
+        xUnfetch: Some(unfetch::<O>),
         ..second
     };
     [first, second, third]
@@ -180,9 +182,6 @@ unsafe extern "C" fn close<O: Observer>(place: *mut sqlite3_file) -> c_int {
     }
 }
 
-/// `SQLITE_IOERR_SHORT_READ`: the file ended before the bytes asked for, which is no failure.
-const SHORT_READ: c_int = ffi::SQLITE_IOERR | (2 << 8);
-
 unsafe extern "C" fn read<O: Observer>(
     place: *mut sqlite3_file,
     buffer: *mut c_void,
@@ -192,7 +191,8 @@ unsafe extern "C" fn read<O: Observer>(
     // SAFETY: see `close`.
     unsafe {
         let code = real_method!(place, xRead, buffer, length, offset);
-        let seen = if code == SHORT_READ {
+        // The file ended before the bytes asked for, which is no failure.
+        let seen = if code == ffi::SQLITE_IOERR_SHORT_READ {
             ffi::SQLITE_OK
         } else {
             code
@@ -355,15 +355,59 @@ macro_rules! pass_on {
 
 pass_on! {
     fn file_size = xFileSize(result: *mut i64);
-    fn lock = xLock(level: c_int);
-    fn unlock = xUnlock(level: c_int);
     fn check_reserved_lock = xCheckReservedLock(result: *mut c_int);
-    fn file_control = xFileControl(operation: c_int, argument: *mut c_void);
     fn sector_size = xSectorSize();
     fn device_characteristics = xDeviceCharacteristics();
 }
 
-unsafe extern "C" fn unfetch(place: *mut sqlite3_file, offset: i64, page: *mut c_void) -> c_int {
+unsafe extern "C" fn unfetch<O: Observer>(
+    place: *mut sqlite3_file,
+    offset: i64,
+    page: *mut c_void,
+) -> c_int {
     // SAFETY: see `close`.
-    unsafe { real_optional!(place, xUnfetch(offset, page), else ffi::SQLITE_OK) }
+    unsafe {
+        let code = real_optional!(place, xUnfetch(offset, page), else ffi::SQLITE_OK);
+        report::<O>(place, code, |file, kind| Event::Unfetch {
+            file,
+            kind,
+            offset,
+        })
+    }
+}
+
+unsafe extern "C" fn lock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xLock, level);
+        report::<O>(place, code, |file, kind| Event::Lock { file, kind, level })
+    }
+}
+
+unsafe extern "C" fn unlock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xUnlock, level);
+        report::<O>(place, code, |file, kind| Event::Unlock {
+            file,
+            kind,
+            level,
+        })
+    }
+}
+
+unsafe extern "C" fn file_control<O: Observer>(
+    place: *mut sqlite3_file,
+    operation: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        let code = real_method!(place, xFileControl, operation, argument);
+        report::<O>(place, code, |file, kind| Event::FileControl {
+            file,
+            kind,
+            operation,
+        })
+    }
 }

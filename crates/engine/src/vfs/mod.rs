@@ -2,15 +2,22 @@
 //! synced (<https://sqlite.org/vfs.html>).
 //!
 //! [`Observer`] is the seam: the shim passes every call on unchanged and reports it to an observer, of
-//! which [`CountingVfs`] is one. Shims stand apart from connections because nothing that is timed
+//! which [`CountingVfs`] and [`RecordingVfs`] are two. Shims stand apart from connections because nothing that is timed
 //! goes through them: counting is a pass of its own.
+//!
+//! [`MemoryVfs`] is no shim but a file system of its own, in memory: what a crash left is recovered in
+//! it thousands of times a second, and a shim can lie over it as over any other.
 
 mod counting;
 mod event;
 mod file;
+mod memory;
 mod methods;
+mod recording;
 mod shim;
 
 pub use counting::{CountingVfs, FileCounts, IoCounts, SharedMemoryCounts};
 pub use event::{Event, FileId, FileKind, Observer, SyncKind};
+pub use memory::{MemoryOptions, MemoryVfs};
+pub use recording::{Call, RecordingVfs};
 pub use shim::ObservedVfs;

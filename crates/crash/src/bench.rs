@@ -1,0 +1,205 @@
+//! The bench on which databases crash and recover: one engine, one file system in memory, one record.
+//!
+//! It stands apart because it alone runs the engine. A bench belongs to one thread; several benches
+//! load a library each, so that they share no lock.
+
+use crate::content::Content;
+use crate::error::CrashError;
+use crate::trace::File;
+use engine::vfs::{Call, MemoryOptions, MemoryVfs, RecordingVfs};
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
+use std::path::Path;
+use std::sync::Arc;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// The most instructions that a statement may take on a recovered database.
+const STEPS: u32 = 5_000_000;
+
+/// What is wrong with a recovered database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// SQLite refuses to open it; its message.
+    Unopenable(String),
+    /// `integrity_check` finds fault, or reading the rows fails; the first message.
+    Corrupt(String),
+}
+
+/// What a database was recovered to.
+pub type Recovered = Result<Content, Problem>;
+
+/// An engine with its file system in memory.
+pub struct Bench {
+    library: Arc<Library>,
+    memory: MemoryVfs,
+    recording: RecordingVfs,
+    /// The connection that recovers: to nothing itself, databases are attached to it.
+    recovering: Option<Connection>,
+}
+
+impl Bench {
+    /// Loads an engine of its own.
+    ///
+    /// # Errors
+    /// The engine cannot be loaded.
+    pub fn new(source: &Source) -> Result<Bench, CrashError> {
+        let library = Arc::new(Library::load(source)?);
+        let options = MemoryOptions {
+            default: true,
+            ..MemoryOptions::default()
+        };
+        let memory = MemoryVfs::register(&library, options)?;
+        let recording = RecordingVfs::register_over(&library, Some(memory.name()))?;
+        Ok(Bench {
+            library,
+            memory,
+            recording,
+            recovering: None,
+        })
+    }
+
+    /// The engine.
+    pub fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
+    /// Empties the file system and makes the engine's random numbers a function of `seed`.
+    ///
+    /// # Errors
+    /// The engine is in use, which would be a defect.
+    pub fn reset(&mut self, seed: u64) -> Result<(), CrashError> {
+        self.recovering = None;
+        self.memory.load([]);
+        self.memory.reseed(seed)?;
+        self.recording.take();
+        Ok(())
+    }
+
+    /// Opens a database in memory, recorded.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn open(&self, name: &str) -> Result<Connection, CrashError> {
+        let flags = OpenFlags::default() | OpenFlags::NO_MUTEX;
+        let vfs = Some(self.recording.name());
+        Ok(Connection::open(
+            &self.library,
+            Path::new(name),
+            flags,
+            vfs,
+        )?)
+    }
+
+    /// The number of calls recorded so far.
+    pub fn position(&self) -> usize {
+        self.recording.position()
+    }
+
+    /// Takes the record.
+    pub fn take_calls(&self) -> Vec<Call> {
+        self.recording.take()
+    }
+
+    /// Lets the engine recover `databases` among `files`, all of them open at the same time, and tells
+    /// what went wrong with which; what it did is recorded.
+    ///
+    /// # Errors
+    /// What no crash explains: a defect of this crate.
+    pub fn recover(
+        &mut self,
+        files: Vec<File>,
+        databases: &[&str],
+    ) -> Result<Vec<Option<Problem>>, CrashError> {
+        let connection = self.connection()?;
+        self.memory.load(files);
+        self.recording.take();
+        let mut problems = Vec::with_capacity(databases.len());
+        for (number, name) in databases.iter().enumerate() {
+            // Attaching reads the schema, and so recovers what a crash left.
+            let attached = connection.execute(&format!("ATTACH '{name}' AS d{number}"));
+            problems.push(attached.err().map(unopenable));
+        }
+        for (number, problem) in problems.iter().enumerate() {
+            if problem.is_none() {
+                connection.execute(&format!("DETACH d{number}"))?;
+            }
+        }
+        self.give_back(connection)?;
+        Ok(problems)
+    }
+
+    /// Looks at a recovered database in full.
+    ///
+    /// # Errors
+    /// As [`recover`](Self::recover).
+    pub fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
+        let connection = self.connection()?;
+        if let Err(error) = connection.execute(&format!("ATTACH '{database}' AS d0")) {
+            self.give_back(connection)?;
+            return Ok(Err(unopenable(error)));
+        }
+        let content = contents(&connection, "d0");
+        connection.execute("DETACH d0")?;
+        self.give_back(connection)?;
+        Ok(content)
+    }
+
+    /// A hash of what is left of a database and the files beside it.
+    pub fn fingerprint(&self, database: &str) -> u128 {
+        let mut hash = Xxh3::new();
+        for suffix in ["", "-journal", "-wal"] {
+            let name = format!("{database}{suffix}");
+            self.memory.with_file(&name, |bytes| {
+                hash.update(suffix.as_bytes());
+                hash.update(&xxh3_128(bytes).to_le_bytes());
+            });
+        }
+        hash.digest128()
+    }
+
+    fn connection(&mut self) -> Result<Connection, CrashError> {
+        match self.recovering.take() {
+            Some(connection) => Ok(connection),
+            None => {
+                let connection = self.open(":memory:")?;
+                connection.limit_steps(STEPS)?;
+                Ok(connection)
+            }
+        }
+    }
+
+    /// Keeps the connection for the next recovery.
+    fn give_back(&mut self, connection: Connection) -> Result<(), CrashError> {
+        match self.memory.open_files() {
+            0 => {
+                self.recovering = Some(connection);
+                Ok(())
+            }
+            open => Err(CrashError::Defect(format!(
+                "{open} files stayed open after a recovery"
+            ))),
+        }
+    }
+}
+
+fn unopenable(error: EngineError) -> Problem {
+    Problem::Unopenable(message(&error))
+}
+
+/// SQLite's own words, without the statement.
+fn message(error: &EngineError) -> String {
+    match error.as_sqlite() {
+        Some(sqlite) => sqlite.message().to_owned(),
+        None => error.to_string(),
+    }
+}
+
+fn contents(connection: &Connection, schema: &str) -> Recovered {
+    let corrupt = |error: EngineError| Problem::Corrupt(message(&error));
+    let check = connection
+        .query_text(&format!("PRAGMA {schema}.integrity_check(1)"))
+        .map_err(corrupt)?;
+    if check != "ok" {
+        return Err(Problem::Corrupt(check));
+    }
+    Content::read(connection, schema).map_err(corrupt)
+}

@@ -1,0 +1,37 @@
+#![forbid(unsafe_code)]
+//! Crash safety, measured instead of asserted.
+//!
+//! A workload is recorded ([`Trace`]); storage models ([`Model`]) say what of it a crash may leave on
+//! the disk; what it leaves is recovered by the same engine and compared with every state that a
+//! committed transaction produced.
+
+mod bench;
+mod content;
+mod disk;
+mod error;
+mod expected;
+mod judge;
+mod matrix;
+mod model;
+mod record;
+mod script;
+mod settings;
+mod states;
+mod tally;
+mod trace;
+
+pub use bench::{Bench, Problem, Recovered};
+pub use content::Content;
+pub use error::CrashError;
+pub use expected::{Expectation, Promise, expected};
+pub use judge::{Judge, Judgement, Violation};
+pub use matrix::{Cell, Matrix, Plan, Progress, measure};
+pub use record::{Commit, MAIN, NotMeasured, Recording};
+pub use script::{Act, Script};
+pub use settings::{Arm, JournalMode, LockingMode, Synchronous, UnknownValue};
+
+pub use disk::{Damage, Disk, State, Units};
+pub use model::{LYING_WINDOW, Model, SyncRule, UnknownModel};
+pub use states::{Candidate, Go, Source, minimise, prefix_files, visit};
+pub use tally::{Tally, Verdict, Witness};
+pub use trace::{File, Inode, Name, Step, Trace};

@@ -1,0 +1,235 @@
+//! What is done to the databases while it is recorded: statements, and closing in between.
+
+use crate::error::CrashError;
+use crate::settings::{Arm, JournalMode};
+use engine::Library;
+use std::path::{Path, PathBuf};
+
+/// One act of a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Runs statements, which are whole transactions or parts of one.
+    Sql {
+        /// The statements.
+        sql: String,
+        /// The line of the script on which they begin; 0 in the built-in workload.
+        line: usize,
+    },
+    /// Closes the connection and opens another one, with the arm's settings.
+    Reopen,
+}
+
+/// What is recorded: acts, and where they come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// The file, for messages; `None` for the built-in workload.
+    pub path: Option<PathBuf>,
+    /// What is done, in order.
+    pub acts: Vec<Act>,
+}
+
+impl Script {
+    /// Splits a script into statements where SQLite says that they end.
+    ///
+    /// # Errors
+    /// [`CrashError::Unfinished`]; an engine that cannot tell where statements end.
+    pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
+        let mut acts = Vec::new();
+        let (mut begin, mut from) = (0, 0);
+        while let Some(found) = text[from..].find(';') {
+            let end = from + found + 1;
+            if library.is_complete(&text[begin..end])? {
+                let sql = text[begin..end].trim();
+                acts.push(Act::Sql {
+                    sql: sql.to_owned(),
+                    line: line_of(text, begin),
+                });
+                begin = end;
+            }
+            from = end;
+        }
+        let rest = &text[begin..];
+        // A semicolon completes white space and comments, but no statement that has begun, unless it is
+        // whole but for the semicolon.
+        if !is_blank(rest) {
+            if !library.is_complete(&format!("{rest}\n;"))? {
+                return Err(CrashError::Unfinished {
+                    path: path.to_owned(),
+                    line: line_of(text, begin),
+                });
+            }
+            acts.push(Act::Sql {
+                sql: rest.trim().to_owned(),
+                line: line_of(text, begin),
+            });
+        }
+        Ok(Script {
+            path: Some(path.to_owned()),
+            acts,
+        })
+    }
+
+    /// The built-in workload for an arm: creation, first commits, reopening, a transaction larger than
+    /// the cache, ROLLBACK and savepoints, checkpoints of each mode, VACUUM, changes of the journal mode,
+    /// transactions over attached databases, and a value of many pages. Every transaction leaves a
+    /// content that none before it had.
+    pub fn built_in(arm: &Arm) -> Script {
+        let mut script = Script {
+            path: None,
+            acts: Vec::new(),
+        };
+        script.create();
+        script.everyday();
+        script.acts.push(Act::Reopen);
+        script.taken_back();
+        script.larger_than_the_cache();
+        script.large_value();
+        script.checkpoints(arm);
+        script.vacuum();
+        script.switch_modes(arm);
+        script.acts.push(Act::Reopen);
+        script.attached(arm);
+        script.transaction("DELETE FROM item WHERE id > 20");
+        script
+    }
+
+    fn sql(&mut self, sql: impl Into<String>) {
+        self.acts.push(Act::Sql {
+            sql: sql.into(),
+            line: 0,
+        });
+    }
+
+    /// One transaction of its own, which counts on.
+    fn transaction(&mut self, sql: &str) {
+        self.sql(format!("BEGIN; UPDATE state SET n = n + 1; {sql}; COMMIT"));
+    }
+
+    fn create(&mut self) {
+        self.sql(
+            "BEGIN;
+             CREATE TABLE state(n INTEGER); INSERT INTO state VALUES (1);
+             CREATE TABLE item(id INTEGER PRIMARY KEY, k INTEGER, v TEXT);
+             CREATE INDEX item_k ON item(k);
+             COMMIT",
+        );
+    }
+
+    fn everyday(&mut self) {
+        self.transaction(&insert(1, 12, 60));
+        self.transaction("INSERT INTO item(k, v) VALUES (7, 'one')");
+        self.sql("UPDATE state SET n = n + 1");
+        self.transaction(&insert(20, 40, 150));
+        self.transaction("UPDATE item SET k = k + 1 WHERE id % 4 = 0");
+        self.transaction("DELETE FROM item WHERE id BETWEEN 5 AND 8");
+    }
+
+    fn taken_back(&mut self) {
+        self.sql("BEGIN; DELETE FROM item; INSERT INTO item VALUES (9999, 1, 'never'); ROLLBACK");
+        self.transaction(
+            "SAVEPOINT s; DELETE FROM item WHERE id % 2 = 0; ROLLBACK TO s;
+             INSERT INTO item(k, v) VALUES (8, 'kept'); RELEASE s",
+        );
+    }
+
+    /// Ten thousand bytes are changed with a cache of three pages, in one transaction that is committed
+    /// and one that is not.
+    fn larger_than_the_cache(&mut self) {
+        self.sql("PRAGMA cache_size = 3");
+        self.transaction(&insert(100, 170, 200));
+        self.sql("BEGIN; UPDATE item SET v = v || 'x', k = -k; ROLLBACK");
+        self.transaction("UPDATE item SET v = substr(v, 1, 120), k = k + 100");
+        self.sql("PRAGMA cache_size = 100");
+    }
+
+    fn large_value(&mut self) {
+        self.transaction("INSERT INTO item VALUES (5000, 3, hex(zeroblob(9000)))");
+        self.transaction("UPDATE item SET v = replace(v, '00', 'ab') WHERE id = 5000");
+        self.transaction("DELETE FROM item WHERE id = 5000");
+    }
+
+    /// Checkpoints of each mode, with commits between them that begin the log anew, and then automatic
+    /// ones. Without a write-ahead log only the commits are left.
+    fn checkpoints(&mut self, arm: &Arm) {
+        for (number, mode) in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"]
+            .iter()
+            .enumerate()
+        {
+            if arm.journal_mode == JournalMode::Wal {
+                self.sql(format!("PRAGMA wal_checkpoint({mode})"));
+            }
+            self.transaction(&format!("UPDATE item SET k = {number} WHERE id < 12"));
+            self.transaction(&insert(200 + 10 * number, 204 + 10 * number, 90));
+        }
+        if arm.journal_mode == JournalMode::Wal {
+            self.sql("PRAGMA wal_autocheckpoint = 6");
+            for id in 120..124 {
+                self.transaction(&format!("UPDATE item SET v = 'auto' WHERE id = {id}"));
+            }
+            self.sql("PRAGMA wal_autocheckpoint = 1000");
+        }
+    }
+
+    fn vacuum(&mut self) {
+        self.transaction("DELETE FROM item WHERE id BETWEEN 100 AND 150");
+        self.sql("VACUUM");
+        self.transaction("INSERT INTO item(k, v) VALUES (9, 'after VACUUM')");
+    }
+
+    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the arm's
+    /// own mode only, because what they are promised depends on it.
+    fn switch_modes(&mut self, arm: &Arm) {
+        let other = match arm.journal_mode {
+            JournalMode::Wal => "delete",
+            _ => "wal",
+        };
+        self.sql(format!("PRAGMA journal_mode = {other}"));
+        self.sql(format!("PRAGMA journal_mode = {}", arm.journal_mode));
+        self.transaction("INSERT INTO item(k, v) VALUES (10, 'after a change of mode')");
+    }
+
+    fn attached(&mut self, arm: &Arm) {
+        self.sql("ATTACH 'aux.db' AS aux");
+        self.sql(format!("PRAGMA aux.page_size = {}", arm.page_size));
+        self.sql(format!("PRAGMA aux.journal_mode = {}", arm.journal_mode));
+        self.sql(format!("PRAGMA aux.synchronous = {}", arm.synchronous));
+        self.transaction("CREATE TABLE aux.other(id INTEGER PRIMARY KEY, v TEXT)");
+        for id in 1..4 {
+            self.transaction(&format!(
+                "INSERT INTO aux.other VALUES ({id}, 'both'); UPDATE item SET k = k + 1 WHERE id < 4"
+            ));
+        }
+        self.sql("BEGIN; DELETE FROM aux.other; DELETE FROM item; ROLLBACK");
+        self.sql("DETACH aux");
+    }
+}
+
+/// Inserts rows of `length` bytes with these ids.
+fn insert(first: usize, last: usize, length: usize) -> String {
+    format!(
+        "WITH RECURSIVE n(i) AS (VALUES ({first}) UNION ALL SELECT i + 1 FROM n WHERE i < {last})
+         INSERT INTO item SELECT i, i * 7919 % 101, printf('%0{length}d', i) FROM n"
+    )
+}
+
+/// The line, from 1, on which the first statement after `place` begins.
+fn line_of(text: &str, place: usize) -> usize {
+    let blank = text[place..].len() - text[place..].trim_start().len();
+    text[..place + blank].matches('\n').count() + 1
+}
+
+/// Whether there is nothing but white space and comments.
+fn is_blank(text: &str) -> bool {
+    let text = text.trim_start();
+    if let Some(comment) = text.strip_prefix("--") {
+        return comment
+            .split_once('\n')
+            .is_none_or(|(_, rest)| is_blank(rest));
+    }
+    if let Some(comment) = text.strip_prefix("/*") {
+        return comment
+            .split_once("*/")
+            .is_none_or(|(_, rest)| is_blank(rest));
+    }
+    text.is_empty()
+}

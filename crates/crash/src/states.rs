@@ -1,0 +1,423 @@
+//! Which states of a trace are looked at: all of them where few things are pending, a seeded sample
+//! elsewhere.
+//!
+//! What is pending only grows between two syncs, so that the states right before a sync include those
+//! of every cut since the sync before it; where those are few enough to be taken all, sampling earlier
+//! cuts is not needed. Elsewhere every cut gets its share of the budget, and the sample is drawn by
+//! several recipes, because defects hide in states where *one* thing is missing as well as in those
+//! where most are.
+
+use crate::disk::{Damage, Disk, State, Units};
+use crate::model::{LYING_WINDOW, Model};
+use crate::trace::{File, Trace};
+use lab::seed::{Seed, SplitMix64};
+
+/// The most operations of one file that stay pending without a sync: systems write back in time, and
+/// images of a workload that never syncs would otherwise all be near its beginning.
+const WRITE_BACK: usize = 256;
+
+/// What a crash may have left, and how it came about.
+pub struct Candidate<'a> {
+    /// The steps begun before the crash: what was acknowledged until then must be there.
+    pub cut: usize,
+    /// The files.
+    pub files: Vec<File>,
+    /// How many units lack a change or are damaged; for prefixes, how many steps are missing.
+    pub faults: usize,
+    /// Where it was drawn from; `None` for prefixes.
+    pub source: Option<Source<'a>>,
+}
+
+/// A state with what it is a state of.
+pub struct Source<'a> {
+    /// The disk at the cut.
+    pub disk: &'a Disk<'a>,
+    /// What can vary there.
+    pub units: &'a Units,
+    /// The choice.
+    pub state: &'a State,
+}
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Go {
+    /// With the next state.
+    On,
+    /// No further.
+    Stop,
+}
+
+/// Visits about `budget` states of `trace` under `model`, fewer where there are fewer; the same seed
+/// gives the same states in the same order. The result is the number visited.
+pub fn visit(
+    trace: &Trace,
+    model: Model,
+    budget: usize,
+    seed: Seed,
+    mut look: impl FnMut(Candidate<'_>) -> Go,
+) -> usize {
+    let mut visited = 0;
+    let mut counted = |candidate: Candidate<'_>| {
+        visited += 1;
+        look(candidate)
+    };
+    if model.is_prefix() {
+        visit_prefixes(trace, model, &mut counted);
+    } else {
+        visit_states(trace, model, budget, seed, &mut counted);
+    }
+    visited
+}
+
+/// One state from a random cut; for crashes within a recovery, of which there are too many to visit
+/// each thoroughly.
+pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (usize, Vec<File>, usize) {
+    let cut = random.below(trace.steps.len() as u64 + 1) as usize;
+    if model.is_prefix() {
+        let loses = match model {
+            Model::LyingFifo => LYING_WINDOW.min(cut),
+            Model::Ordered => since_sync(trace, cut),
+            _ => 0,
+        };
+        let lost = random.below(loses as u64 + 1) as usize;
+        let (disk, units) = (written_back(trace, model, cut - lost), Units::default());
+        return (cut, disk.files(&units, &State::default()), lost);
+    }
+    let mut walk = Walk::new(trace, model);
+    while walk.disk.taken() < cut {
+        walk.step();
+    }
+    let units = walk.disk.units();
+    let state = draw(&units, model, random);
+    (cut, walk.disk.files(&units, &state), state.faults(&units))
+}
+
+/// The steps since the last sync before a cut.
+fn since_sync(trace: &Trace, cut: usize) -> usize {
+    trace.steps[..cut]
+        .iter()
+        .rev()
+        .take_while(|step| !step.is_sync())
+        .count()
+}
+
+fn written_back(trace: &Trace, model: Model, steps: usize) -> Disk<'_> {
+    let mut disk = Disk::new(trace, model);
+    while disk.taken() < steps {
+        disk.step();
+    }
+    disk.write_back(steps);
+    disk
+}
+
+/// The files after the first `steps` steps, nothing missing.
+pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
+    written_back(trace, Model::Kill, steps).files(&Units::default(), &State::default())
+}
+
+fn visit_prefixes(trace: &Trace, model: Model, look: &mut impl FnMut(Candidate<'_>) -> Go) {
+    let mut disk = Disk::new(trace, model);
+    let units = Units::default();
+    loop {
+        let there = disk.taken();
+        let cut = latest_cut(trace, model, there);
+        let candidate = Candidate {
+            cut,
+            files: disk.files(&units, &State::default()),
+            faults: cut - there,
+            source: None,
+        };
+        if look(candidate) == Go::Stop || there == trace.steps.len() {
+            return;
+        }
+        disk.step();
+        disk.write_back(disk.taken());
+    }
+}
+
+/// The latest cut at which the first `there` steps may be all there is.
+fn latest_cut(trace: &Trace, model: Model, there: usize) -> usize {
+    let later = trace.steps[there..].iter();
+    match model {
+        Model::Ordered => there + later.take_while(|step| !step.is_sync()).count(),
+        Model::LyingFifo => {
+            let mut held = 0;
+            let lost = later.take_while(|step| {
+                held += usize::from(!step.is_sync());
+                held <= LYING_WINDOW
+            });
+            there + lost.count()
+        }
+        _ => there,
+    }
+}
+
+/// A disk that forgets what storage no longer holds back.
+struct Walk<'t> {
+    disk: Disk<'t>,
+    model: Model,
+    trace: &'t Trace,
+    /// For lying devices: the first step still in volatile memory, and how many writes that holds.
+    first: usize,
+    held: usize,
+}
+
+impl<'t> Walk<'t> {
+    fn new(trace: &'t Trace, model: Model) -> Walk<'t> {
+        Walk {
+            disk: Disk::new(trace, model),
+            model,
+            trace,
+            first: 0,
+            held: 0,
+        }
+    }
+
+    fn step(&mut self) {
+        let step = &self.trace.steps[self.disk.taken()];
+        self.disk.step();
+        if self.model != Model::LyingReorder {
+            self.disk.write_back_beyond(WRITE_BACK);
+            return;
+        }
+        self.held += usize::from(!step.is_sync());
+        while self.held > LYING_WINDOW {
+            self.held -= usize::from(!self.trace.steps[self.first].is_sync());
+            self.first += 1;
+        }
+        self.disk.write_back(self.first);
+    }
+}
+
+fn visit_states(
+    trace: &Trace,
+    model: Model,
+    budget: usize,
+    seed: Seed,
+    look: &mut impl FnMut(Candidate<'_>) -> Go,
+) {
+    let Some((taken_whole, visited)) = enumerate(trace, model, budget, look) else {
+        return;
+    };
+    let left = budget.saturating_sub(visited);
+    let to_sample = taken_whole.iter().filter(|whole| !**whole).count();
+    let mut random = seed.generator();
+    let mut walk = Walk::new(trace, model);
+    let (mut sampled, mut cuts) = (0, 0);
+    for (cut, whole) in taken_whole.iter().enumerate() {
+        if cut > 0 {
+            walk.step();
+        }
+        if *whole {
+            continue;
+        }
+        cuts += 1;
+        let due = left * cuts / to_sample;
+        if due == sampled {
+            continue;
+        }
+        let units = walk.disk.units();
+        while sampled < due {
+            sampled += 1;
+            let state = draw(&units, model, &mut random);
+            if look(candidate(cut, &walk.disk, &units, &state)) == Go::Stop {
+                return;
+            }
+        }
+    }
+}
+
+fn candidate<'a>(
+    cut: usize,
+    disk: &'a Disk<'a>,
+    units: &'a Units,
+    state: &'a State,
+) -> Candidate<'a> {
+    Candidate {
+        cut,
+        files: disk.files(units, state),
+        faults: state.faults(units),
+        source: Some(Source { disk, units, state }),
+    }
+}
+
+/// Takes all states of the cuts before a sync that have few, and tells for every cut whether all its
+/// states were visited. `None` if it was stopped.
+fn enumerate(
+    trace: &Trace,
+    model: Model,
+    budget: usize,
+    look: &mut impl FnMut(Candidate<'_>) -> Go,
+) -> Option<(Vec<bool>, usize)> {
+    let end = trace.steps.len();
+    let is_last = |cut: usize| cut == end || trace.steps[cut].is_sync();
+    let syncs = (0..=end).filter(|cut| is_last(*cut)).count();
+    let few = (budget / (2 * syncs)).max(16) as u64;
+    let mut whole = vec![false; end + 1];
+    let mut walk = Walk::new(trace, model);
+    let (mut visited, mut since) = (0, 0);
+    for cut in 0..=end {
+        if cut > 0 {
+            walk.step();
+        }
+        if model == Model::LyingReorder || !is_last(cut) {
+            continue;
+        }
+        let units = walk.disk.units();
+        if units.states().is_some_and(|states| states <= few) && visited < budget {
+            let mut state = State {
+                versions: vec![0; units.len()],
+                damage: Vec::new(),
+            };
+            loop {
+                visited += 1;
+                if look(candidate(cut, &walk.disk, &units, &state)) == Go::Stop {
+                    return None;
+                }
+                if !advance(&mut state, &units) {
+                    break;
+                }
+            }
+            // Damage comes on top, of which there is no end.
+            let all = !matches!(model, Model::Torn | Model::NonPowersafeOverwrite);
+            whole[since..=cut].fill(all);
+        }
+        since = cut + 1;
+    }
+    Some((whole, visited))
+}
+
+/// Counts on; false after the last state.
+fn advance(state: &mut State, units: &Units) -> bool {
+    for (unit, version) in state.versions.iter_mut().enumerate() {
+        if *version < units.pending(unit) {
+            *version += 1;
+            return true;
+        }
+        *version = 0;
+    }
+    false
+}
+
+/// Draws a state by one of the recipes.
+fn draw(units: &Units, model: Model, random: &mut SplitMix64) -> State {
+    let mut state = State::complete(units);
+    if units.is_empty() {
+        return state;
+    }
+    let any = |random: &mut SplitMix64, unit: usize| {
+        random.below(u64::from(units.pending(unit)) + 1) as u32
+    };
+    match random.below(8) {
+        // All but one or two units are complete.
+        0 | 1 => {
+            for _ in 0..=random.below(2) {
+                let unit = random.below(units.len() as u64) as usize;
+                state.versions[unit] = random.below(u64::from(units.pending(unit))) as u32;
+            }
+        }
+        // Only one or two units have anything.
+        2 => {
+            state.versions.fill(0);
+            for _ in 0..=random.below(2) {
+                let unit = random.below(units.len() as u64) as usize;
+                state.versions[unit] = any(random, unit);
+            }
+        }
+        // Every unit by itself: any version of it, or mostly complete, or mostly missing.
+        recipe => {
+            let varied = [256, 256, 128, 40, 40][recipe as usize - 3];
+            let otherwise_complete = random.below(4) > 0;
+            for unit in 0..units.len() {
+                if random.below(256) < varied {
+                    state.versions[unit] = any(random, unit);
+                } else if !otherwise_complete {
+                    state.versions[unit] = 0;
+                }
+            }
+        }
+    }
+    damage(&mut state, units, model, random);
+    state
+}
+
+/// Adds what torn and destroyed sectors a model allows.
+fn damage(state: &mut State, units: &Units, model: Model, random: &mut SplitMix64) {
+    let sectors: Vec<usize> = match model {
+        Model::Torn | Model::NonPowersafeOverwrite => units.sectors().collect(),
+        _ => return,
+    };
+    if sectors.is_empty() {
+        return;
+    }
+    let some = |random: &mut SplitMix64| sectors[random.below(sectors.len() as u64) as usize];
+    match model {
+        Model::Torn => {
+            for _ in 0..random.below(3) {
+                let unit = some(random);
+                // The write that was under way is the next one of its sector.
+                state.versions[unit] = random.below(u64::from(units.pending(unit))) as u32;
+                state.damage.push(Damage::Torn {
+                    unit,
+                    share: 1 + random.below(255) as u8,
+                    end: random.below(2) == 1,
+                });
+            }
+            if random.below(2) == 0 {
+                state.damage.push(Damage::Garbage {
+                    seed: Seed(random.next_u64()),
+                });
+            }
+        }
+        _ => {
+            for _ in 0..random.below(3) {
+                state.damage.push(Damage::Destroyed {
+                    unit: some(random),
+                    seed: Seed(random.next_u64()),
+                });
+            }
+        }
+    }
+}
+
+/// Whether a state is still interesting with fewer faults: makes units complete and takes damage away,
+/// one after another, as long as `still` holds. The result has no fault that could be left out alone.
+pub fn minimise(units: &Units, state: &State, mut still: impl FnMut(&State) -> bool) -> State {
+    let mut best = state.clone();
+    loop {
+        let before = best.faults(units);
+        for place in (0..best.damage.len()).rev() {
+            let mut fewer = best.clone();
+            fewer.damage.remove(place);
+            if still(&fewer) {
+                best = fewer;
+            }
+        }
+        complete_in_groups(units, &mut best, &mut still);
+        if best.faults(units) == before {
+            return best;
+        }
+    }
+}
+
+/// Completes incomplete units, first many at a time, then ever fewer, down to single ones.
+fn complete_in_groups(units: &Units, best: &mut State, still: &mut impl FnMut(&State) -> bool) {
+    let incomplete = |state: &State| -> Vec<usize> {
+        (0..units.len())
+            .filter(|unit| state.versions[*unit] < units.pending(*unit))
+            .collect()
+    };
+    let mut size = incomplete(best).len();
+    while size > 0 {
+        for group in incomplete(best).chunks(size) {
+            let mut fewer = best.clone();
+            for unit in group {
+                fewer.versions[*unit] = units.pending(*unit);
+            }
+            if still(&fewer) {
+                *best = fewer;
+            }
+        }
+        size /= 2;
+    }
+}

@@ -1,0 +1,342 @@
+//! What a workload did to its files, reduced to what storage can lose.
+//!
+//! A [`Trace`] stands between the engine's record, which knows calls, and the storage models, which
+//! know inodes, sectors, sizes and directory entries. Locks, reads and shared memory are gone; a name
+//! that is deleted and made again is a new inode.
+
+use engine::vfs::{Call, FileId, FileKind};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A file's content, whatever its names; numbered from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Inode(pub usize);
+
+/// A directory entry's name; numbered from 0 in the order in which names appear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(pub usize);
+
+/// One thing done to storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A name was given to a new, empty inode.
+    Create {
+        /// The name.
+        name: Name,
+        /// The inode.
+        inode: Inode,
+    },
+    /// A name was taken away.
+    Unlink {
+        /// The name.
+        name: Name,
+    },
+    /// Bytes were written.
+    Write {
+        /// Where.
+        inode: Inode,
+        /// From which byte on.
+        offset: u64,
+        /// What.
+        bytes: Box<[u8]>,
+    },
+    /// The size was set.
+    Truncate {
+        /// Of which.
+        inode: Inode,
+        /// To how many bytes.
+        size: u64,
+    },
+    /// An inode was synced.
+    Sync {
+        /// Which.
+        inode: Inode,
+    },
+    /// A directory was synced.
+    SyncDirectory {
+        /// Its path as the names have it; empty for names without one.
+        directory: String,
+    },
+}
+
+impl Step {
+    /// Whether it asks for earlier steps to last instead of changing anything.
+    pub fn is_sync(&self) -> bool {
+        matches!(self, Step::Sync { .. } | Step::SyncDirectory { .. })
+    }
+}
+
+/// A file as it stood before the first step.
+pub type File = (String, Vec<u8>);
+
+/// The steps of a workload on files that began as `initial`, all of it durable.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// The names, by their number.
+    pub names: Vec<String>,
+    /// The bytes that inodes began with; those made later began empty.
+    pub initial: Vec<Vec<u8>>,
+    /// The inode that each of the first names had at the beginning.
+    pub named: Vec<Inode>,
+    /// The number of inodes.
+    pub inodes: usize,
+    /// What was done.
+    pub steps: Vec<Step>,
+    /// How many steps the first calls of the record came to, by the number of calls.
+    cuts: Vec<usize>,
+    /// Names of files of kind database, in the order in which they were opened.
+    pub databases: Vec<Name>,
+    /// What the device of the first database promised (`SQLITE_IOCAP_*`).
+    pub characteristics: Option<i32>,
+}
+
+impl Trace {
+    /// The trace of a record, made on a file system that held just `initial`. Temporary files are left
+    /// out: SQLite never looks for them after a crash.
+    pub fn new(initial: &[File], calls: &[Call]) -> Trace {
+        let mut builder = Builder::new(initial);
+        for call in calls {
+            builder.trace.cuts.push(builder.trace.steps.len());
+            builder.add(call);
+        }
+        let steps = builder.trace.steps.len();
+        builder.trace.cuts.push(steps);
+        builder.trace
+    }
+
+    /// The number of steps that the first `calls` of the record came to.
+    ///
+    /// # Panics
+    /// If the record had fewer calls.
+    pub fn cut_after(&self, calls: usize) -> usize {
+        self.cuts[calls]
+    }
+
+    /// The directory of a name: what stands before its last slash.
+    pub fn directory(&self, name: Name) -> &str {
+        directory_of(&self.names[name.0])
+    }
+}
+
+fn directory_of(name: &str) -> &str {
+    name.rfind('/').map_or("", |slash| &name[..slash])
+}
+
+/// What is known while calls are read: which inode a name and an open file have.
+struct Builder {
+    trace: Trace,
+    numbers: HashMap<String, Name>,
+    present: HashMap<Name, Inode>,
+    open: HashMap<FileId, (Name, Inode)>,
+}
+
+impl Builder {
+    fn new(initial: &[File]) -> Builder {
+        let mut builder = Builder {
+            trace: Trace::default(),
+            numbers: HashMap::new(),
+            present: HashMap::new(),
+            open: HashMap::new(),
+        };
+        for (name, bytes) in initial {
+            let name = builder.name(name);
+            let inode = builder.inode();
+            builder.present.insert(name, inode);
+            builder.trace.initial.push(bytes.clone());
+            builder.trace.named.push(inode);
+        }
+        builder
+    }
+
+    fn name(&mut self, text: &str) -> Name {
+        if let Some(name) = self.numbers.get(text) {
+            return *name;
+        }
+        let name = Name(self.trace.names.len());
+        self.trace.names.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), name);
+        name
+    }
+
+    fn inode(&mut self) -> Inode {
+        self.trace.inodes += 1;
+        Inode(self.trace.inodes - 1)
+    }
+
+    fn inode_of(&self, file: FileId) -> Option<Inode> {
+        self.open.get(&file).map(|(_, inode)| *inode)
+    }
+
+    fn add(&mut self, call: &Call) {
+        match call {
+            Call::Open {
+                file,
+                kind,
+                name: Some(name),
+                characteristics,
+                ..
+            } if *kind != FileKind::Temporary => self.open(*file, *kind, name, *characteristics),
+            Call::Write {
+                file,
+                offset,
+                bytes,
+                ..
+            } => {
+                if let Some(inode) = self.inode_of(*file) {
+                    self.trace.steps.push(Step::Write {
+                        inode,
+                        offset: *offset,
+                        bytes: bytes.clone(),
+                    });
+                }
+            }
+            Call::Truncate { file, size, .. } => {
+                if let Some(inode) = self.inode_of(*file) {
+                    self.trace.steps.push(Step::Truncate { inode, size: *size });
+                }
+            }
+            Call::Sync {
+                file,
+                with_directory,
+                ..
+            } => self.sync(*file, *with_directory),
+            Call::Delete {
+                name,
+                with_directory,
+                ..
+            } => self.delete(name, *with_directory),
+            Call::Close { file, .. } => {
+                self.open.remove(file);
+            }
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, file: FileId, kind: FileKind, path: &Path, characteristics: i32) {
+        let name = self.name(&path.to_string_lossy());
+        let inode = match self.present.get(&name) {
+            Some(inode) => *inode,
+            None => {
+                let inode = self.inode();
+                self.present.insert(name, inode);
+                self.trace.steps.push(Step::Create { name, inode });
+                inode
+            }
+        };
+        self.open.insert(file, (name, inode));
+        if kind == FileKind::Database {
+            self.trace.characteristics.get_or_insert(characteristics);
+            if !self.trace.databases.contains(&name) {
+                self.trace.databases.push(name);
+            }
+        }
+    }
+
+    fn sync(&mut self, file: FileId, with_directory: bool) {
+        let Some((name, inode)) = self.open.get(&file).copied() else {
+            return;
+        };
+        self.trace.steps.push(Step::Sync { inode });
+        if with_directory {
+            self.sync_directory(name);
+        }
+    }
+
+    fn sync_directory(&mut self, name: Name) {
+        let directory = self.trace.directory(name).to_owned();
+        self.trace.steps.push(Step::SyncDirectory { directory });
+    }
+
+    fn delete(&mut self, path: &Path, with_directory: bool) {
+        let name = self.name(&path.to_string_lossy());
+        if self.present.remove(&name).is_some() {
+            self.trace.steps.push(Step::Unlink { name });
+        }
+        if with_directory {
+            self.sync_directory(name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::vfs::SyncKind;
+    use std::path::PathBuf;
+
+    fn open(file: u64, kind: FileKind, name: &str) -> Call {
+        Call::Open {
+            file: FileId(file),
+            kind,
+            name: Some(PathBuf::from(name)),
+            flags: 0,
+            characteristics: 0x1000,
+            sector_size: 4096,
+        }
+    }
+
+    fn write(file: u64, kind: FileKind) -> Call {
+        Call::Write {
+            file: FileId(file),
+            kind,
+            offset: 0,
+            bytes: (*b"x").into(),
+        }
+    }
+
+    #[test]
+    fn a_name_made_again_is_a_new_inode_and_temporary_files_are_left_out() {
+        let calls = [
+            open(1, FileKind::Database, "d/db"),
+            open(2, FileKind::Journal, "d/db-journal"),
+            write(2, FileKind::Journal),
+            open(3, FileKind::Temporary, "d/temp"),
+            write(3, FileKind::Temporary),
+            Call::Sync {
+                file: FileId(2),
+                kind: FileKind::Journal,
+                sync: SyncKind {
+                    full: false,
+                    data_only: false,
+                },
+                with_directory: true,
+            },
+            Call::Delete {
+                kind: FileKind::Journal,
+                name: PathBuf::from("d/db-journal"),
+                with_directory: false,
+            },
+            open(4, FileKind::Journal, "d/db-journal"),
+        ];
+        let trace = Trace::new(&[("d/db".to_owned(), vec![7])], &calls);
+        let (db, journal) = (Name(0), Name(1));
+        assert_eq!(
+            trace.steps,
+            [
+                Step::Create {
+                    name: journal,
+                    inode: Inode(1)
+                },
+                Step::Write {
+                    inode: Inode(1),
+                    offset: 0,
+                    bytes: (*b"x").into()
+                },
+                Step::Sync { inode: Inode(1) },
+                Step::SyncDirectory {
+                    directory: "d".to_owned()
+                },
+                Step::Unlink { name: journal },
+                Step::Create {
+                    name: journal,
+                    inode: Inode(2)
+                },
+            ]
+        );
+        assert_eq!(
+            (trace.databases, trace.characteristics),
+            (vec![db], Some(0x1000))
+        );
+        assert_eq!(trace.cuts, [0, 0, 1, 2, 2, 2, 4, 5, 6]);
+    }
+}

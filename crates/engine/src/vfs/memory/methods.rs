@@ -1,0 +1,491 @@
+//! The methods through which SQLite reaches the files in memory.
+
+use super::Inner;
+use super::files::{Files, Place};
+use super::locks::{Busy, Owner};
+use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
+use std::ffi::{CStr, c_char, c_double, c_int, c_void};
+use std::sync::atomic::Ordering;
+
+/// An open file, at the place that SQLite allots.
+#[repr(C)]
+struct MemoryFile {
+    /// First, because SQLite knows the place as a `sqlite3_file`.
+    base: sqlite3_file,
+    inner: *const Inner,
+    place: Place,
+    owner: Owner,
+    characteristics: c_int,
+    /// The name, which SQLite keeps until the file is closed, if the file is to be deleted then.
+    delete_on_close: *const c_char,
+}
+
+/// The longest name, in bytes.
+const LONGEST_NAME: c_int = 512;
+
+/// The moment that every clock of this file system shows, so that what is written does not depend on
+/// when: the beginning of 2026 in milliseconds of the Julian day.
+const NOW_MS: i64 = 2_461_041 * 86_400_000 + 43_200_000;
+
+/// The record of a VFS; its name and application data are for the caller to complete.
+pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
+    sqlite3_vfs {
+        iVersion: 2,
+        szOsFile: size_of::<MemoryFile>() as c_int,
+        mxPathname: LONGEST_NAME,
+        pNext: std::ptr::null_mut(),
+        zName: name,
+        pAppData: std::ptr::null_mut(),
+        xOpen: Some(open),
+        xDelete: Some(delete),
+        xAccess: Some(access),
+        xFullPathname: Some(full_pathname),
+        xDlOpen: Some(dl_open),
+        xDlError: Some(dl_error),
+        xDlSym: Some(dl_sym),
+        xDlClose: Some(dl_close),
+        xRandomness: Some(randomness),
+        xSleep: Some(sleep),
+        xCurrentTime: Some(current_time),
+        xGetLastError: Some(get_last_error),
+        xCurrentTimeInt64: Some(current_time_int64),
+        xSetSystemCall: None,
+        xGetSystemCall: None,
+        xNextSystemCall: None,
+    }
+}
+
+/// The methods of files. There is no memory map: SQLite then reads, as it does without one.
+pub(super) fn io_methods() -> sqlite3_io_methods {
+    sqlite3_io_methods {
+        iVersion: 2,
+        xClose: close,
+        xRead: read,
+        xWrite: write,
+        xTruncate: truncate,
+        xSync: sync,
+        xFileSize: file_size,
+        xLock: lock,
+        xUnlock: unlock,
+        xCheckReservedLock: check_reserved_lock,
+        xFileControl: file_control,
+        xSectorSize: sector_size,
+        xDeviceCharacteristics: device_characteristics,
+        xShmMap: Some(shm_map),
+        xShmLock: Some(shm_lock),
+        xShmBarrier: Some(shm_barrier),
+        xShmUnmap: Some(shm_unmap),
+        xFetch: None,
+        xUnfetch: None,
+    }
+}
+
+/// What stands behind the record that SQLite gives to a method.
+///
+/// # Safety
+/// `vfs` must be the record of a registered memory VFS, which then lives as long as the library.
+unsafe fn inner<'a>(vfs: *mut sqlite3_vfs) -> &'a Inner {
+    // SAFETY: registration made pAppData point to it.
+    unsafe { &*(*vfs).pAppData.cast_const().cast() }
+}
+
+/// The name as text; SQLite gives UTF-8, and a name that is not is one no file has.
+///
+/// # Safety
+/// `name` must be a C string that outlives the use of the result.
+unsafe fn text<'a>(name: *const c_char) -> Option<&'a str> {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(name) }.to_str().ok()
+}
+
+fn code(result: Result<(), Busy>) -> c_int {
+    match result {
+        Ok(()) => ffi::SQLITE_OK,
+        Err(Busy) => ffi::SQLITE_BUSY,
+    }
+}
+
+unsafe extern "C" fn open(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    place: *mut sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives the record, a place of szOsFile bytes, a name that is null or lives until
+    // the file is closed, and an out pointer that may be null.
+    unsafe {
+        (*place).pMethods = std::ptr::null();
+        let inner = inner(vfs);
+        let mut files = inner.files();
+        let known = match name.is_null() {
+            true => None,
+            false => match text(name) {
+                Some(name) => Some(name),
+                None => return ffi::SQLITE_CANTOPEN,
+            },
+        };
+        let new_only = flags & ffi::SQLITE_OPEN_EXCLUSIVE != 0;
+        if new_only && known.is_some_and(|name| files.exists(name)) {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        let Some((at, owner)) = files.open(known, flags & ffi::SQLITE_OPEN_CREATE != 0) else {
+            return ffi::SQLITE_CANTOPEN;
+        };
+        let temporary = flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 && known.is_some();
+        place.cast::<MemoryFile>().write(MemoryFile {
+            base: sqlite3_file {
+                pMethods: &inner.io_methods,
+            },
+            inner,
+            place: at,
+            owner,
+            characteristics: characteristics(inner, &files, name, flags),
+            delete_on_close: if temporary { name } else { std::ptr::null() },
+        });
+        if !out_flags.is_null() {
+            *out_flags = flags;
+        }
+        ffi::SQLITE_OK
+    }
+}
+
+/// What the device promises for a file: the URI of a database may take powersafe overwrite away, as it
+/// may in SQLite's Unix VFS.
+///
+/// # Safety
+/// `name` must be null or what SQLite gave to `xOpen`.
+unsafe fn characteristics(
+    inner: &Inner,
+    files: &Files,
+    name: *const c_char,
+    flags: c_int,
+) -> c_int {
+    let has_uri = flags & ffi::SQLITE_OPEN_MAIN_DB != 0;
+    let all = inner.options.characteristics;
+    let Some(uri_boolean) = files.uri_boolean.filter(|_| has_uri && !name.is_null()) else {
+        return all;
+    };
+    // SAFETY: the name is one that SQLite gave for a file of those kinds, as the function demands.
+    let powersafe = unsafe { uri_boolean(name, c"psow".as_ptr(), 1) } != 0;
+    if powersafe {
+        all
+    } else {
+        all & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE
+    }
+}
+
+unsafe extern "C" fn delete(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    _with_directory: c_int,
+) -> c_int {
+    // SAFETY: SQLite gives the record and a C string.
+    unsafe {
+        let deleted = text(name).is_some_and(|name| inner(vfs).files().delete(name));
+        if deleted {
+            ffi::SQLITE_OK
+        } else {
+            ffi::SQLITE_IOERR_DELETE_NOENT
+        }
+    }
+}
+
+unsafe extern "C" fn access(
+    vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    flags: c_int,
+    result: *mut c_int,
+) -> c_int {
+    // SAFETY: SQLite gives the record, a C string and a valid place.
+    unsafe {
+        let files = inner(vfs).files();
+        let size = text(name)
+            .and_then(|name| files.bytes(name))
+            .map(<[u8]>::len);
+        // As in SQLite's Unix VFS: an empty file is as good as none.
+        let yes = match flags {
+            ffi::SQLITE_ACCESS_EXISTS => size.is_some_and(|size| size > 0),
+            _ => size.is_some(),
+        };
+        *result = c_int::from(yes);
+        ffi::SQLITE_OK
+    }
+}
+
+unsafe extern "C" fn full_pathname(
+    _vfs: *mut sqlite3_vfs,
+    name: *const c_char,
+    length: c_int,
+    result: *mut c_char,
+) -> c_int {
+    // SAFETY: SQLite gives a C string and a place of `length` bytes.
+    unsafe {
+        let bytes = CStr::from_ptr(name).to_bytes_with_nul();
+        if bytes.len() > length as usize {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), result, bytes.len());
+        ffi::SQLITE_OK
+    }
+}
+
+unsafe extern "C" fn dl_open(_vfs: *mut sqlite3_vfs, _name: *const c_char) -> *mut c_void {
+    std::ptr::null_mut()
+}
+
+unsafe extern "C" fn dl_error(_vfs: *mut sqlite3_vfs, length: c_int, message: *mut c_char) {
+    if length > 0 {
+        // SAFETY: SQLite gives a place of `length` bytes.
+        unsafe { *message = 0 };
+    }
+}
+
+unsafe extern "C" fn dl_sym(
+    _vfs: *mut sqlite3_vfs,
+    _library: *mut c_void,
+    _name: *const c_char,
+) -> Option<AnyFunction> {
+    None
+}
+
+unsafe extern "C" fn dl_close(_vfs: *mut sqlite3_vfs, _library: *mut c_void) {}
+
+/// The next number of a splitmix64 generator (Steele, Lea and Flood, 2014).
+fn next_random(state: u64) -> u64 {
+    let mut mixed = state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+unsafe extern "C" fn randomness(
+    vfs: *mut sqlite3_vfs,
+    length: c_int,
+    result: *mut c_char,
+) -> c_int {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    // SAFETY: SQLite gives the record and a place of `length` bytes.
+    unsafe {
+        let random = &inner(vfs).random;
+        let place = std::slice::from_raw_parts_mut(result.cast::<u8>(), length as usize);
+        for chunk in place.chunks_mut(8) {
+            let state = random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+            chunk.copy_from_slice(&next_random(state).to_le_bytes()[..chunk.len()]);
+        }
+        length
+    }
+}
+
+/// Time does not pass here, so there is nothing to wait for.
+unsafe extern "C" fn sleep(_vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
+    microseconds
+}
+
+unsafe extern "C" fn current_time(_vfs: *mut sqlite3_vfs, result: *mut c_double) -> c_int {
+    // SAFETY: SQLite gives a valid place.
+    unsafe { *result = NOW_MS as f64 / 86_400_000.0 };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, result: *mut i64) -> c_int {
+    // SAFETY: SQLite gives a valid place.
+    unsafe { *result = NOW_MS };
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn get_last_error(
+    _vfs: *mut sqlite3_vfs,
+    _length: c_int,
+    _message: *mut c_char,
+) -> c_int {
+    0
+}
+
+/// Lets `work` at the open file and at all files.
+///
+/// # Safety
+/// `place` must hold an open file of a memory VFS, which keeps `inner` alive.
+unsafe fn with<R>(place: *mut sqlite3_file, work: impl FnOnce(&MemoryFile, &mut Files) -> R) -> R {
+    // SAFETY: the caller's promise; the file is written at opening only.
+    unsafe {
+        let file = &*place.cast::<MemoryFile>();
+        work(file, &mut (*file.inner).files())
+    }
+}
+
+unsafe extern "C" fn close(place: *mut sqlite3_file) -> c_int {
+    // SAFETY: here and in every method below, SQLite calls with an open file of this VFS and with
+    // arguments that the method's contract allows.
+    unsafe {
+        with(place, |file, files| {
+            files.close(file.place, file.owner);
+            if !file.delete_on_close.is_null()
+                && let Some(name) = text(file.delete_on_close)
+            {
+                files.delete(name);
+            }
+        });
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn read(
+    place: *mut sqlite3_file,
+    buffer: *mut c_void,
+    length: c_int,
+    offset: i64,
+) -> c_int {
+    // SAFETY: see `close`; the buffer has `length` bytes.
+    unsafe {
+        with(place, |file, files| {
+            let bytes = &files.at(file.place).bytes;
+            let begin = (offset as usize).min(bytes.len());
+            let end = (offset as usize + length as usize).min(bytes.len());
+            let (there, wanted) = (end - begin, length as usize);
+            let buffer = buffer.cast::<u8>();
+            std::ptr::copy_nonoverlapping(bytes[begin..end].as_ptr(), buffer, there);
+            if there == wanted {
+                return ffi::SQLITE_OK;
+            }
+            // What is not there reads as zeros, which SQLite relies on.
+            buffer.add(there).write_bytes(0, wanted - there);
+            ffi::SQLITE_IOERR_SHORT_READ
+        })
+    }
+}
+
+unsafe extern "C" fn write(
+    place: *mut sqlite3_file,
+    buffer: *const c_void,
+    length: c_int,
+    offset: i64,
+) -> c_int {
+    // SAFETY: see `close`; the buffer has `length` bytes.
+    unsafe {
+        with(place, |file, files| {
+            let bytes = &mut files.at(file.place).bytes;
+            let (begin, end) = (offset as usize, offset as usize + length as usize);
+            if bytes.len() < end {
+                bytes.resize(end, 0);
+            }
+            std::ptr::copy_nonoverlapping(
+                buffer.cast(),
+                bytes[begin..end].as_mut_ptr(),
+                end - begin,
+            );
+        });
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn truncate(place: *mut sqlite3_file, size: i64) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        with(place, |file, files| {
+            files.at(file.place).bytes.resize(size as usize, 0);
+        });
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn sync(_place: *mut sqlite3_file, _flags: c_int) -> c_int {
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn file_size(place: *mut sqlite3_file, result: *mut i64) -> c_int {
+    // SAFETY: see `close`; `result` is a valid place.
+    unsafe {
+        *result = with(place, |file, files| files.at(file.place).bytes.len() as i64);
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn lock(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        with(place, |file, files| {
+            code(files.at(file.place).locks.lock(file.owner, level))
+        })
+    }
+}
+
+unsafe extern "C" fn unlock(place: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        with(place, |file, files| {
+            files.at(file.place).locks.unlock(file.owner, level);
+        });
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn check_reserved_lock(place: *mut sqlite3_file, result: *mut c_int) -> c_int {
+    // SAFETY: see `close`; `result` is a valid place.
+    unsafe {
+        *result = with(place, |file, files| {
+            c_int::from(files.at(file.place).locks.is_reserved())
+        });
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn file_control(
+    _place: *mut sqlite3_file,
+    _operation: c_int,
+    _argument: *mut c_void,
+) -> c_int {
+    ffi::SQLITE_NOTFOUND
+}
+
+unsafe extern "C" fn sector_size(place: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `close`.
+    unsafe { (*(*place.cast::<MemoryFile>()).inner).options.sector_size }
+}
+
+unsafe extern "C" fn device_characteristics(place: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `close`.
+    unsafe { (*place.cast::<MemoryFile>()).characteristics }
+}
+
+unsafe extern "C" fn shm_map(
+    place: *mut sqlite3_file,
+    region: c_int,
+    _size: c_int,
+    extend: c_int,
+    result: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: see `close`; `result` is a valid place, and SQLite asks for its own region size only.
+    unsafe {
+        let found = with(place, |file, files| {
+            files.map(file.place, file.owner, region as usize, extend != 0)
+        });
+        *result = found.map_or(std::ptr::null_mut(), |memory| memory.cast());
+    }
+    ffi::SQLITE_OK
+}
+
+unsafe extern "C" fn shm_lock(
+    place: *mut sqlite3_file,
+    offset: c_int,
+    count: c_int,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: see `close`.
+    unsafe {
+        with(place, |file, files| {
+            let locks = files.shared_memory_locks(file.place);
+            code(locks.change(file.owner, offset, count, flags))
+        })
+    }
+}
+
+unsafe extern "C" fn shm_barrier(_place: *mut sqlite3_file) {
+    std::sync::atomic::fence(Ordering::SeqCst);
+}
+
+unsafe extern "C" fn shm_unmap(place: *mut sqlite3_file, _delete: c_int) -> c_int {
+    // SAFETY: see `close`.
+    unsafe { with(place, |file, files| files.unmap(file.place, file.owner)) };
+    ffi::SQLITE_OK
+}

@@ -1,0 +1,202 @@
+//! A file system in memory that starts from given files, for recovering what a crash left.
+//!
+//! It behaves as SQLite's Unix VFS does (`os_unix.c`) where a database can tell: an open file outlives
+//! its name, an empty file does not "exist" for `xAccess`, locks and the shared memory of write-ahead
+//! logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart from
+//! the shims because it stores instead of passing on; a shim may lie over it.
+//!
+//! What decides is in `files` and `locks`, which are free of unsafe code and of SQLite; `methods`
+//! translates.
+
+mod files;
+mod locks;
+mod methods;
+
+use crate::error::{During, EngineError, SqliteError};
+use crate::ffi;
+use crate::library::Library;
+use files::Files;
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a memory VFS says of its device, and what it feeds SQLite's random numbers with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryOptions {
+    /// `SQLITE_IOCAP_*` bits. The default is what SQLite's Unix VFS says; anything else is a device
+    /// that promises more or less. The URI parameter `psow=0` takes powersafe overwrite away.
+    pub characteristics: i32,
+    /// The sector size in bytes.
+    pub sector_size: i32,
+    /// What `xRandomness` gives is a function of this.
+    pub seed: u64,
+    /// Whether to become the library's default VFS, which is the one SQLite's random numbers are seeded
+    /// from: journals, logs and the names of super-journals are then the same at every run.
+    pub default: bool,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> MemoryOptions {
+        MemoryOptions {
+            characteristics: ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE | ffi::SQLITE_IOCAP_SUBPAGE_READ,
+            sector_size: 4096,
+            seed: 0,
+            default: false,
+        }
+    }
+}
+
+/// What the methods find through `pAppData`.
+struct Inner {
+    /// The record that SQLite knows. SQLite links its list through it, hence the cell.
+    vfs: UnsafeCell<ffi::sqlite3_vfs>,
+    io_methods: ffi::sqlite3_io_methods,
+    options: MemoryOptions,
+    random: AtomicU64,
+    files: Mutex<Files>,
+    /// The name, to which `vfs.zName` points.
+    _name: CString,
+}
+
+impl Inner {
+    /// No method panics with the lock held but on a broken invariant, after which the process is
+    /// aborted at the border to C.
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// SAFETY: the pointers in it are to memory that this value owns; what changes is behind a mutex or
+// atomic, except that SQLite keeps its list through `vfs.pNext` under its own mutex.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+/// A file system in memory: [`load`](Self::load) files, open connections with [`name`](Self::name).
+///
+/// Names are what SQLite is given, without any notion of a directory: `main.db` and `./main.db` are two
+/// files. Connections stay valid when this value is dropped; new ones cannot be opened then.
+pub struct MemoryVfs {
+    library: Arc<Library>,
+    inner: Arc<Inner>,
+    name: String,
+}
+
+/// Numbers the memory VFSs of the process, so that each has a name of its own.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl MemoryVfs {
+    /// Registers an empty file system in memory.
+    ///
+    /// # Errors
+    /// A library with `THREADSAFE=0` that is in use; SQLite refuses.
+    pub fn register(
+        library: &Arc<Library>,
+        options: MemoryOptions,
+    ) -> Result<MemoryVfs, EngineError> {
+        library.enter()?;
+        let registered = register(library, options);
+        library.leave();
+        registered
+    }
+
+    /// The name to open connections with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Replaces all files and returns those that there were, in the order of their names: their
+    /// buffers can be used again.
+    ///
+    /// # Panics
+    /// If a file is open.
+    pub fn load(
+        &self,
+        files: impl IntoIterator<Item = (String, Vec<u8>)>,
+    ) -> Vec<(String, Vec<u8>)> {
+        let mut all = self.inner.files();
+        assert_eq!(all.open_files(), 0, "files in memory are in use");
+        all.replace(files)
+    }
+
+    /// The number of open files.
+    pub fn open_files(&self) -> usize {
+        self.inner.files().open_files()
+    }
+
+    /// The names of all files, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.inner.files().names().map(str::to_owned).collect()
+    }
+
+    /// Copies of all files, sorted by name.
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        self.inner.files().copies()
+    }
+
+    /// Gives `look` the bytes of a file; `None` where there is none. It must not call SQLite.
+    pub fn with_file<R>(&self, name: &str, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.inner.files().bytes(name).map(look)
+    }
+
+    /// Makes SQLite's random numbers begin anew from `seed`: they are a function of it from here on, if
+    /// this is the library's default VFS.
+    ///
+    /// # Errors
+    /// A library with `THREADSAFE=0` that is in use.
+    pub fn reseed(&self, seed: u64) -> Result<(), EngineError> {
+        self.library.enter()?;
+        self.inner.random.store(seed, Ordering::Relaxed);
+        // SAFETY: no bytes are asked for, which resets the generator
+        // (<https://sqlite.org/c3ref/randomness.html>).
+        unsafe { (self.library.api().randomness)(0, std::ptr::null_mut()) };
+        self.library.leave();
+        Ok(())
+    }
+}
+
+impl Drop for MemoryVfs {
+    fn drop(&mut self) {
+        // As for the shims: where the library is in use the name stays, and the memory in any case.
+        if self.library.enter().is_ok() {
+            // SAFETY: the record is registered and alive.
+            unsafe { (self.library.api().vfs_unregister)(self.inner.vfs.get()) };
+            self.library.leave();
+        }
+    }
+}
+
+fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs, EngineError> {
+    let name = format!("pragmark-memory-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    let c_name = CString::new(name.clone()).map_err(|_| EngineError::NulByte {
+        what: "name of the VFS",
+    })?;
+    let inner = Arc::new(Inner {
+        vfs: UnsafeCell::new(methods::vfs(c_name.as_ptr())),
+        io_methods: methods::io_methods(),
+        options,
+        random: AtomicU64::new(options.seed),
+        files: Mutex::new(Files::default()),
+        _name: c_name,
+    });
+    // The library keeps it until it is unloaded, when no file can be open any more.
+    library.retain(Box::new(Arc::clone(&inner)));
+    // SAFETY: nobody else knows the record yet; it then lives, complete, as long as the library.
+    let code = unsafe {
+        let api = library.api();
+        (*inner.vfs.get()).pAppData = Arc::as_ptr(&inner).cast_mut().cast();
+        (api.vfs_register)(inner.vfs.get(), c_int::from(options.default))
+    };
+    if code != ffi::SQLITE_OK {
+        let during = During::Call("registering a VFS");
+        return Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into());
+    }
+    // SQLite's own URI function, which the methods cannot reach through their arguments.
+    inner.files().uri_boolean = Some(library.api().uri_boolean);
+    Ok(MemoryVfs {
+        library: Arc::clone(library),
+        inner,
+        name,
+    })
+}
