@@ -22,6 +22,7 @@ mod knees;
 mod markdown;
 mod names;
 mod terminal;
+mod tiers;
 mod words;
 mod work;
 

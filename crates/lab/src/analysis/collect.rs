@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::tiers::{Tiers, best_at_tiers};
 use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
-use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
+use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
+use crate::tier::{ModelSafety, merged};
 use crate::trial::{DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
@@ -15,6 +17,7 @@ pub struct Collector {
     environment: EnvironmentFile,
     gathered: Vec<Gathered>,
     by_key: HashMap<String, usize>,
+    tiers: Tiers,
 }
 
 impl Collector {
@@ -28,6 +31,7 @@ impl Collector {
             .map(|(index, planned)| (planned.key.clone(), index))
             .collect();
         Collector {
+            tiers: Tiers::new(&plan),
             plan,
             environment,
             gathered,
@@ -41,6 +45,11 @@ impl Collector {
             let planned = &self.plan.experiments[*index];
             self.gathered[*index].add(planned, record);
         }
+    }
+
+    /// Adds the crash trial of one set of settings.
+    pub fn add_tier(&mut self, record: TierRecord) {
+        self.tiers.add(record);
     }
 
     /// Estimates, ranks and judges.
@@ -68,7 +77,14 @@ impl Collector {
             .zip(courses)
             .zip(self.gathered)
             .map(|((planned, course), gathered)| {
-                experiment::analyse(planned, &course, gathered, &self.environment)
+                let mut analysed =
+                    experiment::analyse(planned, &course, gathered, &self.environment);
+                for (analysed, arm) in analysed.arms.iter_mut().zip(&planned.arms) {
+                    let safety = self.tiers.safety_of(planned, arm);
+                    analysed.safety = analysed.safety.take().or(safety);
+                }
+                analysed.best_at_tiers = best_at_tiers(&analysed);
+                analysed
             })
             .collect();
         let findings = findings(&experiments);
@@ -77,6 +93,7 @@ impl Collector {
             environment: self.environment,
             experiments,
             trials,
+            tier_trials: self.tiers.counts(),
             findings,
         }
     }
@@ -130,6 +147,7 @@ pub(super) struct GatheredArm {
     pub(super) engine: Option<EngineMark>,
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
+    pub(super) safety: Option<Vec<ModelSafety>>,
 }
 
 /// The trials of one experiment.
@@ -199,6 +217,10 @@ impl GatheredArm {
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        if !measured.safety.is_empty() {
+            let so_far = self.safety.take().unwrap_or_default();
+            self.safety = Some(merged(so_far, measured.safety));
+        }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,

@@ -207,6 +207,7 @@ mod tests {
             engine: None,
             counts: BTreeMap::new(),
             tables: Vec::new(),
+            safety: None,
         }
     }
 

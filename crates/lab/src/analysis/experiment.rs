@@ -10,6 +10,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
+use crate::tier::{self, ModelSafety, Safety};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -79,6 +80,7 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+        best_at_tiers: Vec::new(),
     }
 }
 
@@ -232,8 +234,23 @@ fn arms(
             engine: gathered.engine,
             counts: gathered.counts,
             tables: gathered.tables,
+            safety: safety_of_trials(planned, gathered.safety),
         })
         .collect()
+}
+
+/// What the trials of an experiment that tries crashes say of an arm.
+fn safety_of_trials(
+    planned: &PlannedExperiment,
+    found: Option<Vec<ModelSafety>>,
+) -> Option<Safety> {
+    if planned.experiment.workload != tier::WORKLOAD {
+        return None;
+    }
+    Some(match found {
+        Some(models) => Safety::of(models),
+        None => Safety::not_measured("no trial of it was measured"),
+    })
 }
 
 fn summaries(

@@ -12,6 +12,7 @@ pub(crate) mod curve;
 pub(crate) mod forest;
 pub(crate) mod heat;
 mod labels;
+pub(crate) mod tiers;
 
 use std::fmt;
 

@@ -11,8 +11,10 @@ use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
+use crate::charts::tiers::TierChart;
 use crate::facts;
 use crate::found::{Found, found};
+use crate::tiers::{self, Models};
 
 /// What the template of an experiment fills in.
 pub(super) struct ExperimentView<'a> {
@@ -29,6 +31,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) chart: Option<Chart>,
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
+    pub(super) tiers: Option<TierChart>,
+    pub(super) models: Option<ModelsView>,
     pub(super) arms: ArmTable,
     pub(super) metrics: Option<MetricTable>,
     pub(super) work: Option<WorkTable>,
@@ -37,6 +41,12 @@ pub(super) struct ExperimentView<'a> {
     pub(super) footnotes: Vec<String>,
     pub(super) held: Vec<(String, String)>,
     pub(super) pragmas: Option<Pragmas>,
+}
+
+/// What was found under each storage model.
+pub(super) struct ModelsView {
+    pub(super) legend: String,
+    pub(super) table: Models,
 }
 
 /// Every experiment of the run, in the order of the plan.
@@ -85,6 +95,11 @@ fn view<'a>(
             .filter(|_| chart.as_ref().is_none_or(|chart| chart.left_out.is_some())),
         chart,
         forest: forest(experiment),
+        tiers: crate::charts::tiers::chart(experiment),
+        models: tiers::models(experiment).map(|table| ModelsView {
+            legend: tiers::legend(),
+            table,
+        }),
         arms: ArmTable::of(experiment),
         metrics: MetricTable::of(experiment),
         work: WorkTable::of(experiment),

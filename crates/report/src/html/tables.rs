@@ -8,6 +8,7 @@ use lab::analysis::{ExperimentAnalysis, LimitAnalysis};
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
+use crate::tiers;
 use crate::words::{Standing, by_rank, limit_problem, metric_heading};
 use crate::work::{self, Work};
 
@@ -34,6 +35,8 @@ impl Figure {
 /// The arms in the experiment's own metric.
 pub(super) struct ArmTable {
     pub(super) open: bool,
+    /// Whether arms have a tier each.
+    pub(super) tiers: bool,
     pub(super) rows: Vec<ArmRow>,
     pub(super) limits: Vec<LimitRow>,
 }
@@ -73,6 +76,8 @@ pub(super) struct ArmRow {
     /// Median, range, trials, ratio, interval and minimum detectable effect.
     pub(super) figures: [Figure; 6],
     pub(super) groups: String,
+    /// Sign and words of its safety tier.
+    pub(super) tier: (&'static str, String),
     pub(super) notes: String,
 }
 
@@ -82,6 +87,7 @@ impl ArmTable {
         let names = Names::of(experiment);
         ArmTable {
             open: experiment.arms.len() <= OPEN_UP_TO,
+            tiers: tiers::has_column(experiment),
             rows: by_rank(experiment)
                 .into_iter()
                 .map(|arm| row(experiment, arm, names.get(arm)))
@@ -130,6 +136,13 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
             Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
         ],
         groups: arm.groups.clone(),
+        tier: (
+            tiers::sign(arm.class()),
+            arm.safety
+                .as_ref()
+                .map(|safety| tiers::words(&safety.tier))
+                .unwrap_or_default(),
+        ),
         notes: arm_notes(experiment, arm).join("; "),
     }
 }

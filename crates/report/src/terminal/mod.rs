@@ -8,6 +8,7 @@ mod notes;
 mod paint;
 mod table;
 mod text;
+mod tiers;
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
@@ -140,6 +141,7 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
     for knee in knees::knees(experiment) {
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
+    tiers::tiers(text, experiment);
     if !experiment.claims.is_empty() {
         text.gap();
     }
