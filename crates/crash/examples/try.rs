@@ -19,9 +19,34 @@ fn main() {
     let p = Progress::default();
     let m = measure(&plan, &p).unwrap();
     for c in &m.cells {
-        println!("{} {}: {} [{}]", c.arm, c.model, c.verdict, c.expected.promise.words());
-        if let Some(t) = &c.tally { println!("    {t:?}"); }
-        if let Some(w) = &c.witness { println!("    cut {} ack {} faults {} lost {} {:?} second {} files {:?}", w.cut, w.acknowledged, w.faults, w.lost, w.violation, w.second_crash, w.files.iter().map(|(n,b)| (n.clone(), b.len())).collect::<Vec<_>>()); }
+        println!(
+            "{} {}: {} [{}]",
+            c.arm,
+            c.model,
+            c.verdict,
+            c.expected.promise.words()
+        );
+        if let Some(t) = &c.tally {
+            println!("    {t:?}");
+        }
+        if let Some(w) = &c.witness {
+            println!(
+                "    cut {} ack {} faults {} lost {} {:?} second {} files {:?}",
+                w.cut,
+                w.acknowledged,
+                w.faults,
+                w.lost,
+                w.violation,
+                w.second_crash,
+                w.files
+                    .iter()
+                    .map(|(n, b)| (n.clone(), b.len()))
+                    .collect::<Vec<_>>()
+            );
+        }
     }
-    println!("images {} recoveries {} took {:?} largest {}", m.images, m.recoveries, m.took, m.largest_database);
+    println!(
+        "images {} recoveries {} took {:?} largest {}",
+        m.images, m.recoveries, m.took, m.largest_database
+    );
 }

@@ -8,3 +8,5 @@ mod everyday;
 mod laboratory;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
+#[path = "stories/safety.rs"]
+mod safety;

@@ -4,6 +4,7 @@
 
 mod bulk_insert;
 mod common;
+mod crash;
 mod explain;
 mod limits;
 mod set_query;
@@ -30,6 +31,7 @@ pub const ALL: &[&dyn Workload] = &[
     &set_query::SetQuery,
     &explain::Explain,
     &limits::Limits,
+    &crash::Crash,
     &Empty,
 ];
 
