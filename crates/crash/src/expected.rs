@@ -3,7 +3,8 @@
 //! The first rule that fits an arm and a model holds.
 
 use crate::model::Model;
-use crate::settings::{Arm, JournalMode, Synchronous};
+use crate::settings::{Arm, JournalMode, LockingMode, Synchronous};
+use crate::tally::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// How much is promised.
@@ -197,10 +198,76 @@ pub fn expected(arm: &Arm, model: Model) -> Expectation {
     }
 }
 
+/// How a verdict stands to the promise beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// As documented, or nothing is documented, or nothing was measured.
+    Agrees,
+    /// Worse than documented; there is a witness.
+    Worse,
+    /// Better than documented, in the images that were looked at.
+    Better,
+}
+
+impl Standing {
+    /// Compares a verdict with a promise.
+    pub fn of(verdict: &Verdict, promise: Promise) -> Standing {
+        let found = match verdict {
+            Verdict::NoViolation { .. } => Promise::Safe,
+            Verdict::LosesCommits { .. } => Promise::MayLose,
+            Verdict::CanCorrupt { .. } => Promise::MayCorrupt,
+            Verdict::NotMeasured { .. } => return Standing::Agrees,
+        };
+        if promise == Promise::Silent {
+            return Standing::Agrees;
+        }
+        match found.cmp(&promise) {
+            std::cmp::Ordering::Less => Standing::Better,
+            std::cmp::Ordering::Equal => Standing::Agrees,
+            std::cmp::Ordering::Greater => Standing::Worse,
+        }
+    }
+}
+
+/// Why a measured cell differs from the documentation, where the cause is known from SQLite's source;
+/// `None` where it is not, or where nothing differs.
+pub fn cause(arm: &Arm, model: Model, verdict: &Verdict) -> Option<&'static str> {
+    let is_rollback = ROLLBACK.contains(&arm.journal_mode);
+    match Standing::of(verdict, expected(arm, model).promise) {
+        Standing::Agrees => None,
+        Standing::Worse => match (arm.journal_mode, arm.synchronous) {
+            (JournalMode::Delete, Synchronous::Full) => Some(
+                "a commit that shrinks the database truncates the file after the journal was deleted \
+                 (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
+                 and the journal is then rolled back over a file that has lost pages it does not hold",
+            ),
+            _ => None,
+        },
+        Standing::Better => match (arm.journal_mode, arm.locking_mode) {
+            (JournalMode::Delete, LockingMode::Exclusive)
+                if arm.synchronous == Synchronous::Full =>
+            {
+                Some("with exclusive locking the journal is not deleted but its header overwritten")
+            }
+            _ if is_rollback && arm.synchronous == Synchronous::Normal => Some(
+                "the documented chance is that of a power loss before the journal's header arrives; \
+                 this model does not separate the two, or the sample did not",
+            ),
+            _ if model == Model::Ordered && arm.synchronous == Synchronous::Off => Some(
+                "where writes keep their order, nothing is left that a killed process would not leave",
+            ),
+            (JournalMode::Wal, _) => Some(
+                "frames of the log are checked by their sums; only a checkpoint can be caught half done",
+            ),
+            _ => None,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::LockingMode;
 
     #[test]
     fn every_arm_and_model_has_a_rule_with_a_source() {

@@ -4,21 +4,19 @@
 //! the tables are the same whatever thread does which task in which order.
 
 use crate::bench::Bench;
-use crate::disk::State;
 use crate::error::CrashError;
 use crate::expected::{Expectation, expected};
-use crate::judge::{Judge, Judgement, Violation, hash};
+use crate::judge::Judge;
+use crate::look::Look;
 use crate::model::Model;
 use crate::record::{NotMeasured, Recording};
 use crate::script::Script;
 use crate::settings::Arm;
-use crate::states::{Candidate, Go, draw_one, minimise, visit};
+use crate::states::{Go, visit};
 use crate::tally::{Tally, Verdict, Witness};
-use crate::trace::File;
 use engine::Source;
-use lab::seed::{Seed, SplitMix64};
+use lab::seed::Seed;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -249,20 +247,15 @@ fn measure_cell(
     seed: Seed,
     progress: &Progress,
 ) -> Result<Cell, CrashError> {
-    let mut look = Look {
+    let second_crashes = seed.child("second crash").generator();
+    let mut look = Look::new(
         recording,
         judge,
         model,
-        splits_count: arm.has_super_journal(),
-        seen: HashMap::new(),
-        tally: Tally::default(),
-        violation: None,
-        loss: None,
-        minimised: 0,
-        random: seed.child("second crash").generator(),
-        second_crash_every: plan.second_crash_every,
-        progress,
-    };
+        arm.has_super_journal(),
+        (plan.second_crash_every, second_crashes),
+        &progress.images,
+    );
     let mut failed = None;
     let states = seed.child("states");
     let visited = visit(
@@ -282,9 +275,7 @@ fn measure_cell(
     if let Some(error) = failed {
         return Err(error);
     }
-    let mut tally = look.finish();
-    tally.visited = visited as u64;
-    let witness = look.violation.or(look.loss);
+    let (tally, witness) = look.finish(visited as u64);
     Ok(Cell {
         arm: *arm,
         model,
@@ -293,249 +284,4 @@ fn measure_cell(
         tally: Some(tally),
         witness,
     })
-}
-
-/// How often a witness is minimised in one cell.
-const MINIMISED: u32 = 3;
-
-/// What was found at an image, and the most commits that had been acknowledged when it could be left.
-struct Seen {
-    acknowledged: usize,
-    /// The commit it holds; `None` for a violation.
-    committed: Option<usize>,
-}
-
-/// Looks at the images of one cell.
-struct Look<'a, 'b> {
-    recording: &'a Recording,
-    judge: &'a mut Judge<'b>,
-    model: Model,
-    /// Whether commits are promised to be atomic over attached databases.
-    splits_count: bool,
-    seen: HashMap<u128, Seen>,
-    tally: Tally,
-    violation: Option<Witness>,
-    loss: Option<Witness>,
-    minimised: u32,
-    random: SplitMix64,
-    second_crash_every: u64,
-    progress: &'a Progress,
-}
-
-impl Look<'_, '_> {
-    fn at(&mut self, candidate: Candidate<'_>) -> Result<(), CrashError> {
-        let acknowledged = self.recording.acknowledged(candidate.cut);
-        let key = hash(&candidate.files);
-        if let Some(seen) = self.seen.get(&key)
-            && seen.acknowledged >= acknowledged
-        {
-            return Ok(());
-        }
-        let crash_again = self.second_crash_every > 0
-            && !self.seen.contains_key(&key)
-            && self.random.below(self.second_crash_every) == 0;
-        let copy = crash_again.then(|| candidate.files.clone());
-        let Candidate {
-            cut,
-            files,
-            faults,
-            source,
-        } = candidate;
-        let judgement = self.judged(key, files, acknowledged, false)?;
-        match judgement {
-            Judgement::Violated(violation) => {
-                if self.is_better_witness(faults) {
-                    let remake = source
-                        .as_ref()
-                        .map(|source| move |state: &State| source.disk.files(source.units, state));
-                    let state = match source.as_ref() {
-                        Some(source) if self.minimised < MINIMISED => {
-                            self.minimised += 1;
-                            Some(self.minimised_state(
-                                source.units,
-                                source.state,
-                                remake.as_ref(),
-                            )?)
-                        }
-                        other => other.map(|source| source.state.clone()),
-                    };
-                    let (files, faults) = match (&source, &state) {
-                        (Some(source), Some(state)) => (
-                            source.disk.files(source.units, state),
-                            state.faults(source.units),
-                        ),
-                        _ => (
-                            crate::states::prefix_files(&self.recording.trace, cut - faults),
-                            faults,
-                        ),
-                    };
-                    self.keep_violation(cut, acknowledged, faults, files, violation)?;
-                }
-            }
-            Judgement::Committed(committed) => {
-                let lost = acknowledged.saturating_sub(committed);
-                if lost > self.loss.as_ref().map_or(0, |witness| witness.lost) {
-                    let files = match &source {
-                        Some(source) => source.disk.files(source.units, source.state),
-                        None => crate::states::prefix_files(&self.recording.trace, cut - faults),
-                    };
-                    self.loss = Some(Witness {
-                        cut,
-                        acknowledged,
-                        faults,
-                        lost,
-                        files,
-                        violation: None,
-                        second_crash: false,
-                    });
-                }
-                if let Some(files) = copy {
-                    self.crash_again(cut, acknowledged, files)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_better_witness(&self, faults: usize) -> bool {
-        self.violation
-            .as_ref()
-            .is_none_or(|witness| faults < witness.faults || witness.second_crash)
-    }
-
-    /// Judges files and counts them, once for equal ones.
-    fn judged(
-        &mut self,
-        key: u128,
-        files: Vec<File>,
-        acknowledged: usize,
-        second: bool,
-    ) -> Result<Judgement, CrashError> {
-        let mut judgement = self.judge.judge(self.recording, files)?;
-        let is_new = !self.seen.contains_key(&key);
-        if is_new {
-            self.tally.images += 1;
-            self.tally.second_crashes += u64::from(second);
-            self.progress.images.fetch_add(1, Ordering::Relaxed);
-        }
-        if judgement == Judgement::Violated(Violation::Split) && !self.splits_count {
-            self.tally.split_unpromised += u64::from(is_new);
-            // Each database by itself is in order, and nothing was promised of them together.
-            judgement = Judgement::Committed(acknowledged);
-        }
-        let committed = match &judgement {
-            Judgement::Committed(committed) => Some(*committed),
-            Judgement::Violated(violation) => {
-                if is_new {
-                    self.tally.count(violation);
-                }
-                None
-            }
-        };
-        let seen = self.seen.entry(key).or_insert(Seen {
-            acknowledged,
-            committed,
-        });
-        seen.acknowledged = seen.acknowledged.max(acknowledged);
-        Ok(judgement)
-    }
-
-    fn minimised_state(
-        &mut self,
-        units: &crate::disk::Units,
-        state: &State,
-        remake: Option<&impl Fn(&State) -> Vec<File>>,
-    ) -> Result<State, CrashError> {
-        let Some(remake) = remake else {
-            return Ok(state.clone());
-        };
-        let mut failed = None;
-        let smallest = minimise(units, state, |state| {
-            match self.judge.judge(self.recording, remake(state)) {
-                Ok(Judgement::Violated(Violation::Split)) => self.splits_count,
-                Ok(Judgement::Violated(_)) => true,
-                Ok(Judgement::Committed(_)) => false,
-                Err(error) => {
-                    failed = Some(error);
-                    false
-                }
-            }
-        });
-        failed.map_or(Ok(smallest), Err)
-    }
-
-    fn keep_violation(
-        &mut self,
-        cut: usize,
-        acknowledged: usize,
-        faults: usize,
-        files: Vec<File>,
-        violation: Violation,
-    ) -> Result<(), CrashError> {
-        if !self.is_better_witness(faults) {
-            return Ok(());
-        }
-        // The smallest image may show another violation than the one it was found by.
-        let violation = match self.judge.judge(self.recording, files.clone())? {
-            Judgement::Violated(now) => now,
-            Judgement::Committed(_) => violation,
-        };
-        self.violation = Some(Witness {
-            cut,
-            acknowledged,
-            faults,
-            lost: 0,
-            files,
-            violation: Some(violation),
-            second_crash: false,
-        });
-        Ok(())
-    }
-
-    /// Lets the recovery of these files crash too, and judges what that leaves.
-    fn crash_again(
-        &mut self,
-        cut: usize,
-        acknowledged: usize,
-        files: Vec<File>,
-    ) -> Result<(), CrashError> {
-        let trace = self.judge.trace_recovery(self.recording, &files)?;
-        if trace.steps.is_empty() {
-            return Ok(());
-        }
-        for _ in 0..2 {
-            let (_, files, faults) = draw_one(&trace, self.model, &mut self.random);
-            let key = hash(&files);
-            if self.seen.contains_key(&key) {
-                continue;
-            }
-            let kept = files.clone();
-            if let Judgement::Violated(violation) = self.judged(key, files, acknowledged, true)?
-                && self.violation.is_none()
-            {
-                self.violation = Some(Witness {
-                    cut,
-                    acknowledged,
-                    faults,
-                    lost: 0,
-                    files: kept,
-                    violation: Some(violation),
-                    second_crash: true,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Tally {
-        let mut tally = self.tally.clone();
-        for seen in self.seen.values() {
-            if let Some(committed) = seen.committed {
-                let lost = seen.acknowledged.saturating_sub(committed);
-                tally.losing += u64::from(lost > 0);
-                tally.most_lost = tally.most_lost.max(lost as u64);
-            }
-        }
-        tally
-    }
 }

@@ -71,7 +71,7 @@ pub fn visit(
 
 /// One state from a random cut; for crashes within a recovery, of which there are too many to visit
 /// each thoroughly.
-pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (usize, Vec<File>, usize) {
+pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<File>, usize) {
     let cut = random.below(trace.steps.len() as u64 + 1) as usize;
     if model.is_prefix() {
         let loses = match model {
@@ -81,7 +81,7 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (usize,
         };
         let lost = random.below(loses as u64 + 1) as usize;
         let (disk, units) = (written_back(trace, model, cut - lost), Units::default());
-        return (cut, disk.files(&units, &State::default()), lost);
+        return (disk.files(&units, &State::default()), lost);
     }
     let mut walk = Walk::new(trace, model);
     while walk.disk.taken() < cut {
@@ -89,7 +89,7 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (usize,
     }
     let units = walk.disk.units();
     let state = draw(&units, model, random);
-    (cut, walk.disk.files(&units, &state), state.faults(&units))
+    (walk.disk.files(&units, &state), state.faults(&units))
 }
 
 /// The steps since the last sync before a cut.

@@ -133,4 +133,7 @@ pub struct Witness {
     pub violation: Option<Violation>,
     /// Whether it took a second crash, during recovery from the first.
     pub second_crash: bool,
+    /// What a crash at that moment may leave: the files right after the last acknowledged commit and
+    /// after the next one, with the numbers of those commits.
+    pub committed: Vec<(usize, Vec<File>)>,
 }

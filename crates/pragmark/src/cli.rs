@@ -35,6 +35,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// Measure what crashes do to databases, by settings and by what storage may lose.
+    Crash(CrashArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
@@ -245,6 +247,88 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Forms of the table of crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrashFormat {
+    /// A matrix of 80 columns.
+    Terminal,
+    /// With the documentation's promise beside every cell.
+    Markdown,
+    /// All counts.
+    Json,
+}
+
+/// Options of `crash`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A workload is recorded once for every choice of settings; storage models say what of it a crash may
+leave on the disk; each image is recovered by the engine and compared with every committed state.
+Everything happens in memory: no disk is touched unless --out asks for it.
+
+Examples:
+  pragmark crash                            48 settings under 8 models, some minutes at most
+  pragmark crash --quick                    a first look in seconds
+  pragmark crash --journal-mode wal --synchronous normal,full --images 100000
+  pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
+  pragmark crash --engine system            the SQLite that your application loads")]
+pub struct CrashArgs {
+    /// Journal modes, separated by commas [default: all six].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub journal_mode: Vec<crash::JournalMode>,
+    /// Values of synchronous [default: all four].
+    #[arg(long, value_name = "VALUES", value_delimiter = ',')]
+    pub synchronous: Vec<crash::Synchronous>,
+    /// Locking modes [default: both; with --quick normal].
+    #[arg(long, value_name = "MODES", value_delimiter = ',')]
+    pub locking_mode: Vec<crash::LockingMode>,
+    /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
+    pub page_size: Vec<u32>,
+    /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
+    /// lying-reorder [default: all].
+    #[arg(long, value_name = "MODELS", value_delimiter = ',')]
+    pub model: Vec<crash::Model>,
+    /// SQL to be crashed instead of the built-in workload: statements that end in semicolons, run on
+    /// an empty database in memory. Keep what it makes below 200 KB; time grows with it.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Images to look at for each cell; models whose states are fewer have fewer [default: 6000; with
+    /// --quick 600].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub images: Option<u32>,
+    /// Of every so many images the recovery is crashed, too; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub second_crash_every: u32,
+    /// Seed of all random choices: the same seed gives the same table.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    pub engine: String,
+    /// Threads [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Folder, made anew, for crash.md, crash.json and a witness of every cell that can corrupt.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// What is printed.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: CrashFormat,
+    /// A first look in seconds: normal locking, 600 images for each cell.
+    #[arg(long)]
+    pub quick: bool,
+    /// Print lines instead of a progress bar; the default where standard error is no terminal.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+fn page_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(size) if (512..=65_536).contains(&size) && size.is_power_of_two() => Ok(size),
+        _ => Err("must be a power of two from 512 to 65536".to_owned()),
+    }
 }
 
 impl From<ScaleArg> for lab::experiment::Scale {

@@ -2,6 +2,8 @@
 
 #[path = "stories/accidents.rs"]
 mod accidents;
+#[path = "stories/crashes.rs"]
+mod crashes;
 #[path = "stories/everyday.rs"]
 mod everyday;
 #[path = "stories/laboratory.rs"]

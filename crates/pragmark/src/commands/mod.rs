@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod crash;
 mod describe_engine;
 mod doctor;
 mod export;
@@ -24,6 +25,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => report::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
+        Command::Crash(args) => crash::execute(&args),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),

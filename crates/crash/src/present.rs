@@ -1,0 +1,348 @@
+//! The matrix in words: for the terminal and as Markdown. It stands apart because nothing here measures
+//! or decides.
+
+use crate::expected::{Promise, Standing, cause};
+use crate::matrix::{Cell, Matrix};
+use crate::model::Model;
+use crate::settings::Arm;
+use crate::tally::Verdict;
+use std::fmt::Write;
+
+/// What was measured with what, for the head of a table.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Heading {
+    /// The version of SQLite.
+    pub sqlite: String,
+    /// Check-in date and hash of its source.
+    pub source_id: String,
+    /// The engine as it was named.
+    pub engine: String,
+    /// What was run.
+    pub workload: String,
+    /// The seed.
+    pub seed: u64,
+    /// Images asked for in each cell.
+    pub images: usize,
+}
+
+/// The widest line, in characters.
+const WIDTH: usize = 80;
+
+/// A model in at most six characters.
+fn short(model: Model) -> &'static str {
+    match model {
+        Model::Kill => "kill",
+        Model::Ordered => "order",
+        Model::Ext4Ordered => "ext4",
+        Model::Reorder => "reord",
+        Model::Torn => "torn",
+        Model::NonPowersafeOverwrite => "npso",
+        Model::LyingFifo => "l-fifo",
+        Model::LyingReorder => "l-reor",
+    }
+}
+
+/// A verdict in one word.
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::NoViolation { .. } => "ok",
+        Verdict::LosesCommits { .. } => "loses",
+        Verdict::CanCorrupt { .. } => "BAD",
+        Verdict::NotMeasured { .. } => "-",
+    }
+}
+
+fn mark(cell: &Cell) -> &'static str {
+    match Standing::of(&cell.verdict, cell.expected.promise) {
+        Standing::Worse => "!",
+        _ => "",
+    }
+}
+
+/// The cells arm by arm; every arm has the same models.
+fn rows(matrix: &Matrix) -> Vec<&[Cell]> {
+    matrix
+        .cells
+        .chunk_by(|one, other| one.arm == other.arm)
+        .collect()
+}
+
+fn models(matrix: &Matrix) -> Vec<Model> {
+    let mut models: Vec<Model> = matrix.cells.iter().map(|cell| cell.model).collect();
+    models.sort_unstable();
+    models.dedup();
+    models
+}
+
+/// The matrix for a terminal of 80 columns, without colour.
+pub fn terminal(heading: &Heading, matrix: &Matrix) -> String {
+    let mut text = head(heading, matrix);
+    let models = models(matrix);
+    let mut group = None;
+    for row in rows(matrix) {
+        let arm = row[0].arm;
+        let here = (arm.locking_mode, arm.page_size);
+        if group != Some(here) {
+            group = Some(here);
+            let title = format!(
+                "locking_mode={}, page_size={}",
+                arm.locking_mode, arm.page_size
+            );
+            let _ = write!(text, "\n{title}\n{:18}", "");
+            for model in &models {
+                let _ = write!(text, "{:>7}", short(*model));
+            }
+            text.push('\n');
+        }
+        let _ = write!(
+            text,
+            "{:18}",
+            format!("{}/{}", arm.journal_mode, arm.synchronous)
+        );
+        for model in &models {
+            let cell = row.iter().find(|cell| cell.model == *model);
+            let word = cell.map_or(String::new(), |cell| {
+                format!("{}{}", word(&cell.verdict), mark(cell))
+            });
+            let _ = write!(text, "{word:>7}");
+        }
+        text.push('\n');
+    }
+    text.push_str(&legend(&models));
+    text.push_str(&findings(matrix));
+    wrapped(&text)
+}
+
+fn head(heading: &Heading, matrix: &Matrix) -> String {
+    let mut text = format!(
+        "Crash safety of SQLite {} (engine {}), {}, seed {}\n",
+        heading.sqlite, heading.engine, heading.workload, heading.seed
+    );
+    let _ = writeln!(
+        text,
+        "{} distinct images, {} recoveries; databases up to {} KiB",
+        matrix.images,
+        matrix.recoveries,
+        matrix.largest_database.div_ceil(1024)
+    );
+    if matrix.stopped {
+        text.push_str("Stopped early: some cells are missing.\n");
+    }
+    text
+}
+
+fn legend(models: &[Model]) -> String {
+    let mut text = String::from(
+        "\nok     no violation in the images looked at, which is no proof\n\
+         loses  acknowledged commits can be missing; never corrupt\n\
+         BAD    can corrupt: a witness was found\n\
+         -      not measured\n\
+         !      worse than SQLite's documentation promises\n\n",
+    );
+    for model in models {
+        let outside = match model.is_within_assumptions() {
+            true => "",
+            false => " [outside SQLite's assumptions]",
+        };
+        let _ = writeln!(
+            text,
+            "{:7}{}: {}{outside}",
+            short(*model),
+            model,
+            model.meaning()
+        );
+    }
+    text
+}
+
+/// What differs from the documentation, and what was not measured.
+fn findings(matrix: &Matrix) -> String {
+    let standing = |cell: &&Cell| Standing::of(&cell.verdict, cell.expected.promise);
+    let mut text = String::new();
+    let worse: Vec<&Cell> = matrix
+        .cells
+        .iter()
+        .filter(|cell| standing(cell) == Standing::Worse)
+        .collect();
+    if worse.is_empty() {
+        text.push_str("\nNo cell is worse than documented.\n");
+    } else {
+        text.push_str("\nWorse than documented:\n");
+    }
+    for cell in worse {
+        let _ = writeln!(text, "  {}", sentence(cell));
+    }
+    let better = matrix
+        .cells
+        .iter()
+        .filter(|cell| standing(cell) == Standing::Better);
+    let better = better.count();
+    if better > 0 {
+        let _ = writeln!(
+            text,
+            "In {better} cells the documentation allows more than the images showed; the Markdown and \
+             JSON forms list them."
+        );
+    }
+    let splits: u64 = matrix
+        .cells
+        .iter()
+        .filter_map(|cell| cell.tally.as_ref())
+        .map(|tally| tally.split_unpromised)
+        .sum();
+    if splits > 0 {
+        let _ = writeln!(
+            text,
+            "{splits} images hold different transactions in attached databases where no super-journal \
+             ties them together, as documented of journal modes WAL, MEMORY and OFF; they count as no \
+             violation, nor with synchronous=OFF."
+        );
+    }
+    text.push_str(&not_measured(matrix));
+    text
+}
+
+fn not_measured(matrix: &Matrix) -> String {
+    let mut text = String::new();
+    for row in rows(matrix) {
+        if let Verdict::NotMeasured { reason } = &row[0].verdict {
+            let _ = writeln!(text, "{}: not measured: {reason}", row[0].arm);
+        }
+    }
+    text
+}
+
+/// A cell that differs from the documentation, in one sentence.
+fn sentence(cell: &Cell) -> String {
+    let mut text = format!(
+        "{} under {}: {}; documented: {} ({})",
+        cell.arm,
+        cell.model,
+        cell.verdict,
+        cell.expected.promise.words(),
+        cell.expected.source
+    );
+    match cause(&cell.arm, cell.model, &cell.verdict) {
+        Some(cause) => {
+            let _ = write!(text, ". Cause: {cause}");
+        }
+        None => text.push_str(". Cause: not known"),
+    }
+    text
+}
+
+/// Breaks long lines at blanks; what follows is indented as deep as the line and two more.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    for line in text.lines() {
+        if line.chars().count() <= WIDTH {
+            lines.push_str(line);
+            lines.push('\n');
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let mut current = " ".repeat(indent);
+        for word in line.split_whitespace() {
+            let is_first = current.trim().is_empty();
+            if !is_first && current.chars().count() + 1 + word.chars().count() > WIDTH {
+                lines.push_str(&current);
+                lines.push('\n');
+                current = " ".repeat(indent + 2);
+            } else if !is_first {
+                current.push(' ');
+            }
+            current.push_str(word);
+        }
+        lines.push_str(&current);
+        lines.push('\n');
+    }
+    lines
+}
+
+/// The matrix as Markdown, with the published expectation beside every verdict.
+pub fn markdown(heading: &Heading, matrix: &Matrix) -> String {
+    let mut text = format!("# Crash safety, measured\n\n{}\n", head(heading, matrix));
+    text.push_str(
+        "Each cell says what was found, and in brackets what SQLite's documentation says. Counts are of \
+         distinct images and belong to the sample; they are no probabilities in the field. No number of \
+         clean images proves safety.\n\n",
+    );
+    let models = models(matrix);
+    let names: Vec<String> = models.iter().map(|model| model.to_string()).collect();
+    let _ = writeln!(
+        text,
+        "| journal/synchronous/locking | {} |",
+        names.join(" | ")
+    );
+    let _ = writeln!(text, "|{}", " --- |".repeat(models.len() + 1));
+    for row in rows(matrix) {
+        let _ = write!(text, "| {} |", row[0].arm);
+        for model in &models {
+            let cell = row.iter().find(|cell| cell.model == *model);
+            let _ = write!(text, " {} |", cell.map_or(String::new(), cell_markdown));
+        }
+        text.push('\n');
+    }
+    text.push_str("\n## Models\n\n");
+    for model in &models {
+        let outside = match model.is_within_assumptions() {
+            true => "",
+            false => " (outside SQLite's assumptions)",
+        };
+        let _ = writeln!(text, "- **{model}**: {}{outside}", model.meaning());
+    }
+    disagreements(&mut text, matrix, Standing::Worse, "Worse than documented");
+    disagreements(
+        &mut text,
+        matrix,
+        Standing::Better,
+        "Better than documented, in these images",
+    );
+    let reasons = not_measured(matrix);
+    if !reasons.is_empty() {
+        let _ = write!(text, "\n## Not measured\n\n{reasons}");
+    }
+    text
+}
+
+fn cell_markdown(cell: &Cell) -> String {
+    let verdict = match &cell.verdict {
+        Verdict::CanCorrupt { violations, images } => {
+            format!("**can corrupt** ({violations} of {images})")
+        }
+        Verdict::LosesCommits {
+            losing,
+            images,
+            most,
+        } => {
+            format!("loses commits ({losing} of {images}, up to {most})")
+        }
+        Verdict::NoViolation { images } => format!("none in {images}"),
+        Verdict::NotMeasured { .. } => "not measured".to_owned(),
+    };
+    let mark = mark(cell);
+    match cell.expected.promise {
+        Promise::Silent => format!("{verdict} [–]"),
+        promise => format!("{verdict} [{}]{mark}", promise.words()),
+    }
+}
+
+fn disagreements(text: &mut String, matrix: &Matrix, standing: Standing, title: &str) {
+    let cells: Vec<&Cell> = matrix
+        .cells
+        .iter()
+        .filter(|cell| Standing::of(&cell.verdict, cell.expected.promise) == standing)
+        .collect();
+    let _ = write!(text, "\n## {title}\n\n");
+    if cells.is_empty() {
+        text.push_str("None.\n");
+    }
+    for cell in cells {
+        let _ = writeln!(text, "- {}", sentence(cell));
+    }
+}
+
+/// The name of an arm under a model, as folders and messages have it.
+pub fn slug(arm: &Arm, model: Model) -> String {
+    format!("{}-{model}", arm.to_string().replace('/', "-"))
+}

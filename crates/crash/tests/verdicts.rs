@@ -1,0 +1,269 @@
+//! The whole way, from a recorded workload to verdicts: what is sound is found sound, what is not is
+//! caught, and a witness convinces a stock shell.
+
+use engine::Source;
+use lab::seed::Seed;
+use pragmark_crash::{
+    Arm, Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Recording,
+    Script, Synchronous, Verdict, Violation, measure, write_witnesses,
+};
+use std::path::Path;
+
+fn arm(journal_mode: JournalMode, synchronous: Synchronous) -> Arm {
+    Arm {
+        journal_mode,
+        synchronous,
+        locking_mode: LockingMode::Normal,
+        page_size: 4096,
+    }
+}
+
+fn plan(arms: Vec<Arm>, models: &[Model], images: usize) -> Plan {
+    Plan {
+        arms,
+        models: models.to_vec(),
+        images,
+        second_crash_every: 16,
+        seed: Seed(1),
+        engine: Source::Embedded,
+        script: None,
+        threads: 2,
+    }
+}
+
+fn measured(plan: &Plan) -> Matrix {
+    measure(plan, &Progress::default()).expect("measures")
+}
+
+const TO_TORN: [Model; 5] = [
+    Model::Kill,
+    Model::Ordered,
+    Model::Ext4Ordered,
+    Model::Reorder,
+    Model::Torn,
+];
+
+#[test]
+fn settings_that_are_documented_as_safe_show_no_violation() {
+    let arms = vec![
+        arm(JournalMode::Delete, Synchronous::Extra),
+        arm(JournalMode::Truncate, Synchronous::Full),
+        arm(JournalMode::Persist, Synchronous::Full),
+        arm(JournalMode::Wal, Synchronous::Full),
+    ];
+    let matrix = measured(&plan(arms, &TO_TORN, 400));
+    assert_eq!(matrix.cells.len(), 20);
+    for cell in &matrix.cells {
+        assert!(
+            matches!(cell.verdict, Verdict::NoViolation { images } if images > 100),
+            "{} {}: {}",
+            cell.arm,
+            cell.model,
+            cell.verdict
+        );
+        assert!(
+            cell.tally
+                .as_ref()
+                .is_some_and(|tally| tally.second_crashes > 0)
+        );
+    }
+    assert!(matrix.largest_database < 200_000);
+}
+
+#[test]
+fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
+    let arms = vec![
+        arm(JournalMode::Delete, Synchronous::Off),
+        arm(JournalMode::Wal, Synchronous::Off),
+        arm(JournalMode::Delete, Synchronous::Extra),
+        arm(JournalMode::Wal, Synchronous::Full),
+    ];
+    let matrix = measured(&plan(arms, &[Model::Reorder, Model::LyingReorder], 300));
+    for cell in &matrix.cells {
+        let unsafe_arm = cell.arm.synchronous == Synchronous::Off;
+        let caught = matches!(cell.verdict, Verdict::CanCorrupt { .. });
+        let must = unsafe_arm || cell.model == Model::LyingReorder;
+        assert_eq!(
+            caught, must,
+            "{} {}: {}",
+            cell.arm, cell.model, cell.verdict
+        );
+    }
+}
+
+#[test]
+fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
+    let lossy = measured(&plan(
+        vec![arm(JournalMode::Wal, Synchronous::Normal)],
+        &[
+            Model::Kill,
+            Model::Ordered,
+            Model::Reorder,
+            Model::LyingFifo,
+        ],
+        300,
+    ));
+    let verdicts: Vec<&Verdict> = lossy.cells.iter().map(|cell| &cell.verdict).collect();
+    assert!(matches!(verdicts[0], Verdict::NoViolation { .. }));
+    for verdict in &verdicts[1..] {
+        assert!(
+            matches!(verdict, Verdict::LosesCommits { most, .. } if *most > 0),
+            "{verdict}"
+        );
+    }
+}
+
+#[test]
+fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committed() {
+    let matrix = measured(&plan(
+        vec![arm(JournalMode::Off, Synchronous::Full)],
+        &[Model::Kill],
+        100,
+    ));
+    assert!(matches!(
+        matrix.cells[0].verdict,
+        Verdict::CanCorrupt { .. }
+    ));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_table_on_any_number_of_threads() {
+    let table = |seed, threads| {
+        let arms = vec![
+            arm(JournalMode::Delete, Synchronous::Normal),
+            arm(JournalMode::Wal, Synchronous::Normal),
+        ];
+        let mut plan = plan(arms, &[Model::Reorder, Model::LyingReorder], 150);
+        plan.seed = Seed(seed);
+        plan.threads = threads;
+        let cells = measured(&plan).cells;
+        serde_json::to_string(&cells).expect("JSON")
+    };
+    let first = table(1, 1);
+    assert_eq!(first, table(1, 2));
+    assert_eq!(first, table(1, 4));
+    assert_ne!(first, table(2, 2));
+}
+
+#[test]
+fn a_witness_is_small_and_convinces_a_stock_shell() {
+    let matrix = measured(&plan(
+        vec![
+            arm(JournalMode::Delete, Synchronous::Off),
+            arm(JournalMode::Off, Synchronous::Off),
+        ],
+        &[Model::Kill, Model::Reorder, Model::LyingReorder],
+        400,
+    ));
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = write_witnesses(&matrix, folder.path()).expect("writes");
+    assert!(written >= 4, "{written}");
+    let reorder = matrix
+        .cells
+        .iter()
+        .find(|cell| cell.model == Model::Reorder);
+    let witness = reorder
+        .and_then(|cell| cell.witness.as_ref())
+        .expect("a witness");
+    assert!(witness.faults <= 2, "{} faults", witness.faults);
+    if std::process::Command::new("sqlite3")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: there is no sqlite3 shell here");
+        return;
+    }
+    for entry in std::fs::read_dir(folder.path()).expect("lists") {
+        let place = entry.expect("an entry").path();
+        let output = std::process::Command::new(place.join("show.sh"))
+            .output()
+            .expect("runs");
+        assert!(
+            output.status.success(),
+            "{}: {}{}",
+            place.display(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+fn recorded(text: &str) -> Result<Recording, CrashError> {
+    let mut bench = Bench::new(&Source::Embedded).expect("loads");
+    let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
+    let arm = arm(JournalMode::Wal, Synchronous::Full);
+    Recording::make(&mut bench, &arm, &script, Seed(1)).map(|made| made.expect("measurable"))
+}
+
+#[test]
+fn a_script_is_split_where_its_statements_end() {
+    let recording = recorded(
+        "-- a comment; with a semicolon\n\
+         CREATE TABLE t(x); CREATE TABLE log(x);\n\
+         CREATE TRIGGER r AFTER INSERT ON t BEGIN INSERT INTO log VALUES (';'); END;\n\
+         BEGIN; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); COMMIT;\n\
+         INSERT INTO t VALUES (3)",
+    )
+    .expect("records");
+    // Nothing, two tables, a trigger, and two transactions.
+    assert_eq!(recording.commits.len(), 6);
+    assert_eq!(recording.databases, ["main.db"]);
+}
+
+#[test]
+fn mistakes_in_a_script_are_named_with_file_and_line() {
+    let message = |text: &str| recorded(text).expect_err("a mistake").to_string();
+    assert_eq!(
+        message("CREATE TABLE t(x);\n\n  INSRT INTO t VALUES (1);\n"),
+        "my.sql:3: near \"INSRT\": syntax error"
+    );
+    let unfinished = message("CREATE TABLE t(x);\nINSERT INTO t VALUES ('a;\n");
+    assert!(unfinished.starts_with("my.sql:2: "), "{unfinished}");
+    let nothing = message("SELECT 1;");
+    assert!(nothing.contains("commits no change"), "{nothing}");
+}
+
+#[test]
+fn every_commit_of_the_workload_leaves_another_content() {
+    let mut bench = Bench::new(&Source::Embedded).expect("loads");
+    for journal_mode in JournalMode::ALL {
+        let arm = arm(*journal_mode, Synchronous::Full);
+        let script = Script::built_in(&arm);
+        let recording = Recording::make(&mut bench, &arm, &script, Seed(1))
+            .expect("records")
+            .expect("measurable");
+        assert!(recording.commits.len() > 25, "{arm}");
+        assert_eq!(recording.databases, ["main.db", "aux.db"]);
+        for (number, commit) in recording.commits.iter().enumerate() {
+            let same = recording.commits[..number]
+                .iter()
+                .position(|other| other.contents == commit.contents);
+            assert_eq!(same, None, "{arm}: commit {number}");
+        }
+    }
+}
+
+#[test]
+fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
+    let matrix = measured(&plan(
+        vec![
+            arm(JournalMode::Wal, Synchronous::Full),
+            arm(JournalMode::Delete, Synchronous::Extra),
+        ],
+        &[Model::Kill],
+        100,
+    ));
+    let splits = |number: usize| {
+        let tally = matrix.cells[number].tally.as_ref().expect("measured");
+        (tally.split_unpromised, tally.split)
+    };
+    assert!(splits(0).0 > 0);
+    assert_eq!(splits(0).1, 0);
+    assert_eq!(splits(1), (0, 0));
+    let violation = matrix.cells[1]
+        .witness
+        .as_ref()
+        .and_then(|witness| witness.violation.clone());
+    assert!(!matches!(violation, Some(Violation::Split)));
+}
