@@ -58,7 +58,7 @@ pub(crate) fn legend() -> String {
     let told: Vec<String> = classes
         .map(|class| format!("{} {}", sign(class), class_words(class)))
         .collect();
-    format!("safety tiers: {}", told.join(", "))
+    told.join(", ")
 }
 
 /// What there is to say of the tiers of an experiment.
@@ -377,7 +377,8 @@ impl Cell {
     }
 }
 
-fn counts(tier: &Tier) -> String {
+/// The counts of a tier: bad or losing images of all.
+pub(crate) fn counts(tier: &Tier) -> String {
     match tier {
         Tier::NoViolation { images } => format!("0 of {}", count(*images)),
         Tier::LosesCommits { losing, images, .. } => {

@@ -10,7 +10,7 @@ use lab::tier::Class;
 use super::{Axis, Percent, Tick};
 use crate::figures;
 use crate::names::Names;
-use crate::tiers::{class_words, rows, sign, words};
+use crate::tiers::{class_words, rows, short, sign, words};
 use crate::words::{direction, metric_heading};
 
 /// Dots nearer to each other than this, in parts of a hundred of the width, stand on lanes of
@@ -45,6 +45,8 @@ pub(crate) struct Band {
     pub(crate) sign: &'static str,
     /// The tier in words.
     pub(crate) words: &'static str,
+    /// The same in a word or two, for narrow screens.
+    pub(crate) short: &'static str,
     /// Its best arm, where the tier was measured.
     pub(crate) best: Option<Best>,
     /// Where it begins, from above.
@@ -107,6 +109,7 @@ pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<TierChart> {
                 class: css_class(*class),
                 sign: sign(*class),
                 words: class_words(*class),
+                short: short(*class),
                 best: row.map(|row| Best {
                     name: row.name.clone(),
                     figure: row.figure.clone(),

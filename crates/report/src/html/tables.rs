@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use lab::analysis::{ExperimentAnalysis, LimitAnalysis};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
 
 use crate::facts::arm_notes;
 use crate::figures;
@@ -76,9 +76,29 @@ pub(super) struct ArmRow {
     /// Median, range, trials, ratio, interval and minimum detectable effect.
     pub(super) figures: [Figure; 6],
     pub(super) groups: String,
-    /// Sign and words of its safety tier.
-    pub(super) tier: (&'static str, String),
+    /// Its safety tier.
+    pub(super) tier: TierCell,
     pub(super) notes: String,
+}
+
+/// The safety tier of an arm: a sign and a word or two, the counts, or why there is none.
+pub(super) struct TierCell {
+    pub(super) sign: &'static str,
+    pub(super) short: &'static str,
+    pub(super) counts: String,
+    pub(super) why: Option<String>,
+}
+
+impl TierCell {
+    fn of(arm: &ArmAnalysis) -> TierCell {
+        let tier = arm.safety.as_ref().map(|safety| &safety.tier);
+        TierCell {
+            sign: tiers::sign(arm.class()),
+            short: tiers::short(arm.class()),
+            counts: tier.map(tiers::counts).unwrap_or_default(),
+            why: tier.filter(|tier| tier.class().is_none()).map(tiers::words),
+        }
+    }
 }
 
 impl ArmTable {
@@ -136,13 +156,7 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
             Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
         ],
         groups: arm.groups.clone(),
-        tier: (
-            tiers::sign(arm.class()),
-            arm.safety
-                .as_ref()
-                .map(|safety| tiers::words(&safety.tier))
-                .unwrap_or_default(),
-        ),
+        tier: TierCell::of(arm),
         notes: arm_notes(experiment, arm).join("; "),
     }
 }

@@ -61,8 +61,8 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
         return;
     };
     text.push_str(&format!(
-        "\n**Safety by storage model.** {}. Counts are bad or losing images of distinct ones; they are properties of the sample, not probabilities. Models marked * are outside what SQLite assumes of hardware. In brackets what SQLite's documentation promises.\n\n",
-        escaped(&capital(&legend()))
+        "\n**Safety by storage model.** Tiers: {}. Counts are bad or losing images of distinct ones; they are properties of the sample, not probabilities. Models marked * are outside what SQLite assumes of hardware. In brackets what SQLite's documentation promises.\n\n",
+        escaped(&legend())
     ));
     let headings: Vec<String> = models
         .columns

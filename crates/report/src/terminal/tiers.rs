@@ -14,7 +14,7 @@ use crate::words::metric_heading;
 /// Adds what there is to say.
 pub(super) fn tiers(text: &mut Text, experiment: &ExperimentAnalysis) {
     if has_column(experiment) {
-        text.item(Paint::Plain, "·", &legend());
+        text.item(Paint::Plain, "·", &format!("safety tiers: {}", legend()));
     }
     for gap in gaps(experiment) {
         text.item(Paint::Plain, "·", &gap);
@@ -45,7 +45,7 @@ fn best(text: &mut Text, experiment: &ExperimentAnalysis) {
             Cell::new(&row.ratio),
         ]);
     }
-    text.block(&table.to_string());
+    text.block(&padded(table));
     for row in rows {
         if let Some(remark) = &row.remark {
             text.item(Paint::Plain, "·", &format!("{}: {remark}", row.name));
@@ -71,7 +71,7 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
         });
         table.add_row([Cell::new(plain(arms))].into_iter().chain(signs));
     }
-    text.block(&table.to_string());
+    text.block(&padded(table));
     let names: Vec<String> = models
         .columns
         .iter()
@@ -103,6 +103,14 @@ fn table(width: usize) -> Table {
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX));
     table
+}
+
+/// The lines of a table whose columns stand two spaces apart.
+fn padded(mut table: Table) -> String {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.to_string()
 }
 
 fn right(text: &str) -> Cell {
