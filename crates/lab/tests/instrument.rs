@@ -4,6 +4,8 @@
 //! Every figure comes from a fixed seed. Bounds leave room for the simulation error of a few
 //! thousand repetitions: the standard error of a 5 % rate is 0.3 to 0.4 points.
 
+#[path = "instrument/effects.rs"]
+mod effects;
 #[path = "instrument/machine.rs"]
 mod machine;
 #[path = "instrument/protocol.rs"]

@@ -31,6 +31,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Write or print the report of a run again.
     Report(ReportArgs),
+    /// Print the settings that a run recommends, ready to paste into a program.
+    Settings(SettingsArgs),
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
@@ -204,6 +206,34 @@ pub struct ReportArgs {
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: ReportFormat,
     /// Write it to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Options of `settings`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark settings pragmark-runs/…                    every form
+  pragmark settings pragmark-runs/… --for django       what goes into settings.py
+  pragmark settings pragmark-runs/… --experiment pragma-journal-sync --fastest
+
+Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc, better-sqlite3, jdbc,
+rusqlite, sqlx. mattn and modernc are the two drivers of Go.")]
+pub struct SettingsArgs {
+    /// The folder of a run.
+    pub run: PathBuf,
+    /// Print them for this binding only.
+    #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding)]
+    pub binding: Option<report::settings::Binding>,
+    /// Take those of this experiment only: its key in the report.
+    #[arg(long, value_name = "KEY")]
+    pub experiment: Option<String>,
+    /// Also print the fastest settings where they may be less safe than the reference. Use it only
+    /// for data that a crash may destroy.
+    #[arg(long)]
+    pub fastest: bool,
+    /// Write them to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

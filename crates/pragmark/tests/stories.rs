@@ -6,6 +6,8 @@ mod accidents;
 mod crashes;
 #[path = "stories/everyday.rs"]
 mod everyday;
+#[path = "stories/knobs.rs"]
+mod knobs;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
 #[path = "stories/mistakes.rs"]

@@ -7,11 +7,14 @@
 //! writer it is given.
 //!
 //! All views say the same in the same words: [`figures`] turns numbers into text, the private
-//! modules `words`, `answer`, `knees` and `facts` hold the sentences, `work` and `found` what trials found out
-//! besides figures, and the views arrange them.
+//! modules `words`, `answer`, `effects`, `knees`, `advice` and `facts` hold the sentences, `work` and
+//! `found` what trials found out besides figures, and the views arrange them. [`settings`] prints
+//! settings of SQLite in the forms that programs take.
 
+mod advice;
 mod answer;
 mod charts;
+mod effects;
 mod error;
 pub mod export;
 mod facts;
@@ -21,11 +24,13 @@ mod html;
 mod knees;
 mod markdown;
 mod names;
+pub mod settings;
 mod terminal;
 mod tiers;
 mod words;
 mod work;
 
+pub use advice::{SettingsQuery, settings_to_use};
 pub use error::Error;
 pub use html::html;
 pub use markdown::markdown;

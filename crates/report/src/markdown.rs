@@ -1,5 +1,6 @@
 //! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
 
+mod effects;
 mod evidence;
 mod marks;
 mod tiers;
@@ -29,7 +30,7 @@ pub fn markdown(analysis: &Analysis) -> String {
             .findings
             .iter()
             .find(|finding| finding.experiment == experiment.key);
-        section(&mut text, experiment, found);
+        section(&mut text, analysis, experiment, found);
     }
     repeat(&mut text, analysis);
     text
@@ -110,7 +111,12 @@ fn findings(text: &mut String, analysis: &Analysis) {
     }
 }
 
-fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Finding>) {
+fn section(
+    text: &mut String,
+    analysis: &Analysis,
+    experiment: &ExperimentAnalysis,
+    found: Option<&Finding>,
+) {
     say!(text, "\n## {}\n", escaped(&experiment.question));
     let directory = code(&experiment.directory.display().to_string());
     say!(
@@ -130,9 +136,11 @@ fn section(text: &mut String, experiment: &ExperimentAnalysis, found: Option<&Fi
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
     }
+    effects::add(text, experiment);
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);
     }
+    effects::add_settings(text, analysis, experiment);
     tiers::add(text, experiment);
     evidence::add(text, experiment);
     let notes: Vec<String> = facts::footnotes(experiment)

@@ -3,7 +3,7 @@
 //! A sign never stands without its words somewhere near. No tier is called safe: the words say what
 //! was found, and that nothing was found proves nothing.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding, TierChange};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding, Recommendation, TierChange};
 use lab::level::label;
 use lab::tier::{Class, ModelSafety, Safety, Tier, WORKLOAD};
 
@@ -142,6 +142,23 @@ fn compared(finding: &Finding, change: &TierChange) -> Sentence {
         ))],
         None if own.class().is_none() => unknown(finding, Some(own)),
         None => unknown(finding, Some(reference)),
+    }
+}
+
+/// What a recommendation says of safety, after its speed.
+pub(crate) fn of_recommendation(recommendation: &Recommendation) -> Sentence {
+    match &recommendation.tiers {
+        Some(change) if change.own.class().is_some() => vec![plain(&format!(
+            " In a crash: {} (reference: {}).",
+            words(&change.own),
+            words(&change.reference)
+        ))],
+        _ if recommendation.crash_relevant.is_empty() => Sentence::new(),
+        _ => vec![
+            plain(" What a crash can destroy with that "),
+            Piece::Code(recommendation.crash_relevant.join(", ")),
+            plain(" was not measured."),
+        ],
     }
 }
 

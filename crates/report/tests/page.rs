@@ -150,8 +150,10 @@ fn elements_are_closed_in_the_order_in_which_they_were_opened() {
 fn a_factorial_of_two_factors_has_a_map_and_says_why_cells_are_empty() {
     let page = page();
     assert_eq!(page.matches("<figure class=\"heat\">").count(), 1);
-    assert_eq!(page.matches("<td class=\"heat-").count(), 24);
-    assert_eq!(page.matches("heat-none\"").count(), 4);
+    let map = &page[page.find("<figure class=\"heat\">").unwrap()..];
+    let map = &map[..map.find("</figure>").unwrap()];
+    assert_eq!(map.matches("<td class=\"heat-").count(), 24);
+    assert_eq!(map.matches("heat-none\"").count(), 4);
     assert!(page.contains("left out: extra adds nothing where there is no journal to sync"));
     assert!(page.contains("stopped at its time limit of 60 s"));
 }
@@ -262,7 +264,7 @@ fn pragmas_that_differ_stand_apart_from_those_that_all_connections_share() {
 fn the_page_is_light_and_a_large_run_is_written_at_once() {
     let analysis = made_up::analysis();
     assert!(
-        page().len() < 220_000,
+        page().len() < 280_000,
         "the page weighs {} bytes",
         page().len()
     );
@@ -283,4 +285,41 @@ fn attribute<'a>(page: &'a str, start: &'a str) -> impl Iterator<Item = &'a str>
     page.split(start)
         .skip(1)
         .map(|rest| &rest[..rest.find('"').expect("every attribute ends")])
+}
+
+#[test]
+fn crossed_factors_have_effects_maps_and_shares_and_others_have_none() {
+    let page = page();
+    let crossed = section(&page, "journal-and-sync");
+    assert!(crossed.contains("<h3>What each knob does</h3>"));
+    // Five journal modes and three levels of synchronous besides those of the reference.
+    assert_eq!(crossed.matches("data-effect=").count(), 8);
+    assert_eq!(
+        crossed.matches("<figure class=\"heat together\">").count(),
+        1
+    );
+    assert!(crossed.contains("<figure class=\"shares\">"));
+    assert!(crossed.contains("<td class=\"heat-base\"><b>×1</b></td>"));
+    assert!(!section(&page, "insert-index-timing").contains("data-effect="));
+}
+
+#[test]
+fn a_level_of_a_condition_is_marked_as_no_choice() {
+    let page = page();
+    let growth = section(&page, "insert-growth");
+    assert_eq!(growth.matches("a condition, no choice").count(), 5);
+    assert_eq!(growth.matches("data-effect=").count(), 7);
+}
+
+#[test]
+fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() {
+    let page = page();
+    let journal = section(&page, "journal-and-sync");
+    assert!(journal.contains("<h3>Settings to use</h3>"));
+    for binding in report::settings::Binding::ALL {
+        let title = format!("<summary>{}</summary>", binding.title());
+        assert!(journal.contains(&title), "{}", binding.title());
+    }
+    assert!(journal.contains("In a crash: can corrupt ("));
+    assert!(!section(&page, "insert-growth").contains("Settings to use"));
 }

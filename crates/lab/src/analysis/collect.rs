@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::tiers::{Tiers, best_at_tiers};
-use super::{Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings};
+use super::{
+    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
+    recommendations,
+};
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
@@ -88,6 +91,7 @@ impl Collector {
             })
             .collect();
         let findings = findings(&experiments);
+        let recommendations = experiments.iter().flat_map(recommendations).collect();
         Analysis {
             plan: self.plan,
             environment: self.environment,
@@ -95,6 +99,7 @@ impl Collector {
             trials,
             tier_trials: self.tiers.counts(),
             findings,
+            recommendations,
         }
     }
 }

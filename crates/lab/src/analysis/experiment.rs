@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Curve, Effect, ExperimentAnalysis, LimitAnalysis, Summary};
+use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
 use crate::claims::{Evidence, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
@@ -31,6 +31,7 @@ pub(super) fn analyse(
     let own = &samples[metric];
     let effects = effects(own, planned.arms.len());
     let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
+    let crossed = crossed(planned, own, gathered.history.rounds());
     let problems: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
         .iter()
         .map(problem_of_unmeasured)
@@ -77,6 +78,7 @@ pub(super) fn analyse(
         stop,
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
+        effects: crossed,
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
@@ -182,6 +184,18 @@ fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
             Some(Effect { estimate, q_value })
         })
         .collect()
+}
+
+fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
+    let levels: Vec<_> = planned.arms.iter().map(|arm| &arm.levels).collect();
+    let labels: Vec<_> = planned.arms.iter().map(|arm| &arm.label[..]).collect();
+    Effects::of(
+        &levels,
+        &labels,
+        &planned.experiment.factors,
+        samples,
+        rounds,
+    )
 }
 
 fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<RankedArm> {

@@ -53,6 +53,18 @@ pub struct TierChange {
     pub worse_under: Option<Vec<String>>,
 }
 
+impl TierChange {
+    /// The tier of an arm beside that of the reference.
+    pub(super) fn of(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<TierChange> {
+        let (own, reference) = (arm.safety.as_ref()?, experiment.arms[0].safety.as_ref()?);
+        Some(TierChange {
+            worse_under: own.worse_under(reference),
+            own: own.tier.clone(),
+            reference: reference.tier.clone(),
+        })
+    }
+}
+
 /// The best arm of all, where it is not known to be as safe as the reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Faster {
@@ -151,15 +163,7 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .as_ref()
             .is_some_and(|effect| effect.estimate.preliminary),
         as_safe: as_safe.is_some(),
-        tiers: best
-            .safety
-            .as_ref()
-            .zip(reference.safety.as_ref())
-            .map(|(own, reference)| TierChange {
-                worse_under: own.worse_under(reference),
-                own: own.tier.clone(),
-                reference: reference.tier.clone(),
-            }),
+        tiers: TierChange::of(experiment, best),
         faster: as_safe
             .and(fastest)
             .filter(|fastest| as_safe != Some(*fastest))

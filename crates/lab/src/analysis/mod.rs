@@ -5,8 +5,10 @@
 
 mod collect;
 pub mod curve;
+pub mod effects;
 mod experiment;
 mod find;
+mod recommend;
 mod tiers;
 
 use std::collections::BTreeMap;
@@ -24,7 +26,9 @@ use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
 pub use curve::Curve;
+pub use effects::Effects;
 pub use find::{Faster, Finding, TierChange, findings};
+pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
 
 /// A run with everything that can be said of it.
@@ -42,6 +46,8 @@ pub struct Analysis {
     pub tier_trials: TrialCounts,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
+    /// The settings of SQLite to use, by experiment.
+    pub recommendations: Vec<Recommendation>,
 }
 
 impl Analysis {
@@ -113,6 +119,8 @@ pub struct ExperimentAnalysis {
     pub limits: Vec<LimitAnalysis>,
     /// Its metric along a numeric factor, where the arms make a curve.
     pub curve: Option<Curve>,
+    /// What each factor and each pair of factors does, where arms cross several factors.
+    pub effects: Option<Effects>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.

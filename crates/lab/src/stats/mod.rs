@@ -17,6 +17,7 @@ mod method;
 mod multiple;
 mod polish;
 mod power;
+mod projection;
 #[cfg(test)]
 mod properties;
 mod rank_tests;
@@ -35,6 +36,7 @@ pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use power::{blocks_needed, minimum_detectable_effect};
+pub use projection::Projection;
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value};
 pub use wilcoxon::{

@@ -3,7 +3,7 @@
 #[path = "../../src/stats/simulation.rs"]
 mod simulation;
 
-use simulation::Noise;
+pub use simulation::Noise;
 
 /// Log times: one row for each arm, one column for each block.
 pub type Table = Vec<Vec<f64>>;

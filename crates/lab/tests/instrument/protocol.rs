@@ -13,7 +13,7 @@ use super::ALPHA;
 use super::machine::{Machine, Profile};
 
 /// Carries out an experiment of arms with these log effects on a fresh machine.
-fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) {
+pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) {
     let mut machine = Machine::new(Profile::NOISY, seed);
     let mut history = History::default();
     let course = Course {
@@ -42,7 +42,7 @@ fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) 
     }
 }
 
-fn share(answers: &[bool]) -> f64 {
+pub fn share(answers: &[bool]) -> f64 {
     answers.iter().filter(|answer| **answer).count() as f64 / answers.len() as f64
 }
 

@@ -10,8 +10,11 @@ mod output;
 mod paper;
 mod report;
 mod run;
+mod settings;
 mod show;
 mod trial;
+
+pub use settings::binding;
 
 use crate::cli::Command;
 use crate::failure::{Exit, Failure};
@@ -23,6 +26,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),
+        Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),

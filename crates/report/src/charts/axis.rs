@@ -147,6 +147,22 @@ impl Axis {
         values.into_iter().enumerate().map(mark).collect()
     }
 
+    /// Round marks of a logarithmic axis of ratios, bare numbers; close to 1, steps that are round
+    /// in per cent.
+    pub(crate) fn ratio_ticks(&self) -> Vec<Tick> {
+        const NARROW: f64 = 3.0;
+        let values = match self.high / self.low < NARROW {
+            true => self.linear_marks(false),
+            false => self.decades(),
+        };
+        let mark = |(index, value): (usize, f64)| Tick {
+            at: self.place(value),
+            label: figures::level(value),
+            minor: index % 2 == 1,
+        };
+        values.into_iter().enumerate().map(mark).collect()
+    }
+
     fn linear_marks(&self, size: bool) -> Vec<f64> {
         // Sizes are round in KiB or MiB, so steps are looked for in that unit.
         let unit = if size {

@@ -138,7 +138,7 @@ fn of_arm(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, reasons: &mut Vec<
 }
 
 /// Five steps to either side of the reference: up to 1.25, 2, 4, 10 times, and beyond.
-fn shade(standing: Standing, gain: f64) -> &'static str {
+pub(super) fn shade(standing: Standing, gain: f64) -> &'static str {
     const LIMITS: [f64; 4] = [1.25, 2.0, 4.0, 10.0];
     const BETTER: [&str; 5] = ["heat-b1", "heat-b2", "heat-b3", "heat-b4", "heat-b5"];
     const WORSE: [&str; 5] = ["heat-w1", "heat-w2", "heat-w3", "heat-w4", "heat-w5"];

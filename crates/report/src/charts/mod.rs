@@ -9,6 +9,7 @@
 mod axis;
 pub(crate) mod claim;
 pub(crate) mod curve;
+pub(crate) mod effects;
 pub(crate) mod forest;
 pub(crate) mod heat;
 mod labels;

@@ -124,6 +124,11 @@ pub fn plain_ratio(value: f64) -> String {
     format!("×{}", trimmed(value))
 }
 
+/// A measured ratio whose interval is not known, to three digits.
+pub(crate) fn ratio_without_interval(value: f64) -> String {
+    plain_ratio(rounded(value))
+}
+
 /// A fraction in per cent: `3 %`, `0.4 %`.
 pub fn percent(fraction: f64) -> String {
     /// Below this a percentage with one decimal would read as none at all.

@@ -7,8 +7,10 @@ use lab::record::PlannedExperiment;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
 use super::tables::{ArmTable, MetricTable, WorkTable};
+use crate::advice::{Advice, advice};
 use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
+use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::charts::tiers::TierChart;
@@ -33,6 +35,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) forest: Forest,
     pub(super) tiers: Option<TierChart>,
     pub(super) models: Option<ModelsView>,
+    pub(super) effects: Option<EffectsChart>,
+    pub(super) advice: Vec<Advice>,
     pub(super) arms: ArmTable,
     pub(super) metrics: Option<MetricTable>,
     pub(super) work: Option<WorkTable>,
@@ -67,6 +71,7 @@ pub(super) fn views<'a>(analysis: &'a Analysis, anchors: &[String]) -> Vec<Exper
                 anchor: anchor.clone(),
                 number: index + 1,
                 answer: answer::answer(experiment, found),
+                advice: advice(analysis, experiment),
                 ..view(experiment, planned, &run_wide)
             }
         })
@@ -100,6 +105,8 @@ fn view<'a>(
             legend: tiers::legend(),
             table,
         }),
+        effects: effects(experiment),
+        advice: Vec::new(),
         arms: ArmTable::of(experiment),
         metrics: MetricTable::of(experiment),
         work: WorkTable::of(experiment),

@@ -41,10 +41,17 @@ pub(super) fn code(text: &str) -> String {
 
 /// Lines in a fence that nothing in them can close.
 pub(super) fn fenced(lines: &[String]) -> String {
-    let runs = lines.iter().flat_map(|line| line.split(|c| c != '`'));
-    let longest = runs.map(str::len).max().unwrap_or(0);
+    fenced_as("text", &lines.join("\n"))
+}
+
+/// A text in a fence that names its language and that nothing in the text can close.
+pub(super) fn fenced_as(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
-    format!("{fence}text\n{}\n{fence}", lines.join("\n"))
+    format!(
+        "{fence}{language}\n{}\n{fence}",
+        text.trim_end_matches('\n')
+    )
 }
 
 #[cfg(test)]

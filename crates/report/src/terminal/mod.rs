@@ -4,6 +4,7 @@
 //! the same in a pipe: colour only repeats what words and signs say.
 
 mod choice;
+mod effects;
 mod notes;
 mod paint;
 mod table;
@@ -38,8 +39,9 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
             .findings
             .iter()
             .find(|finding| finding.experiment == experiment.key);
-        section(&mut text, experiment, found);
+        section(&mut text, analysis, experiment, found);
     }
+    effects::how_to_paste(&mut text, analysis);
     text.finish()
 }
 
@@ -114,7 +116,12 @@ fn one_finding(finding: &Finding, experiment: &ExperimentAnalysis) -> String {
     line
 }
 
-fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Finding>) {
+fn section(
+    text: &mut Text,
+    analysis: &Analysis,
+    experiment: &ExperimentAnalysis,
+    found: Option<&Finding>,
+) {
     text.gap();
     text.rule();
     text.heading(&experiment.question);
@@ -141,6 +148,7 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
     for knee in knees::knees(experiment) {
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
+    effects::effects(text, experiment);
     tiers::tiers(text, experiment);
     if !experiment.claims.is_empty() {
         text.gap();
@@ -148,6 +156,7 @@ fn section(text: &mut Text, experiment: &ExperimentAnalysis, found: Option<&Find
     for judged in &experiment.claims {
         claim(text, judged);
     }
+    effects::settings(text, analysis, experiment);
     text.gap();
     text.line(
         Paint::Dim,

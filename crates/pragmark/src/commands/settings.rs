@@ -1,0 +1,61 @@
+//! `pragmark settings`: the settings that a run recommends, ready to paste.
+
+use report::settings::Binding;
+
+use super::{output, report as of_run};
+use crate::cli::SettingsArgs;
+use crate::failure::{Exit, Failure};
+
+/// Writes the settings in the forms asked for.
+pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
+    let analysis = of_run::analyse(&args.run)?;
+    let keys: Vec<&str> = analysis
+        .recommendations
+        .iter()
+        .map(|one| one.experiment.as_str())
+        .collect();
+    if keys.is_empty() {
+        return Err(Failure::unusable(format!(
+            "no experiment in {} compares settings of SQLite, so there are none to use",
+            args.run.display()
+        ))
+        .hint("run one that has a PRAGMA among its factors, such as pragma-journal-sync"));
+    }
+    if let Some(wanted) = args.experiment.as_deref().filter(|key| !keys.contains(key)) {
+        return Err(unknown(wanted, &keys));
+    }
+    let text = report::settings_to_use(
+        &analysis,
+        &report::SettingsQuery {
+            experiment: args.experiment.clone(),
+            binding: args.binding,
+            fastest: args.fastest,
+        },
+    );
+    output::write_text(args.out.as_deref(), &text)
+}
+
+fn unknown(wanted: &str, keys: &[&str]) -> Failure {
+    let mut known: Vec<&str> = keys.to_vec();
+    known.dedup();
+    let failure = Failure::usage(format!(
+        "no experiment `{wanted}` in this run recommends settings; these do: {}",
+        known.join(", ")
+    ));
+    match lab::experiment::nearest(wanted, known.iter().copied()) {
+        Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
+        None => failure,
+    }
+}
+
+/// The binding of this name, for the command line.
+pub fn binding(name: &str) -> Result<Binding, String> {
+    let names = || Binding::ALL.into_iter().map(Binding::name);
+    Binding::find(name).ok_or_else(|| {
+        let known = names().collect::<Vec<_>>().join(", ");
+        match lab::experiment::nearest(name, names()) {
+            Some(nearest) => format!("did you mean `{nearest}`? There are {known}"),
+            None => format!("there are {known}"),
+        }
+    })
+}

@@ -1,0 +1,105 @@
+//! Several knobs at once: what each does, and the settings to paste.
+
+use crate::laboratory::Laboratory;
+
+/// Two PRAGMAs and the rows crossed; sizes differ by the page size alone, and exactly.
+const KNOBS: &str = r#"
+id = "knobs"
+question = "What do page size and journal mode do to the size of the file?"
+workload = "bulk-insert"
+metric = "db_bytes"
+base = { synchronous = "off", busy_timeout = 250 }
+conditions = ["rows"]
+factors = { page_size = [4096, 65536], journal_mode = ["delete", "wal"], rows = [200, 400] }
+[design]
+kind = "factorial"
+reference = { page_size = 65536, journal_mode = "delete", rows = 400 }
+stopping = { rounds = 2, max_rounds = 2 }
+"#;
+
+fn measured() -> Laboratory {
+    let laboratory = Laboratory::new();
+    laboratory.write("knobs.toml", KNOBS);
+    let answer = laboratory.pragmark(&["run", "knobs.toml", "--out", "run"]);
+    answer.exits(0).says(&[
+        "What each knob does",
+        "page_size=4096",
+        "Settings to use",
+        "PRAGMA page_size = 4096;",
+    ]);
+    laboratory
+}
+
+#[test]
+fn the_report_says_what_each_knob_does_and_prints_settings_to_paste() {
+    let laboratory = measured();
+    let page = laboratory.read("run/report.html");
+    for part in [
+        "What each knob does",
+        "data-effect=\"page_size=4096\"",
+        "a condition, no choice",
+        "Settings to use",
+        "sqlite3.connect(",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+
+    laboratory
+        .pragmark(&["settings", "run", "--for", "python"])
+        .exits(0)
+        .says(&[
+            "# knobs: What do page size",
+            "#   PRAGMA page_size = 4096;",
+            "connection = sqlite3.connect(\"app.db\", timeout=0.25)",
+            "connection.execute(\"PRAGMA synchronous = off\")",
+        ]);
+    let all = laboratory.pragmark(&["settings", "run"]).exits(0);
+    all.says(&["## sqlite3 shell", "## Ruby, Rails", "## Rust, sqlx"]);
+}
+
+#[test]
+fn the_rows_of_the_reference_are_no_recommendation() {
+    let laboratory = measured();
+    let text = laboratory.pragmark(&["settings", "run"]).exits(0).stdout();
+    assert!(
+        text.contains("rows=400") && !text.contains("rows=200"),
+        "{text}"
+    );
+    assert!(!text.contains("PRAGMA rows"), "{text}");
+}
+
+#[test]
+fn a_misspelt_binding_or_experiment_is_named_with_the_nearest() {
+    let laboratory = measured();
+    laboratory
+        .pragmark(&["settings", "run", "--for", "djnago"])
+        .exits(2)
+        .complains(&["djnago", "django"]);
+    laboratory
+        .pragmark(&["settings", "run", "--experiment", "knob"])
+        .exits(2)
+        .complains(&["`knob`", "did you mean `knobs`?"]);
+    laboratory.pragmark(&["settings", "nowhere"]).exits(3);
+}
+
+#[test]
+fn a_run_without_settings_of_sqlite_has_none_to_print() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "run"])
+        .exits(0);
+    laboratory
+        .pragmark(&["settings", "run"])
+        .exits(3)
+        .complains(&["no experiment", "pragma-journal-sync"]);
+}
+
+#[test]
+fn a_condition_that_is_no_factor_is_named_with_the_nearest() {
+    let laboratory = Laboratory::new();
+    laboratory.write("knobs.toml", &KNOBS.replace("[\"rows\"]", "[\"row\"]"));
+    laboratory
+        .pragmark(&["run", "knobs.toml"])
+        .exits(2)
+        .complains(&["knobs.toml:7:", "`row` is not a factor", "`rows`"]);
+}

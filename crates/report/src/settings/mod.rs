@@ -1,0 +1,213 @@
+//! Settings ready to paste: PRAGMAs and what goes with them (busy timeout, BEGIN mode, mutexes) in
+//! the form that each binding of SQLite takes.
+//!
+//! It stands apart from the views because it knows the bindings and no run. Every form is text that
+//! works as it stands, in two parts:
+//!
+//! 1. what is set *once for each database file* ([`once`]): `page_size`, `auto_vacuum` and `encoding`
+//!    take effect only before the first table is written (the first two also with a VACUUM), and a binding that has a key for them may
+//!    still apply them too late (sqlite-jdbc and modernc do, without a word);
+//! 2. what is set *on every connection* ([`Binding::text`]). `journal_mode = wal` stays with the file
+//!    and is set on connections all the same, where it costs nothing and cannot be forgotten.
+//!
+//! The forms follow the sources of the bindings; `tests/bindings` applies them through the bindings
+//! themselves, `crates/pragmark/tests/settings.rs` the PRAGMAs in them with the embedded engine.
+
+mod chosen;
+mod go;
+mod java;
+mod node;
+mod python;
+mod ruby;
+mod rust;
+mod shell;
+
+pub use chosen::{BadValue, Chosen};
+
+/// The name under which the database stands in every form.
+const FILE: &str = "app.db";
+
+/// A way to use SQLite from a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Binding {
+    /// The `sqlite3` shell.
+    Shell,
+    /// The C API.
+    C,
+    /// Python's `sqlite3` module.
+    Python,
+    /// Django 5.1 and newer.
+    Django,
+    /// SQLAlchemy 2.
+    SqlAlchemy,
+    /// Rails 7.2 and newer.
+    Rails,
+    /// Go, `github.com/mattn/go-sqlite3`.
+    Mattn,
+    /// Go, `modernc.org/sqlite`.
+    Modernc,
+    /// Node, better-sqlite3.
+    BetterSqlite3,
+    /// Java, sqlite-jdbc.
+    Jdbc,
+    /// Rust, rusqlite.
+    Rusqlite,
+    /// Rust, sqlx.
+    Sqlx,
+}
+
+impl Binding {
+    /// Every binding, in the order in which they are shown.
+    pub const ALL: [Binding; 12] = [
+        Binding::Shell,
+        Binding::C,
+        Binding::Python,
+        Binding::Django,
+        Binding::SqlAlchemy,
+        Binding::Rails,
+        Binding::Mattn,
+        Binding::Modernc,
+        Binding::BetterSqlite3,
+        Binding::Jdbc,
+        Binding::Rusqlite,
+        Binding::Sqlx,
+    ];
+
+    /// The name by which a command line asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Binding::Shell => "shell",
+            Binding::C => "c",
+            Binding::Python => "python",
+            Binding::Django => "django",
+            Binding::SqlAlchemy => "sqlalchemy",
+            Binding::Rails => "rails",
+            Binding::Mattn => "mattn",
+            Binding::Modernc => "modernc",
+            Binding::BetterSqlite3 => "better-sqlite3",
+            Binding::Jdbc => "jdbc",
+            Binding::Rusqlite => "rusqlite",
+            Binding::Sqlx => "sqlx",
+        }
+    }
+
+    /// The binding of this name.
+    pub fn find(name: &str) -> Option<Binding> {
+        Binding::ALL
+            .into_iter()
+            .find(|binding| binding.name() == name)
+    }
+
+    /// What a reader calls it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Binding::Shell => "sqlite3 shell",
+            Binding::C => "C",
+            Binding::Python => "Python, sqlite3",
+            Binding::Django => "Python, Django 5.1+",
+            Binding::SqlAlchemy => "Python, SQLAlchemy 2",
+            Binding::Rails => "Ruby, Rails 7.2+",
+            Binding::Mattn => "Go, mattn/go-sqlite3",
+            Binding::Modernc => "Go, modernc.org/sqlite",
+            Binding::BetterSqlite3 => "Node, better-sqlite3",
+            Binding::Jdbc => "Java, sqlite-jdbc",
+            Binding::Rusqlite => "Rust, rusqlite",
+            Binding::Sqlx => "Rust, sqlx",
+        }
+    }
+
+    /// The language of the text, as Markdown names it.
+    pub fn language(self) -> &'static str {
+        match self {
+            Binding::Shell => "sql",
+            Binding::C => "c",
+            Binding::Python | Binding::Django | Binding::SqlAlchemy => "python",
+            Binding::Rails => "yaml",
+            Binding::Mattn | Binding::Modernc => "go",
+            Binding::BetterSqlite3 => "js",
+            Binding::Jdbc => "java",
+            Binding::Rusqlite | Binding::Sqlx => "rust",
+        }
+    }
+
+    /// What begins a comment in the text.
+    pub fn comment(self) -> &'static str {
+        match self {
+            Binding::Shell => "--",
+            Binding::Python | Binding::Django | Binding::SqlAlchemy | Binding::Rails => "#",
+            _ => "//",
+        }
+    }
+
+    /// What to paste for every connection. Lines end in a line feed.
+    pub fn text(self, chosen: &Chosen) -> String {
+        let lines = match self {
+            Binding::Shell => shell::connection(chosen),
+            Binding::C => shell::c(chosen),
+            Binding::Python => python::sqlite3(chosen),
+            Binding::Django => python::django(chosen),
+            Binding::SqlAlchemy => python::sqlalchemy(chosen),
+            Binding::Rails => ruby::rails(chosen),
+            Binding::Mattn => go::mattn(chosen),
+            Binding::Modernc => go::modernc(chosen),
+            Binding::BetterSqlite3 => node::better_sqlite3(chosen),
+            Binding::Jdbc => java::jdbc(chosen),
+            Binding::Rusqlite => rust::rusqlite(chosen),
+            Binding::Sqlx => rust::sqlx(chosen),
+        };
+        ended(lines)
+    }
+
+    /// What the binding does by itself, which was not measured unless it is among the settings.
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            Binding::Django => Some("Django sets foreign_keys = on itself."),
+            Binding::Rails => Some(
+                "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
+            ),
+            Binding::Mattn => Some(
+                "The driver waits 5 seconds for locks unless told otherwise, and with _journal_mode=WAL sets synchronous = normal unless told otherwise.",
+            ),
+            Binding::Modernc => {
+                Some("The driver runs PRAGMAs in the order of their names, busy_timeout first.")
+            }
+            Binding::BetterSqlite3 => Some(
+                "The driver waits 5 seconds for locks; its SQLite is compiled with foreign_keys = on, a cache of 16,000 KiB and, in WAL mode, synchronous = normal.",
+            ),
+            Binding::Sqlx => {
+                Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
+            }
+            Binding::Python => Some("Python waits 5 seconds for locks unless told otherwise."),
+            _ => None,
+        }
+    }
+
+    /// What among the settings the binding has no way to set.
+    pub fn cannot(self, chosen: &Chosen) -> Option<String> {
+        let opens_with_flags = matches!(
+            self,
+            Binding::C | Binding::Mattn | Binding::Jdbc | Binding::Rusqlite | Binding::Sqlx
+        );
+        let mutex = chosen.mutex.filter(|_| !opens_with_flags)?;
+        Some(format!("It cannot open connections with {}.", mutex.flag()))
+    }
+}
+
+/// What to do once for each database file, new or with content, as a script for the `sqlite3` shell
+/// while nothing else has the file open; none where nothing shapes the file.
+pub fn once(chosen: &Chosen) -> Option<String> {
+    shell::once(chosen).map(ended)
+}
+
+fn ended(lines: Vec<String>) -> String {
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Seconds as a program writes them: `5.0`, `0.25`.
+fn seconds(ms: i64) -> String {
+    let text = format!("{}", ms as f64 / 1000.0);
+    match text.contains('.') {
+        true => text,
+        false => text + ".0",
+    }
+}

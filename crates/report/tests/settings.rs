@@ -1,0 +1,47 @@
+//! The forms of settings as they are printed, kept as a snapshot that a reader can judge. That they
+//! take effect is tested elsewhere (`crates/pragmark/tests/settings.rs`, `tests/bindings`).
+
+use lab::level::Settings;
+use pragmark_report::settings::{Binding, Chosen, once};
+
+fn forms(settings: &str) -> String {
+    let settings: Settings = serde_json::from_str(settings).unwrap();
+    let chosen = Chosen::of(&settings, |_| true).unwrap();
+    let once = once(&chosen).map(|once| format!("== once\n{once}"));
+    let forms = Binding::ALL.map(|binding| {
+        let notes = binding.remark().map(str::to_owned).into_iter();
+        let notes: Vec<String> = notes.chain(binding.cannot(&chosen)).collect();
+        format!(
+            "== {}\n{}{}\n",
+            binding.name(),
+            binding.text(&chosen),
+            notes.join("\n")
+        )
+    });
+    once.into_iter().chain(forms).collect()
+}
+
+#[test]
+fn usual_settings_read_as_a_programmer_would_write_them() {
+    insta::assert_snapshot!(forms(
+        r#"{"journal_mode": "wal", "synchronous": "normal", "cache_size": -65536,
+            "mmap_size": 268435456, "foreign_keys": true, "busy_timeout": 5000,
+            "transaction": "immediate", "page_size": 8192}"#
+    ));
+}
+
+#[test]
+fn settings_without_a_key_of_the_binding_are_set_in_another_way() {
+    insta::assert_snapshot!(forms(
+        r#"{"journal_mode": "off", "synchronous": "extra", "secure_delete": "fast", "threads": 2,
+            "open_mutex": "no", "transaction": "exclusive"}"#
+    ));
+}
+
+#[test]
+fn every_binding_is_found_by_its_name_and_no_other() {
+    for binding in Binding::ALL {
+        assert_eq!(Binding::find(binding.name()), Some(binding));
+    }
+    assert_eq!(Binding::find("Django"), None);
+}
