@@ -5,6 +5,7 @@
 //! measured on the development machine. They are run by hand, never as tests.
 
 mod big_report;
+mod crash_images;
 mod empty_trial;
 mod insert_loop;
 mod program;
@@ -51,6 +52,12 @@ enum Benchmark {
         #[arg(long, default_value_t = 100_000)]
         outcomes: usize,
     },
+    /// Images of crashes recovered and judged by one thread. To reach: 10,000 a second.
+    CrashImages {
+        /// Images for each arm and model.
+        #[arg(long, default_value_t = 6000)]
+        images: usize,
+    },
 }
 
 fn main() -> ExitCode {
@@ -59,6 +66,7 @@ fn main() -> ExitCode {
         Benchmark::InsertLoop { rows, pairs } => insert_loop::run(&cli.pragmark, rows, pairs),
         Benchmark::EmptyTrial { trials } => empty_trial::run(&cli.pragmark, trials),
         Benchmark::BigReport { outcomes } => big_report::run(&cli.pragmark, outcomes),
+        Benchmark::CrashImages { images } => crash_images::run(images),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

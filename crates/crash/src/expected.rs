@@ -242,6 +242,10 @@ pub fn cause(arm: &Arm, model: Model, verdict: &Verdict) -> Option<&'static str>
                  (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
                  and the journal is then rolled back over a file that has lost pages it does not hold",
             ),
+            (JournalMode::Wal, Synchronous::Normal) => Some(
+                "the built-in workload leaves WAL mode once; that change writes the first page under a \
+                 rollback journal, for which NORMAL syncs no more than it does in DELETE mode",
+            ),
             _ => None,
         },
         Standing::Better => match (arm.journal_mode, arm.locking_mode) {
@@ -284,5 +288,22 @@ mod tests {
                 assert!(expectation.source.contains('#') || expectation.source.contains("psow"));
             }
         }
+    }
+
+    #[test]
+    fn a_verdict_is_worse_better_or_as_documented() {
+        let corrupt = Verdict::CanCorrupt {
+            violations: 1,
+            images: 9,
+        };
+        let clean = Verdict::NoViolation { images: 9 };
+        assert_eq!(Standing::of(&corrupt, Promise::MayLose), Standing::Worse);
+        assert_eq!(
+            Standing::of(&corrupt, Promise::MayCorrupt),
+            Standing::Agrees
+        );
+        assert_eq!(Standing::of(&corrupt, Promise::Silent), Standing::Agrees);
+        assert_eq!(Standing::of(&clean, Promise::MayLose), Standing::Better);
+        assert_eq!(Standing::of(&clean, Promise::Safe), Standing::Agrees);
     }
 }

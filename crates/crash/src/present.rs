@@ -242,7 +242,8 @@ fn wrapped(text: &str) -> String {
         }
         let indent = line.len() - line.trim_start().len();
         let mut current = " ".repeat(indent);
-        for word in line.split_whitespace() {
+        // At single blanks, so that columns stay where they are.
+        for word in line.trim_start().split(' ') {
             let is_first = current.trim().is_empty();
             if !is_first && current.chars().count() + 1 + word.chars().count() > WIDTH {
                 lines.push_str(&current);
@@ -345,4 +346,20 @@ fn disagreements(text: &mut String, matrix: &Matrix, standing: Standing, title: 
 /// The name of an arm under a model, as folders and messages have it.
 pub fn slug(arm: &Arm, model: Model) -> String {
     format!("{}-{model}", arm.to_string().replace('/', "-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_at_blanks_and_columns_kept() {
+        let line = format!("  ab     {}", "word ".repeat(20).trim_end());
+        let broken = wrapped(&line);
+        let lines: Vec<&str> = broken.lines().collect();
+        assert!(lines[0].starts_with("  ab     word word"));
+        assert!(lines[1].starts_with("    word"));
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+        assert_eq!(broken.matches("word").count(), 20);
+    }
 }

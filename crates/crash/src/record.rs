@@ -236,7 +236,7 @@ fn largest(trace: &Trace, databases: &[String]) -> usize {
     let mut largest = 0;
     while disk.taken() < trace.steps.len() {
         disk.step();
-        if disk.taken() % 16 == 0 || disk.taken() == trace.steps.len() {
+        if disk.taken().is_multiple_of(16) || disk.taken() == trace.steps.len() {
             disk.write_back(disk.taken());
             let files = disk.files(&Units::default(), &State::default());
             let size = files

@@ -137,3 +137,27 @@ pub struct Witness {
     /// after the next one, with the numbers of those commits.
     pub committed: Vec<(usize, Vec<File>)>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_say_what_was_found_and_no_more() {
+        let mut tally = Tally {
+            images: 100,
+            ..Tally::default()
+        };
+        let said = |tally: &Tally| Verdict::of(tally).to_string();
+        assert_eq!(said(&tally), "no violation in 100 images");
+        tally.split_unpromised = 4;
+        assert_eq!(said(&tally), "no violation in 100 images");
+        (tally.losing, tally.most_lost) = (7, 2);
+        assert_eq!(
+            said(&tally),
+            "loses recent commits, never corrupts (7 of 100, up to 2)"
+        );
+        tally.count(&Violation::Split);
+        assert_eq!(said(&tally), "can corrupt (1 of 100, witness)");
+    }
+}

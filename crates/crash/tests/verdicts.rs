@@ -189,6 +189,31 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
     }
 }
 
+/// VACUUM cuts the file after it deleted the journal. Without a sync of the directory in between, the cut
+/// can last and the deletion not, and the journal then restores less than was cut off.
+#[test]
+fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
+    let matrix = measured(&plan(
+        vec![
+            arm(JournalMode::Delete, Synchronous::Full),
+            arm(JournalMode::Delete, Synchronous::Extra),
+        ],
+        &[Model::Reorder],
+        500,
+    ));
+    let witness = matrix.cells[0].witness.as_ref().expect("a witness");
+    assert!(
+        matches!(&witness.violation, Some(Violation::Corrupt { message, .. }) if message.contains("Freelist")),
+        "{:?}",
+        witness.violation
+    );
+    assert_eq!(witness.faults, 1);
+    assert!(matches!(
+        matrix.cells[1].verdict,
+        Verdict::NoViolation { .. }
+    ));
+}
+
 fn recorded(text: &str) -> Result<Recording, CrashError> {
     let mut bench = Bench::new(&Source::Embedded).expect("loads");
     let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;

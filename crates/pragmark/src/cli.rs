@@ -324,7 +324,7 @@ pub struct CrashArgs {
     /// an empty database in memory. Keep what it makes below 200 KB; time grows with it.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// Images to look at for each cell; models whose states are fewer have fewer [default: 6000; with
+    /// Images to look at for each cell; models whose states are fewer have fewer [default: 9000; with
     /// --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,

@@ -11,7 +11,7 @@ use ::crash::{
     Arm, CrashError, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Script, Synchronous,
     measure, write_witnesses,
 };
-use engine::{Library, Source};
+use engine::{Library, Origin, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::seed::Seed;
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::progress::humanly;
 
 /// Images for each cell.
-const IMAGES: usize = 6000;
+const IMAGES: usize = 9000;
 const QUICK_IMAGES: usize = 600;
 
 /// Measures, prints, and writes where asked to.
@@ -32,7 +32,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     let source: Source = args.engine.parse().map_err(Failure::usage)?;
     let library = Library::load(&source).map_err(Failure::unusable)?;
     let script = read_script(args, &library)?;
-    let plan = plan(args, source, script);
+    let plan = plan(args, loadable_again(source, &library), script);
     // An existing folder is a mistake to be told before minutes are spent.
     let unfinished = args.out.as_deref().map(unfinished_folder).transpose()?;
     let matrix = measured(args, &plan)?;
@@ -50,6 +50,15 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
         true => Exit::Interrupted,
         false => Exit::Success,
     })
+}
+
+/// The engine in a form that every thread can load a copy of. Asked for by its name a second time, the
+/// dynamic loader gives the copy that is loaded already, which has no file.
+fn loadable_again(source: Source, library: &Library) -> Source {
+    match &library.identity().origin {
+        Origin::System(path) if path.is_absolute() => Source::Path(path.clone()),
+        _ => source,
+    }
 }
 
 fn read_script(args: &CrashArgs, library: &Library) -> Result<Option<Script>, Failure> {

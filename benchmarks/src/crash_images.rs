@@ -1,0 +1,45 @@
+//! How many images of crashes are judged a second, by one thread.
+
+use crash::{Arm, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, measure};
+use engine::Source;
+use lab::seed::Seed;
+
+use crate::Failure;
+
+/// Judges images of a sound arm of each kind of journal, where most recoveries end in bytes that were seen
+/// before, and of one without syncs, where few do.
+pub fn run(images: usize) -> Result<(), Failure> {
+    for (journal_mode, synchronous) in [
+        (JournalMode::Delete, Synchronous::Extra),
+        (JournalMode::Wal, Synchronous::Full),
+        (JournalMode::Delete, Synchronous::Off),
+        (JournalMode::Wal, Synchronous::Off),
+    ] {
+        let arm = Arm {
+            journal_mode,
+            synchronous,
+            locking_mode: LockingMode::Normal,
+            page_size: 4096,
+        };
+        let plan = Plan {
+            arms: vec![arm],
+            models: Model::ALL.to_vec(),
+            images,
+            second_crash_every: 16,
+            seed: Seed(1),
+            engine: Source::Embedded,
+            script: None,
+            threads: 1,
+        };
+        let matrix = measure(&plan, &Progress::default())?;
+        println!(
+            "{arm}: {:.0} images/s, {:.0} recoveries/s on one thread ({} images of databases up to {} \
+             KiB; to reach: 10000 images/s)",
+            matrix.images as f64 / matrix.took.as_secs_f64(),
+            matrix.recoveries as f64 / matrix.took.as_secs_f64(),
+            matrix.images,
+            matrix.largest_database / 1024
+        );
+    }
+    Ok(())
+}
