@@ -1,6 +1,6 @@
 //! What was found under one storage model, in the vocabulary of tiers.
 
-use crash::{Arm, Cell, Plan, Promise as Published, Verdict, Violation, Witness as Image};
+use crash::{Arm, Cell, Plan, Promise as Published, Verdict, Witness as Image, describe};
 use lab::tier::{Documented, ModelSafety, Promise, Tier};
 use lab::trial::DataTable;
 
@@ -65,7 +65,7 @@ fn described(image: &Image) -> String {
         many => format!("{many} {one}s"),
     };
     let what = match &image.violation {
-        Some(violation) => broken(violation),
+        Some(violation) => describe(violation),
         None => format!("{} missing", plural(image.lost, "commit")),
     };
     format!(
@@ -78,19 +78,6 @@ fn described(image: &Image) -> String {
         plural(image.acknowledged, "commit"),
         plural(image.faults, "fault"),
     )
-}
-
-fn broken(violation: &Violation) -> String {
-    match violation {
-        Violation::Unopenable { database, message } => {
-            format!("{database} does not open ({message})")
-        }
-        Violation::Corrupt { database, message } => format!("{database} is damaged ({message})"),
-        Violation::Impossible { database } => {
-            format!("{database} holds what no transaction committed")
-        }
-        Violation::Split => "databases of one transaction hold different ones".to_owned(),
-    }
 }
 
 /// The command that makes the same image again and writes it to disk.
