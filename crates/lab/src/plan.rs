@@ -120,6 +120,7 @@ fn tiers(
     let names: Vec<String> = shared
         .filter(|parameter| parameter.crash_relevant)
         .map(|parameter| parameter.name.clone())
+        .chain(tier::BESIDES.map(str::to_owned))
         .collect();
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
@@ -129,7 +130,7 @@ fn tiers(
             .map(|arm| TierSet::of(&arm.settings, &names, engine))
             .collect();
         let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
-        if tries_crashes || of_arms.iter().all(|set| set.settings.is_empty()) {
+        if tries_crashes || !of_arms.iter().any(TierSet::decides) {
             continue;
         }
         for set in of_arms {

@@ -21,6 +21,10 @@ use crate::trial::Outcome;
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";
 
+/// Settings that a crash is tried with although they decide nothing by themselves: how many pages share
+/// a sector changes what can be torn, but no page size is meant to be less safe than another.
+pub const BESIDES: [&str; 1] = ["page_size"];
+
 /// What crashes left of databases. Counts are of distinct images under one model and add up over
 /// models; they are properties of the sample, not probabilities in the field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -374,6 +378,12 @@ pub struct TierSet {
 }
 
 impl TierSet {
+    /// Whether it names a setting that decides what a crash can destroy.
+    pub fn decides(&self) -> bool {
+        let mut names = self.settings.keys();
+        names.any(|name| !BESIDES.contains(&name.as_str()))
+    }
+
     /// The set of an arm with these settings; `names` are the settings that decide, and `engine` is
     /// used where the arm names none.
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
@@ -420,7 +430,8 @@ impl fmt::Display for TierSet {
 pub struct TierPlan {
     /// Time for each set, in seconds, above zero.
     pub seconds: f64,
-    /// The settings that decide what a crash can destroy.
+    /// The settings that crashes are tried with: those that decide what a crash can destroy, and
+    /// [`BESIDES`].
     pub names: Vec<String>,
     /// The sets, each once.
     pub sets: Vec<TierSet>,
@@ -603,6 +614,12 @@ mod tests {
         ]);
         let set = TierSet::of(&settings, &names, "default");
         assert_eq!(set.to_string(), "journal_mode=wal");
+        assert!(set.decides());
+        let page = TierSet {
+            settings: [("page_size".to_owned(), 512.into())].into(),
+            ..set
+        };
+        assert!(!page.decides());
         let own = Settings::from([("engine".to_owned(), "system".into())]);
         assert_eq!(
             TierSet::of(&own, &names, "default").to_string(),

@@ -41,12 +41,11 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
 
 /// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
 /// sections 3 and 5, and the documentation of each). The locking mode changes how a journal is
-/// ended, the page size how many pages share a sector.
+/// ended.
 const CRASH_RELEVANT: &[&str] = &[
     "journal_mode",
     "synchronous",
     "locking_mode",
-    "page_size",
     "fullfsync",
     "checkpoint_fullfsync",
 ];

@@ -55,8 +55,7 @@ impl Tiers {
             return varies_safety.then(|| Safety::not_measured("this run measured no tiers"));
         };
         let set_of = |arm: &Arm| TierSet::of(&arm.settings, &plan.names, &self.engine);
-        let names_any = |arm: &Arm| !set_of(arm).settings.is_empty();
-        if !planned.arms.iter().any(names_any) {
+        if !planned.arms.iter().any(|arm| set_of(arm).decides()) {
             return None;
         }
         let set = set_of(arm);
