@@ -187,6 +187,10 @@ fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
 }
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
+    if planned.experiment.workload == tier::WORKLOAD {
+        // How quickly crashes are tried says nothing for or against a knob.
+        return None;
+    }
     let levels: Vec<_> = planned.arms.iter().map(|arm| &arm.levels).collect();
     let labels: Vec<_> = planned.arms.iter().map(|arm| &arm.label[..]).collect();
     Effects::of(

@@ -120,23 +120,27 @@ question = "What can a crash destroy?"
 workload = "crash"
 metric = "images_per_s"
 base = { images = 40, journal_mode = "delete" }
-factors = { synchronous = ["full", "off"] }
+factors = { synchronous = ["full", "off"], locking_mode = ["normal", "exclusive"] }
 [design]
-kind = "one-at-a-time"
-reference = { synchronous = "full" }
+kind = "factorial"
+reference = { synchronous = "full", locking_mode = "normal" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#,
     );
     laboratory
         .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
         .exits(0)
-        .says(&["Of 2 arms, within what SQLite assumes of hardware"]);
+        .says(&["Of 4 arms, within what SQLite assumes of hardware"]);
     assert!(!laboratory.path().join("run/tiers.jsonl").exists());
     let markdown = laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0);
+    // How quickly crashes are tried recommends nothing.
+    for praise in ["times** as", "Settings to use", "What each knob does"] {
+        assert!(!markdown.stdout().contains(praise), "{praise}");
+    }
     markdown.says(&[
-        "can corrupt: 1**",
+        "can corrupt: ",
         "**Safety by storage model.**",
         "| kill |",
         "pragmark crash --journal-mode delete --synchronous off",
