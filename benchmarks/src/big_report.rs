@@ -98,6 +98,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
         quick: false,
         trial_limit_s: 60.0,
         budget_s: None,
+        tiers: None,
         experiments: planned,
     };
     let environment = EnvironmentFile {

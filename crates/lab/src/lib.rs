@@ -23,4 +23,5 @@ pub mod record;
 pub mod samples;
 pub mod seed;
 pub mod stats;
+pub mod tier;
 pub mod trial;

@@ -170,6 +170,36 @@ pub const METRICS: &[Metric] = &[
         "tables that EXPLAIN QUERY PLAN says are searched by a key or an index",
     ),
     metric(
+        "images_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "images that crashes may leave, recovered and judged a second",
+    ),
+    metric(
+        "images",
+        Unit::Count,
+        Better::Higher,
+        "distinct images that crashes may leave, under all storage models",
+    ),
+    metric(
+        "bad_images",
+        Unit::Count,
+        Better::Lower,
+        "images with a database that does not open, is damaged or holds what was never committed, under the storage models that SQLite's assumptions cover",
+    ),
+    metric(
+        "losing_images",
+        Unit::Count,
+        Better::Lower,
+        "images that lack acknowledged commits and are in order otherwise, under the storage models that SQLite's assumptions cover",
+    ),
+    metric(
+        "lost_commits",
+        Unit::Count,
+        Better::Lower,
+        "the most acknowledged commits that such an image lacks",
+    ),
+    metric(
         "txns_per_s",
         Unit::OpsPerSecond,
         Better::Higher,

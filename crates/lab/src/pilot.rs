@@ -115,6 +115,7 @@ mod tests {
             quick: false,
             trial_limit_s: 1.0,
             budget_s: None,
+            crash_s: 0.0,
             experiments: vec![experiment],
             directories: vec!["/".into()],
         };

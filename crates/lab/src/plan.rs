@@ -8,6 +8,10 @@ use crate::design::{arms, limits};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
+use crate::tier::{self, TierPlan, TierSet};
+
+/// The largest part of a time limit that safety tiers may take.
+const TIERS_SHARE: f64 = 0.25;
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -30,6 +34,8 @@ pub struct Request {
     pub trial_limit_s: f64,
     /// Time for the whole run in seconds; none for no limit.
     pub budget_s: Option<f64>,
+    /// Time to measure the safety tier of one set of settings, in seconds; 0 leaves tiers out.
+    pub crash_s: f64,
     /// The experiments, checked.
     pub experiments: Vec<Experiment>,
     /// The directories to be measured; every experiment is done on each.
@@ -65,6 +71,13 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
             });
         }
     }
+    let tiers = tiers(
+        &experiments,
+        &request.engine,
+        catalogue,
+        request.crash_s,
+        request.budget_s,
+    );
     RunPlan {
         format: FORMAT,
         id: request.id,
@@ -76,6 +89,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
         quick,
         trial_limit_s: request.trial_limit_s,
         budget_s: request.budget_s,
+        tiers,
         experiments,
     }
 }
@@ -97,4 +111,131 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
         .chain(arms.iter().flat_map(|arm| arm.keys()))
         .collect();
     differing.into_iter().filter(decides).cloned().collect()
+}
+
+/// One crash trial for each different set of settings that decide what a crash can destroy.
+///
+/// An experiment of which no arm names such a setting says nothing of safety and has no part in it;
+/// one that tries crashes itself needs none.
+fn tiers(
+    experiments: &[PlannedExperiment],
+    engine: &str,
+    catalogue: &Catalogue,
+    crash_s: f64,
+    budget_s: Option<f64>,
+) -> Option<TierPlan> {
+    let shared = catalogue.shared.iter();
+    let names: Vec<String> = shared
+        .filter(|parameter| parameter.crash_relevant)
+        .map(|parameter| parameter.name.clone())
+        .chain(tier::BESIDES.map(str::to_owned))
+        .collect();
+    let mut sets: Vec<TierSet> = Vec::new();
+    for planned in experiments {
+        let of_arms: Vec<TierSet> = planned
+            .arms
+            .iter()
+            .map(|arm| TierSet::of(&arm.settings, &names, engine))
+            .collect();
+        let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
+        if tries_crashes || !of_arms.iter().any(TierSet::decides) {
+            continue;
+        }
+        for set in of_arms {
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+    }
+    if sets.is_empty() || crash_s <= 0.0 {
+        return None;
+    }
+    let share = budget_s.map(|budget_s| TIERS_SHARE * budget_s / sets.len() as f64);
+    Some(TierPlan {
+        seconds: share.map_or(crash_s, |share| crash_s.min(share)),
+        names,
+        sets,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Accepts, Parameter, Scope};
+
+    fn catalogue() -> Catalogue {
+        let pragma = |name: &str, crash_relevant| Parameter {
+            name: name.to_owned(),
+            accepts: Accepts::Text,
+            default: None,
+            about: String::new(),
+            scope: Scope::Pragma,
+            crash_relevant,
+        };
+        Catalogue {
+            workloads: Vec::new(),
+            shared: vec![pragma("synchronous", true), pragma("cache_size", false)],
+            why_impossible: None,
+        }
+    }
+
+    fn experiment(workload: &str, factor: &str) -> Experiment {
+        toml::from_str(&format!(
+            r#"
+            id = "{workload}-{factor}"
+            question = "?"
+            workload = "{workload}"
+            factors = {{ {factor} = ["off", "full"] }}
+            design = {{ kind = "one-at-a-time", reference = {{ {factor} = "full" }} }}
+            "#
+        ))
+        .unwrap()
+    }
+
+    fn planned(experiments: &[(&str, &str)], crash_s: f64, budget_s: Option<f64>) -> RunPlan {
+        let request = Request {
+            id: String::new(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: Seed(1),
+            scale: Scale::Quick,
+            engine: "default".to_owned(),
+            quick: false,
+            trial_limit_s: 1.0,
+            budget_s,
+            crash_s,
+            experiments: experiments
+                .iter()
+                .map(|(workload, factor)| experiment(workload, factor))
+                .collect(),
+            directories: vec!["/a".into(), "/b".into()],
+        };
+        plan(request, &catalogue())
+    }
+
+    #[test]
+    fn each_set_of_settings_is_planned_once() {
+        let twice = [("w", "synchronous"), ("v", "synchronous")];
+        let tiers = planned(&twice, 5.0, None).tiers.unwrap();
+        let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
+        assert_eq!(sets, ["synchronous=full", "synchronous=off"]);
+        assert_eq!((tiers.seconds, tiers.expected_s()), (5.0, 10.0));
+    }
+
+    #[test]
+    fn experiments_that_name_no_such_setting_or_try_crashes_need_no_tiers() {
+        assert_eq!(planned(&[("w", "cache_size")], 5.0, None).tiers, None);
+        let own = [(tier::WORKLOAD, "synchronous")];
+        assert_eq!(planned(&own, 5.0, None).tiers, None);
+        assert_eq!(planned(&[("w", "synchronous")], 0.0, None).tiers, None);
+    }
+
+    #[test]
+    fn tiers_stay_within_their_part_of_a_time_limit() {
+        let plan = planned(&[("w", "synchronous")], 5.0, Some(16.0));
+        assert_eq!(plan.tiers.as_ref().unwrap().seconds, 2.0);
+        assert_eq!(plan.rounds_budget_s(), Some(12.0));
+        let plan = planned(&[("w", "synchronous")], 5.0, Some(400.0));
+        assert_eq!(plan.tiers.as_ref().unwrap().seconds, 5.0);
+    }
 }

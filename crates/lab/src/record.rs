@@ -1,7 +1,8 @@
 //! The record of a run: the types of the files in a run's folder.
 //!
 //! `run.json` holds the [`RunPlan`] as it stood before the data, `environment.json` the machine,
-//! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line. Reading and writing are the
+//! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line, `tiers.jsonl` a [`Header`] and
+//! then one [`TierRecord`] a line; runs that measured no tiers have none. Reading and writing are the
 //! runner's; the types stand here because statistics and reports start from them.
 
 use std::path::PathBuf;
@@ -12,12 +13,13 @@ use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of};
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
+use crate::tier::{TierPlan, TierSet};
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
 pub const FORMAT: u32 = 1;
 
-/// First line of `outcomes.jsonl`.
+/// First line of `outcomes.jsonl` and of `tiers.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the file.
@@ -50,6 +52,10 @@ pub struct RunPlan {
     /// Time for the whole run in seconds; none for no limit. Every experiment gets its first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
+    /// The safety tiers that are measured after the last round; none where they were left out, or no
+    /// arm names a setting that decides what a crash can destroy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tiers: Option<TierPlan>,
     /// The experiments, each on one directory.
     pub experiments: Vec<PlannedExperiment>,
 }
@@ -87,7 +93,7 @@ impl RunPlan {
             .iter()
             .map(|planned| planned.course(self.seed))
             .collect();
-        let Some(limit_s) = self.budget_s else {
+        let Some(limit_s) = self.rounds_budget_s() else {
             return unlimited;
         };
         (0..unlimited.len())
@@ -96,6 +102,13 @@ impl RunPlan {
                 ..unlimited[index]
             })
             .collect()
+    }
+
+    /// Time for the rounds of all experiments in seconds: the time limit less what the tiers will
+    /// take; none for no limit.
+    pub fn rounds_budget_s(&self) -> Option<f64> {
+        let tiers_s = self.tiers.as_ref().map_or(0.0, TierPlan::expected_s);
+        Some((self.budget_s? - tiers_s).max(0.0))
     }
 }
 
@@ -181,6 +194,19 @@ pub struct TrialRecord {
     pub wall_s: f64,
     /// What the machine did meanwhile.
     pub covariates: Covariates,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// The crash trial of one set of settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TierRecord {
+    /// What was tried.
+    pub set: TierSet,
+    /// When it began: RFC 3339, UTC.
+    pub started: String,
+    /// Time from the start of its process to the end of the clean-up, in seconds.
+    pub wall_s: f64,
     /// How it ended.
     pub outcome: Outcome,
 }

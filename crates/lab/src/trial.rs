@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
+use crate::tier::ModelSafety;
 
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
@@ -102,6 +103,9 @@ pub struct Measured {
     /// What is data but no figure, such as a query plan or the bytecode of a statement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<DataTable>,
+    /// What crashes can destroy, by storage model; from the workload `crash` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub safety: Vec<ModelSafety>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,

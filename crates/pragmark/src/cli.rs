@@ -132,7 +132,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Go on with a run that was stopped; the plan is the folder's own.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit", "crash_seconds"])]
     pub resume: Option<PathBuf>,
     /// Time for the whole run, such as 90s, 40m or 1h30m: no round is begun that would probably
     /// pass it.
@@ -145,6 +145,11 @@ pub struct RunArgs {
     /// difference it can find; 0 leaves it out.
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = not_negative)]
     pub probe: f64,
+    /// Seconds in which crashes are tried for each different set of settings that decide what a crash
+    /// can destroy, after the last round; more find rarer damage, 0 leaves safety tiers out
+    /// [default: 5; 1.5 for the tour and with --quick; at most a quarter of a time limit in all].
+    #[arg(long, value_name = "SECONDS", value_parser = not_negative)]
+    pub crash_seconds: Option<f64>,
     /// Begin a run at the published sizes (`--scale paper`) without asking.
     #[arg(long)]
     pub yes: bool,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::record::TrialRecord;
+use lab::record::{TierRecord, TrialRecord};
+use lab::tier::{Safety, TierSet};
 use lab::trial::Outcome;
 use runner::{Event, Observer};
 
@@ -13,6 +14,7 @@ pub struct Progress {
     experiment: String,
     question: String,
     trials: u64,
+    told_of_tiers: bool,
 }
 
 enum Display {
@@ -33,6 +35,7 @@ impl Progress {
             experiment: String::new(),
             question: String::new(),
             trials: 0,
+            told_of_tiers: false,
         }
     }
 
@@ -79,6 +82,26 @@ impl Progress {
                 record.wall_s
             )),
             (Display::Bar(_), None) => {}
+        }
+    }
+}
+
+impl Progress {
+    fn tier_begins(&mut self, set: &TierSet, number: usize, of: usize, left_s: f64) {
+        if !std::mem::replace(&mut self.told_of_tiers, true) {
+            self.line("safety tiers: what crashes can destroy with each set of settings");
+        }
+        if let Display::Bar(bar) = &self.display {
+            bar.set_prefix(format!("{} to go", humanly(left_s)));
+            bar.set_message(format!("safety tier {number} of {of}: {set}"));
+        }
+    }
+
+    fn tier_ended(&mut self, record: &TierRecord) {
+        let tier = Safety::of_outcome(&record.outcome).tier;
+        let lines = matches!(self.display, Display::Lines);
+        if lines || record.outcome.problem().is_some() {
+            self.line(&format!("  {}: {tier}", record.set));
         }
     }
 }
@@ -136,6 +159,13 @@ impl Observer for Progress {
             Event::ExperimentEnds { planned, reason } => {
                 self.line(&format!("  {} ended: {reason}", planned.key));
             }
+            Event::TierBegins {
+                set,
+                number,
+                of,
+                left_s,
+            } => self.tier_begins(set, number, of, left_s),
+            Event::TierEnded(record) => self.tier_ended(record),
         }
     }
 }

@@ -18,3 +18,5 @@ mod knobs;
 mod laboratory;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
+#[path = "stories/safety.rs"]
+mod safety;

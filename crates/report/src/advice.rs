@@ -6,6 +6,7 @@ use crate::answer::{Piece, Sentence, plain};
 use crate::figures;
 use crate::names::Names;
 use crate::settings::{BadValue, Binding, Chosen, once};
+use crate::tiers;
 use crate::words::gain_words;
 
 /// Which settings are asked for.
@@ -184,11 +185,7 @@ pub(crate) fn sentence(
             }
         )),
     ];
-    if !as_safe {
-        sentence.push(words(" What a crash can destroy with that "));
-        sentence.push(Piece::Code(recommendation.crash_relevant.join(", ")));
-        sentence.push(words(" was not measured."));
-    }
+    sentence.extend(tiers::of_recommendation(recommendation));
     sentence
 }
 

@@ -5,6 +5,7 @@ use lab::level::label;
 
 use crate::figures;
 use crate::names::Names;
+use crate::tiers;
 use crate::words::{Standing, gain_words, plural};
 
 /// Tied arms that are named; of more only the number is given.
@@ -34,8 +35,8 @@ pub(crate) fn plain(sentence: &[Piece]) -> String {
 
 /// What a finding says: `index=after is 2.1 times as fast as index=before`.
 ///
-/// Where settings that decide what a crash can destroy made the difference, it says that their
-/// safety was not measured: speed alone recommends nothing.
+/// Where settings that decide what a crash can destroy made the difference, it says what is known of
+/// their safety: speed alone recommends nothing.
 pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
     let mut sentence = vec![
         Piece::Code(finding.what()),
@@ -52,11 +53,7 @@ pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
         sentence.push(Piece::Code(label(&finding.conditions)));
     }
     sentence.push(words("."));
-    if !finding.crash_relevant.is_empty() {
-        sentence.push(words(" What a crash can destroy with that "));
-        sentence.push(Piece::Code(finding.crash_relevant.join(", ")));
-        sentence.push(words(" was not measured."));
-    }
+    sentence.extend(tiers::of_finding(finding, metric));
     sentence
 }
 
@@ -90,6 +87,9 @@ pub(crate) fn tied(finding: &Finding, experiment: &ExperimentAnalysis) -> Option
 
 /// The answer to the question of an experiment in a sentence or two.
 pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -> Sentence {
+    if let Some(answer) = tiers::answer(experiment) {
+        return answer;
+    }
     let Some(reference) = experiment.arms.first().filter(|arm| !arm.unmeasured()) else {
         return without_reference(experiment);
     };

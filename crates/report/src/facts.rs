@@ -67,10 +67,17 @@ pub(crate) fn trials(analysis: &Analysis) -> String {
         .map(|(n, how)| format!("{} {how}", figures::count(*n)))
         .collect();
     let all = plural(counts.total(), "trial", "trials");
-    if told.is_empty() {
+    let all = if told.is_empty() {
         all
     } else {
         format!("{all}: {}", told.join(", "))
+    };
+    match analysis.tier_trials.total() {
+        0 => all,
+        tiers => format!(
+            "{all}; {} for safety tiers",
+            plural(tiers, "crash trial", "crash trials")
+        ),
     }
 }
 
@@ -150,6 +157,7 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
         ));
     }
     notes.extend(experiment.mde.map(detectable));
+    notes.extend(crate::tiers::footnote(experiment));
     if let Some(stop) = experiment.stop {
         notes.push(format!("measuring ended because {stop}"));
     }
@@ -249,6 +257,9 @@ pub(crate) fn command(plan: &RunPlan) -> String {
     }
     if let Some(budget_s) = plan.budget_s {
         words.push(format!("--time-limit {budget_s}s"));
+    }
+    if let Some(tiers) = &plan.tiers {
+        words.push(format!("--crash-seconds {}", tiers.seconds));
     }
     let mut directories: Vec<&Path> = Vec::new();
     for planned in &plan.experiments {

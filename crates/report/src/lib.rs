@@ -26,6 +26,7 @@ mod markdown;
 mod names;
 pub mod settings;
 mod terminal;
+mod tiers;
 mod words;
 mod work;
 

@@ -3,6 +3,7 @@
 mod effects;
 mod evidence;
 mod marks;
+mod tiers;
 
 use std::fmt::Write;
 
@@ -140,6 +141,7 @@ fn section(
         claims(text, &experiment.claims);
     }
     effects::add_settings(text, analysis, experiment);
+    tiers::add(text, experiment);
     evidence::add(text, experiment);
     let notes: Vec<String> = facts::footnotes(experiment)
         .iter()
@@ -150,12 +152,17 @@ fn section(
 
 fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     let names = Names::of(experiment);
+    let (heading, rule) = if crate::tiers::has_column(experiment) {
+        (" safety tier |", "---|")
+    } else {
+        ("", "")
+    };
     say!(
         text,
-        "\n| arm | {} | range | to the reference | groups | notes |",
+        "\n| arm | {} | range | to the reference | groups |{heading} notes |",
         metric_heading(&experiment.metric).to_lowercase()
     );
-    say!(text, "|---|--:|--:|---|---|---|");
+    say!(text, "|---|--:|--:|---|---|{rule}---|");
     for arm in by_rank(experiment) {
         let analysed = &experiment.arms[arm];
         let summary = analysed.summaries.get(&experiment.metric);
@@ -180,28 +187,35 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
         };
         say!(
             text,
-            "| {} | {} | {} | {compared} | {} | {} |",
+            "| {} | {} | {} | {compared} | {} |{} {} |",
             code(names.get(arm)),
             median.as_deref().unwrap_or("–"),
             range.as_deref().unwrap_or("–"),
             analysed.groups,
+            tiers::cell(experiment, analysed),
             escaped(&facts::arm_notes(experiment, analysed).join("; "))
         );
     }
     for limit in &experiment.limits {
-        limit_row(text, limit, &experiment.metric);
+        limit_row(text, limit, experiment);
     }
 }
 
 /// Limits stand below the arms, neither ranked nor compared.
-fn limit_row(text: &mut String, limit: &LimitAnalysis, metric: &str) {
+fn limit_row(text: &mut String, limit: &LimitAnalysis, experiment: &ExperimentAnalysis) {
+    let metric = &experiment.metric;
+    let tier = if crate::tiers::has_column(experiment) {
+        " |"
+    } else {
+        ""
+    };
     let summary = limit.summary;
     let median = summary.map(|summary| figures::figure(summary.median, metric));
     let range = summary.map(|summary| figures::range(summary.range, metric));
     let problem = limit_problem(limit).map(|problem| format!("; {problem}"));
     say!(
         text,
-        "| *{}* | {} | {} | {LIMIT_SIGN} {LIMIT} | | {}{} |",
+        "| *{}* | {} | {} | {LIMIT_SIGN} {LIMIT} | |{tier} {}{} |",
         escaped(&limit.name),
         median.as_deref().unwrap_or("–"),
         range.as_deref().unwrap_or("–"),

@@ -264,7 +264,7 @@ fn pragmas_that_differ_stand_apart_from_those_that_all_connections_share() {
 fn the_page_is_light_and_a_large_run_is_written_at_once() {
     let analysis = made_up::analysis();
     assert!(
-        page().len() < 260_000,
+        page().len() < 280_000,
         "the page weighs {} bytes",
         page().len()
     );
@@ -320,6 +320,6 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
         let title = format!("<summary>{}</summary>", binding.title());
         assert!(journal.contains(&title), "{}", binding.title());
     }
-    assert!(journal.contains("was not measured"));
+    assert!(journal.contains("In a crash: can corrupt ("));
     assert!(!section(&page, "insert-growth").contains("Settings to use"));
 }

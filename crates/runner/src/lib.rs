@@ -13,6 +13,7 @@ pub mod process;
 pub mod record;
 mod run;
 mod stamp;
+mod tiers;
 pub mod workdir;
 
 pub use error::RunError;

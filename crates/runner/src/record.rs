@@ -1,14 +1,16 @@
-//! The folder of a run: what was planned, the machine, and one synced line for every trial.
+//! The folder of a run: what was planned, the machine, and one synced line for every trial and for
+//! every safety tier.
 //!
 //! `run.json` is written last and by renaming, so a folder that has one is a whole run. The
 //! outcomes are only ever appended to; a line that a kill cut short is cut off on resuming, and its
 //! trial is run again.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TrialRecord};
+use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TierRecord, TrialRecord};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +20,7 @@ use crate::error::{Context, RunError};
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
 const OUTCOMES: &str = "outcomes.jsonl";
+const TIERS: &str = "tiers.jsonl";
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
@@ -87,44 +90,64 @@ impl RunFolder {
     ///
     /// # Errors
     /// When the file cannot be read or a line before the last is damaged.
-    pub fn each_trial(&self, mut take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
+    pub fn each_trial(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
         let path = self.path.join(OUTCOMES);
-        let mut reader =
-            BufReader::with_capacity(1 << 20, File::open(&path).context("open", &path)?);
-        let damaged = |number: usize, error: serde_json::Error| RunError::Damaged {
-            path: path.clone(),
-            what: format!("line {number}: {error}"),
-        };
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            reader.read_until(b'\n', &mut line).context("read", &path)?;
-            // A line without an end was cut short by a kill: its trial was not recorded.
-            if line.last() != Some(&b'\n') {
-                break;
-            }
-            if number == 1 {
-                let header: Header =
-                    serde_json::from_slice(&line).map_err(|error| damaged(number, error))?;
-                check_format(&path, header.format)?;
-            } else {
-                take(serde_json::from_slice(&line).map_err(|error| damaged(number, error))?);
-            }
+        each_line(File::open(&path).context("open", &path)?, &path, take)
+    }
+
+    /// Reads every whole crash trial of the record; there are none in runs that measured no tiers.
+    ///
+    /// # Errors
+    /// As for [`RunFolder::each_trial`].
+    pub fn each_tier(&self, take: impl FnMut(TierRecord)) -> Result<(), RunError> {
+        let path = self.path.join(TIERS);
+        match File::open(&path) {
+            Ok(file) => each_line(file, &path, take),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).context("open", &path),
         }
-        Ok(())
     }
 
     /// Opens the record for appending, for this process alone.
     ///
     /// # Errors
     /// When another process has it open for appending, or it cannot be written.
-    pub fn appender(&self) -> Result<Appender, RunError> {
+    pub fn appender(&self) -> Result<Appender<TrialRecord>, RunError> {
         let path = self.path.join(OUTCOMES);
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .open(&path)
             .context("open", &path)?;
+        self.at_the_end_of(file, path)
+    }
+
+    /// Opens the record of tiers for appending, for this process alone; makes it where there is none.
+    ///
+    /// # Errors
+    /// As for [`RunFolder::appender`].
+    pub fn tier_appender(&self, run: &str) -> Result<Appender<TierRecord>, RunError> {
+        let path = self.path.join(TIERS);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .context("open", &path)?;
+        let mut appender = self.at_the_end_of(file, path)?;
+        if appender.length == 0 {
+            appender.line(&Header {
+                format: FORMAT,
+                run: run.to_owned(),
+            })?;
+            self.sync_directory()?;
+        }
+        Ok(appender)
+    }
+
+    /// Takes a file of lines for this process alone and cuts off what a kill left of its last line.
+    fn at_the_end_of<T>(&self, mut file: File, path: PathBuf) -> Result<Appender<T>, RunError> {
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| RunError::InUse(self.path.clone()))?;
         let whole = length_of_whole_lines(&mut file).context("read", &path)?;
@@ -135,7 +158,13 @@ impl RunFolder {
             file,
             path,
             length: whole,
+            records: PhantomData,
         })
+    }
+
+    fn sync_directory(&self) -> Result<(), RunError> {
+        let directory = File::open(&self.path).context("open", &self.path)?;
+        directory.sync_all().context("sync", &self.path)
     }
 
     fn fill(&self, plan: &RunPlan, environment: &EnvironmentFile) -> Result<(), RunError> {
@@ -150,8 +179,7 @@ impl RunFolder {
         file.sync_all().context("sync", &outcomes)?;
         write_json(&self.path.join(ENVIRONMENT), environment)?;
         write_json(&self.path.join(PLAN), plan)?;
-        let directory = File::open(&self.path).context("open", &self.path)?;
-        directory.sync_all().context("sync", &self.path)
+        self.sync_directory()
     }
 
     /// Removes what an unfinished creation has left.
@@ -166,20 +194,57 @@ impl RunFolder {
     }
 }
 
-/// Appends trials to a record.
+/// Reads a header and then every whole line of a file.
+fn each_line<T: DeserializeOwned>(
+    file: File,
+    path: &Path,
+    mut take: impl FnMut(T),
+) -> Result<(), RunError> {
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let damaged = |number: usize, error: serde_json::Error| RunError::Damaged {
+        path: path.to_owned(),
+        what: format!("line {number}: {error}"),
+    };
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        reader.read_until(b'\n', &mut line).context("read", path)?;
+        // A line without an end was cut short by a kill: its trial was not recorded.
+        if line.last() != Some(&b'\n') {
+            break;
+        }
+        if number == 1 {
+            let header: Header =
+                serde_json::from_slice(&line).map_err(|error| damaged(number, error))?;
+            check_format(path, header.format)?;
+        } else {
+            take(serde_json::from_slice(&line).map_err(|error| damaged(number, error))?);
+        }
+    }
+    Ok(())
+}
+
+/// Appends records of one kind to a file of lines.
 #[derive(Debug)]
-pub struct Appender {
+pub struct Appender<T> {
     file: File,
     path: PathBuf,
     length: u64,
+    records: PhantomData<fn(&T)>,
 }
 
-impl Appender {
-    /// Appends one trial and syncs it to the disk.
+impl<T: Serialize> Appender<T> {
+    /// Appends one record and syncs it to the disk.
     ///
     /// # Errors
-    /// When it cannot be written, for example on a full disk; then the record is as before.
-    pub fn append(&mut self, record: &TrialRecord) -> Result<(), RunError> {
+    /// When it cannot be written, for example on a full disk; then the file is as before.
+    pub fn append(&mut self, record: &T) -> Result<(), RunError> {
+        self.line(record)
+    }
+}
+
+impl<T> Appender<T> {
+    fn line(&mut self, record: &impl Serialize) -> Result<(), RunError> {
         let line = json_line(record, &self.path)?;
         let written = self
             .file
@@ -289,6 +354,7 @@ mod tests {
             quick: true,
             trial_limit_s: 60.0,
             budget_s: None,
+            tiers: None,
             experiments: Vec::new(),
         }
     }
@@ -404,5 +470,68 @@ mod tests {
         };
         write_json(&path.join(PLAN), &newer).unwrap();
         assert!(matches!(folder.plan(), Err(RunError::NewerFormat { .. })));
+    }
+
+    fn tier(synchronous: &str) -> TierRecord {
+        TierRecord {
+            set: lab::tier::TierSet {
+                engine: "default".to_owned(),
+                settings: [("synchronous".to_owned(), synchronous.into())].into(),
+            },
+            started: crate::now(),
+            wall_s: 0.5,
+            outcome: Outcome::TimedOut { limit_s: 1.0 },
+        }
+    }
+
+    fn tiers(folder: &RunFolder) -> Vec<String> {
+        let mut tiers = Vec::new();
+        let take = |record: TierRecord| tiers.push(record.set.to_string());
+        folder.each_tier(take).unwrap();
+        tiers
+    }
+
+    #[test]
+    fn tiers_are_appended_and_a_run_without_any_has_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        assert!(tiers(&folder).is_empty());
+        let mut first = folder.tier_appender("test").unwrap();
+        first.append(&tier("off")).unwrap();
+        assert!(matches!(
+            folder.tier_appender("test"),
+            Err(RunError::InUse(_))
+        ));
+        drop(first);
+        folder
+            .tier_appender("test")
+            .unwrap()
+            .append(&tier("full"))
+            .unwrap();
+        assert_eq!(tiers(&folder), ["synchronous=off", "synchronous=full"]);
+    }
+
+    #[test]
+    fn a_record_of_tiers_cut_short_at_any_byte_goes_on() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder =
+            RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+        let append = |record: &TierRecord| {
+            folder
+                .tier_appender("test")
+                .unwrap()
+                .append(record)
+                .unwrap();
+        };
+        append(&tier("off"));
+        let path = folder.path().join(TIERS);
+        let whole = fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            assert!(tiers(&folder).is_empty(), "cut at {cut}");
+            append(&tier("full"));
+            assert_eq!(tiers(&folder), ["synchronous=full"], "cut at {cut}");
+        }
     }
 }

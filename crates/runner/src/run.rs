@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use lab::analysis::seen;
 use lab::design::{History, Next, Role, StopReason, expected_seconds, outlook, turn};
 use lab::level::Level;
-use lab::record::{PlannedExperiment, RunPlan, TrialRecord};
+use lab::record::{PlannedExperiment, RunPlan, TierRecord, TrialRecord};
+use lab::tier::{TierPlan, TierSet};
 use lab::trial::{Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
@@ -17,6 +18,7 @@ use crate::machine::Sampler;
 use crate::process::{Driver, run_trial};
 use crate::record::{Appender, RunFolder};
 use crate::stamp::now;
+use crate::tiers;
 use crate::workdir::WorkDir;
 
 /// Guess at the length of a trial before any has been run, in seconds; for the first time to go.
@@ -55,6 +57,19 @@ pub enum Event<'a> {
         /// Why.
         reason: StopReason,
     },
+    /// A crash trial begins; these come after the last round.
+    TierBegins {
+        /// The settings that are tried.
+        set: &'a TierSet,
+        /// Its number, from 1.
+        number: usize,
+        /// Of how many.
+        of: usize,
+        /// Seconds that the whole run will probably still take.
+        left_s: f64,
+    },
+    /// A crash trial has ended and is recorded.
+    TierEnded(&'a TierRecord),
 }
 
 /// Takes events as they happen.
@@ -86,20 +101,44 @@ pub fn run(
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
     let plan = folder.plan()?;
+    // Held to the end, so that no other process works on the run meanwhile.
     let mut appender = folder.appender()?;
     let mut histories = read_histories(folder, &plan)?;
-    let mut conductor = Conductor {
-        plan: &plan,
+    let end = run_rounds(
+        &plan,
+        &mut histories,
+        &mut appender,
         driver,
         cancelled,
         observer,
-        appender: &mut appender,
+    )?;
+    if end == End::Cancelled {
+        return Ok(end);
+    }
+    let used_s: f64 = histories.iter().map(History::elapsed_s).sum();
+    tiers::run(folder, &plan, used_s, driver, cancelled, observer)
+}
+
+fn run_rounds(
+    plan: &RunPlan,
+    histories: &mut [History],
+    appender: &mut Appender<TrialRecord>,
+    driver: &Driver,
+    cancelled: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<End, RunError> {
+    let mut conductor = Conductor {
+        plan,
+        driver,
+        cancelled,
+        observer,
+        appender,
         work: HashMap::new(),
         told: vec![Told::Nothing; plan.experiments.len()],
     };
-    while let Some((index, slot)) = conductor.look_ahead(&histories) {
+    while let Some((index, slot)) = conductor.look_ahead(histories) {
         if cancelled.load(Ordering::Relaxed)
-            || conductor.carry_out(index, slot, &mut histories)? == End::Cancelled
+            || conductor.carry_out(index, slot, histories)? == End::Cancelled
         {
             return Ok(End::Cancelled);
         }
@@ -134,8 +173,10 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
         .filter(|(next, _)| matches!(next, Next::Trial { .. }))
         .map(|(_, (course, history))| expected_seconds(course, history, trial_s))
         .sum();
-    plan.budget_s
-        .map_or(left, |limit| left.min((limit - elapsed).max(0.0)))
+    let rounds = plan
+        .rounds_budget_s()
+        .map_or(left, |limit| left.min((limit - elapsed).max(0.0)));
+    rounds + plan.tiers.as_ref().map_or(0.0, TierPlan::expected_s)
 }
 
 fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, RunError> {
@@ -181,7 +222,7 @@ struct Conductor<'a> {
     driver: &'a Driver,
     cancelled: &'a AtomicBool,
     observer: &'a mut dyn Observer,
-    appender: &'a mut Appender,
+    appender: &'a mut Appender<TrialRecord>,
     /// The run's directory in each measured one.
     work: HashMap<&'a Path, WorkDir>,
     told: Vec<Told>,

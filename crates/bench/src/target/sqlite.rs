@@ -41,10 +41,12 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
 }
 
 /// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
-/// sections 3 and 5, and the documentation of each).
+/// sections 3 and 5, and the documentation of each). The locking mode changes how a journal is
+/// ended.
 const CRASH_RELEVANT: &[&str] = &[
     "journal_mode",
     "synchronous",
+    "locking_mode",
     "fullfsync",
     "checkpoint_fullfsync",
 ];

@@ -5,6 +5,7 @@
 mod bulk_insert;
 mod common;
 pub(crate) mod contention;
+mod crash;
 mod explain;
 mod fts;
 mod limits;
@@ -42,6 +43,7 @@ pub const ALL: &[&dyn Workload] = &[
     &fts::FtsOverlap,
     &fts::FtsUpdate,
     &limits::Limits,
+    &crash::Crash,
     &Empty,
 ];
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
     recommendations,
@@ -9,8 +10,9 @@ use super::{
 use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
 use crate::metric;
-use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TrialRecord};
+use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
+use crate::tier::{ModelSafety, merged};
 use crate::trial::{DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
@@ -19,6 +21,7 @@ pub struct Collector {
     environment: EnvironmentFile,
     gathered: Vec<Gathered>,
     by_key: HashMap<String, usize>,
+    tiers: Tiers,
 }
 
 impl Collector {
@@ -32,6 +35,7 @@ impl Collector {
             .map(|(index, planned)| (planned.key.clone(), index))
             .collect();
         Collector {
+            tiers: Tiers::new(&plan),
             plan,
             environment,
             gathered,
@@ -45,6 +49,11 @@ impl Collector {
             let planned = &self.plan.experiments[*index];
             self.gathered[*index].add(planned, record);
         }
+    }
+
+    /// Adds the crash trial of one set of settings.
+    pub fn add_tier(&mut self, record: TierRecord) {
+        self.tiers.add(record);
     }
 
     /// Estimates, ranks and judges.
@@ -75,7 +84,14 @@ impl Collector {
             .map(|((planned, course), gathered)| {
                 let devices = devices.get(planned.experiment.id.as_str());
                 let devices = devices.map_or(&[][..], Vec::as_slice);
-                experiment::analyse(planned, &course, gathered, &self.environment, devices)
+                let mut analysed =
+                    experiment::analyse(planned, &course, gathered, &self.environment, devices);
+                for (analysed, arm) in analysed.arms.iter_mut().zip(&planned.arms) {
+                    let safety = self.tiers.safety_of(planned, arm);
+                    analysed.safety = analysed.safety.take().or(safety);
+                }
+                analysed.best_at_tiers = best_at_tiers(&analysed);
+                analysed
             })
             .collect();
         let findings = findings(&experiments);
@@ -85,6 +101,7 @@ impl Collector {
             environment: self.environment,
             experiments,
             trials,
+            tier_trials: self.tiers.counts(),
             findings,
             recommendations,
         }
@@ -160,6 +177,7 @@ pub(super) struct GatheredArm {
     pub(super) engine: Option<EngineMark>,
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
+    pub(super) safety: Option<Vec<ModelSafety>>,
 }
 
 /// The trials of one experiment.
@@ -229,6 +247,10 @@ impl GatheredArm {
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        if !measured.safety.is_empty() {
+            let so_far = self.safety.take().unwrap_or_default();
+            self.safety = Some(merged(so_far, measured.safety));
+        }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,

@@ -240,6 +240,7 @@ mod tests {
             engine: None,
             counts: BTreeMap::new(),
             tables: Vec::new(),
+            safety: None,
         }
     }
 

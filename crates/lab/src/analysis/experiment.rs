@@ -10,6 +10,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
+use crate::tier::{self, ModelSafety, Safety};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -83,6 +84,7 @@ pub(super) fn analyse(
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
+        best_at_tiers: Vec::new(),
     }
 }
 
@@ -212,6 +214,10 @@ fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
 }
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
+    if planned.experiment.workload == tier::WORKLOAD {
+        // How quickly crashes are tried says nothing for or against a knob.
+        return None;
+    }
     let levels: Vec<_> = planned.arms.iter().map(|arm| &arm.levels).collect();
     let labels: Vec<_> = planned.arms.iter().map(|arm| &arm.label[..]).collect();
     Effects::of(
@@ -273,8 +279,23 @@ fn arms(
             engine: gathered.engine,
             counts: gathered.counts,
             tables: gathered.tables,
+            safety: safety_of_trials(planned, gathered.safety),
         })
         .collect()
+}
+
+/// What the trials of an experiment that tries crashes say of an arm.
+fn safety_of_trials(
+    planned: &PlannedExperiment,
+    found: Option<Vec<ModelSafety>>,
+) -> Option<Safety> {
+    if planned.experiment.workload != tier::WORKLOAD {
+        return None;
+    }
+    Some(match found {
+        Some(models) => Safety::of(models),
+        None => Safety::not_measured("no trial of it was measured"),
+    })
 }
 
 fn summaries(

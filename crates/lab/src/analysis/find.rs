@@ -2,12 +2,15 @@
 
 use serde::Serialize;
 
+use super::tiers::shares_a_group;
 use super::{ArmAnalysis, ExperimentAnalysis};
 use crate::level::{Settings, label};
 use crate::metric::{self, Better};
 use crate::stats::Interval;
+use crate::tier::{Tier, WORKLOAD};
 
-/// The best of an experiment's arms against its reference, under the reference's conditions.
+/// The best of an experiment's arms against its reference, under the reference's conditions: the best
+/// of those that are as safe as the reference, or of all where none of these is better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Key of the experiment.
@@ -28,9 +31,51 @@ pub struct Finding {
     pub tied: Vec<String>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
-    /// Settings among `levels` that decide what a crash can destroy. What it can destroy with the
-    /// best arm's levels of them is not known from this experiment.
+    /// Settings among `levels` that decide what a crash can destroy.
     pub crash_relevant: Vec<String>,
+    /// Whether the best arm is known to be at least as safe as the reference.
+    pub as_safe: bool,
+    /// The tiers of the best arm and of the reference; none where nothing was to be measured.
+    pub tiers: Option<TierChange>,
+    /// What is better still, but not known to be as safe as the reference.
+    pub faster: Option<Faster>,
+}
+
+/// The tier of an arm beside that of the reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TierChange {
+    /// The arm's.
+    pub own: Tier,
+    /// The reference's.
+    pub reference: Tier,
+    /// Storage models inside SQLite's assumptions under which the arm fares worse; none where that is
+    /// not known.
+    pub worse_under: Option<Vec<String>>,
+}
+
+impl TierChange {
+    /// The tier of an arm beside that of the reference.
+    pub(super) fn of(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<TierChange> {
+        let (own, reference) = (arm.safety.as_ref()?, experiment.arms[0].safety.as_ref()?);
+        Some(TierChange {
+            worse_under: own.worse_under(reference),
+            own: own.tier.clone(),
+            reference: reference.tier.clone(),
+        })
+    }
+}
+
+/// The best arm of all, where it is not known to be as safe as the reference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Faster {
+    /// Its levels that differ from the reference.
+    pub levels: Settings,
+    /// How many times better than the reference it is.
+    pub gain: f64,
+    /// The interval of the gain at 95 %.
+    pub interval: Interval,
+    /// Its tier; none where nothing was to be measured.
+    pub tier: Option<Tier>,
 }
 
 impl Finding {
@@ -45,12 +90,7 @@ impl Finding {
 /// the reference (with fewer rows, say) are no alternative to it and are passed over.
 pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
-    let may_cost_safety = |finding: &Finding| !finding.crash_relevant.is_empty();
-    found.sort_by(|a, b| {
-        may_cost_safety(a)
-            .cmp(&may_cost_safety(b))
-            .then(b.gain.total_cmp(&a.gain))
-    });
+    found.sort_by(|a, b| b.as_safe.cmp(&a.as_safe).then(b.gain.total_cmp(&a.gain)));
     found
 }
 
@@ -83,15 +123,16 @@ pub(super) fn gain_of(
 }
 
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
-    let best = &experiment.arms[best_where(experiment, |_| true)?];
+    if experiment.workload == WORKLOAD {
+        // How quickly crashes are tried is no reason to choose anything.
+        return None;
+    }
+    let fastest = best_where(experiment, |_| true);
+    let as_safe = best_where(experiment, |arm| experiment.is_as_safe(arm));
+    let best = &experiment.arms[as_safe.or(fastest)?];
     let reference = &experiment.arms[0];
     let (gain, interval) = gain_of(experiment, best)?;
-    let levels: Settings = best
-        .levels
-        .iter()
-        .filter(|(name, level)| reference.levels.get(*name) != Some(level))
-        .map(|(name, level)| (name.clone(), level.clone()))
-        .collect();
+    let levels = levels_of(experiment, best);
     Some(Finding {
         experiment: experiment.key.clone(),
         question: experiment.question.clone(),
@@ -121,7 +162,33 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .effect
             .as_ref()
             .is_some_and(|effect| effect.estimate.preliminary),
+        as_safe: as_safe.is_some(),
+        tiers: TierChange::of(experiment, best),
+        faster: as_safe
+            .and(fastest)
+            .filter(|fastest| as_safe != Some(*fastest))
+            .and_then(|fastest| faster(experiment, &experiment.arms[fastest])),
     })
+}
+
+fn faster(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<Faster> {
+    let (gain, interval) = gain_of(experiment, arm)?;
+    Some(Faster {
+        levels: levels_of(experiment, arm),
+        gain,
+        interval,
+        tier: arm.safety.as_ref().map(|safety| safety.tier.clone()),
+    })
+}
+
+/// The levels of an arm that differ from the reference.
+fn levels_of(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Settings {
+    let reference = &experiment.arms[0].levels;
+    arm.levels
+        .iter()
+        .filter(|(name, level)| reference.get(*name) != Some(level))
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .collect()
 }
 
 fn inverse(interval: Interval) -> Interval {
@@ -132,18 +199,18 @@ fn inverse(interval: Interval) -> Interval {
 }
 
 fn tied_with(best: &ArmAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
-    let shares_a_group = |arm: &&ArmAnalysis| {
+    // An arm that may cost safety is no equal of one that does not, however fast it is.
+    let needs_safety = experiment.is_as_safe(best);
+    let is_tied = |arm: &&ArmAnalysis| {
         arm.label != best.label
             && experiment.is_alternative(arm)
-            && arm
-                .groups
-                .chars()
-                .any(|letter| best.groups.contains(letter))
+            && shares_a_group(arm, best)
+            && (!needs_safety || experiment.is_as_safe(arm))
     };
     experiment
         .arms
         .iter()
-        .filter(shares_a_group)
+        .filter(is_tied)
         .map(|arm| arm.label.clone())
         .collect()
 }

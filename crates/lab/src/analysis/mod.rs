@@ -9,6 +9,7 @@ pub mod effects;
 mod experiment;
 mod find;
 mod recommend;
+mod tiers;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,13 +21,15 @@ use crate::design::StopReason;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
+use crate::tier::{Class, Safety};
 use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
 pub use curve::Curve;
 pub use effects::Effects;
-pub use find::{Finding, findings};
+pub use find::{Faster, Finding, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
+pub use tiers::BestAtTier;
 
 /// A run with everything that can be said of it.
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +42,8 @@ pub struct Analysis {
     pub experiments: Vec<ExperimentAnalysis>,
     /// All trials together.
     pub trials: TrialCounts,
+    /// The crash trials that measured safety tiers, which are not among the others.
+    pub tier_trials: TrialCounts,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
@@ -136,6 +141,8 @@ pub struct ExperimentAnalysis {
     pub mde: Option<f64>,
     /// Time taken by all trials, in seconds.
     pub wall_s: f64,
+    /// The best arm at each safety tier that occurs, the safest first; empty where none was measured.
+    pub best_at_tiers: Vec<BestAtTier>,
 }
 
 impl ExperimentAnalysis {
@@ -155,6 +162,22 @@ impl ExperimentAnalysis {
                 .iter()
                 .all(|name| arm.levels.get(name) == reference.get(name))
         })
+    }
+
+    /// Whether the arm is known to be at least as safe as the reference: under every storage model
+    /// where both were measured, else by having the same levels of what decides it.
+    pub fn is_as_safe(&self, arm: &ArmAnalysis) -> bool {
+        let Some(reference) = self.arms.first() else {
+            return false;
+        };
+        let both = arm.safety.as_ref().zip(reference.safety.as_ref());
+        match both.and_then(|(own, reference)| own.worse_under(reference)) {
+            Some(worse) => worse.is_empty(),
+            None => self
+                .crash_relevant
+                .iter()
+                .all(|name| arm.levels.get(name) == reference.levels.get(name)),
+        }
     }
 }
 
@@ -190,12 +213,20 @@ pub struct ArmAnalysis {
     pub counts: BTreeMap<String, f64>,
     /// What is data but no figure, from its first measured trial.
     pub tables: Vec<DataTable>,
+    /// What a crash can destroy with its settings; none where its experiment names no setting that
+    /// decides it.
+    pub safety: Option<Safety>,
 }
 
 impl ArmAnalysis {
     /// Whether there is no measurement of it.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0
+    }
+
+    /// Its safety tier without counts; none where that was not measured.
+    pub fn class(&self) -> Option<Class> {
+        self.safety.as_ref()?.tier.class()
     }
 }
 

@@ -1,17 +1,19 @@
 //! The settings of SQLite to use, as far as an experiment can tell.
 //!
 //! Speed alone recommends nothing that decides what a crash can destroy: the recommendation is the
-//! fastest arm that leaves such settings as the reference has them, so that it is as safe as the
-//! reference, whatever that is worth. The fastest arm of all is named beside it where it is another.
+//! fastest arm that is known to be as safe as the reference, by their safety tiers or because it leaves
+//! such settings as the reference has them. The fastest arm of all is named beside it where it is
+//! another.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::find::{best_where, gain_of};
+use super::find::{TierChange, best_where, gain_of};
 use super::{ArmAnalysis, ExperimentAnalysis};
 use crate::level::Settings;
 use crate::stats::Interval;
+use crate::tier::WORKLOAD;
 
 /// The settings of one arm that can be used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,10 +29,11 @@ pub struct Recommendation {
     pub gain: Option<f64>,
     /// The interval of the gain at 95 %.
     pub interval: Option<Interval>,
-    /// Settings by which it differs from the reference and which decide what a crash can destroy.
-    /// What it can destroy with them is not known from this experiment. Empty where it is as safe
-    /// as the reference.
+    /// Settings by which it differs from the reference and which decide what a crash can destroy. Empty
+    /// where it is known to be as safe as the reference.
     pub crash_relevant: Vec<String>,
+    /// Its safety tier and the reference's; none where nothing was to be measured.
+    pub tiers: Option<TierChange>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
 }
@@ -42,6 +45,10 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
     let Some(reference) = experiment.arms.first().filter(|arm| !arm.unmeasured()) else {
         return Vec::new();
     };
+    if experiment.workload == WORKLOAD {
+        // How quickly crashes are tried is no reason to use anything.
+        return Vec::new();
+    }
     let varies = |name: &str| {
         let level = reference.levels.get(name);
         let arms = experiment.arms.iter();
@@ -51,8 +58,7 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
     if !names_of_settings(reference).iter().any(|name| varies(name)) {
         return Vec::new();
     }
-    let is_as_safe = |arm: &ArmAnalysis| changed_safety(experiment, arm).is_empty();
-    let safe = best_where(experiment, is_as_safe).unwrap_or(0);
+    let safe = best_where(experiment, |arm| experiment.is_as_safe(arm)).unwrap_or(0);
     let fastest = best_where(experiment, |_| true).unwrap_or(0);
     let arms: BTreeSet<usize> = [safe, fastest].into();
     let mut recommended: Vec<Recommendation> = arms
@@ -78,7 +84,11 @@ fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendati
             .collect(),
         gain: gain.map(|(gain, _)| gain),
         interval: gain.map(|(_, interval)| interval),
-        crash_relevant: changed_safety(experiment, arm),
+        crash_relevant: match experiment.is_as_safe(arm) {
+            true => Vec::new(),
+            false => changed_safety(experiment, arm),
+        },
+        tiers: TierChange::of(experiment, arm),
         preliminary: arm
             .effect
             .as_ref()

@@ -28,6 +28,7 @@ pub fn analyse(folder: &Path) -> Result<Analysis, Failure> {
     let folder = RunFolder::open(folder)?;
     let mut collector = Collector::new(folder.plan()?, folder.environment()?);
     folder.each_trial(|record| collector.add(record))?;
+    folder.each_tier(|record| collector.add_tier(record))?;
     Ok(collector.finish())
 }
 

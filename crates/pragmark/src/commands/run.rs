@@ -23,8 +23,8 @@ use crate::interrupt;
 use crate::library::{self, TOUR};
 use crate::progress::{Progress, humanly};
 
-/// Seconds for the timed trials of the tour, so that with probes, counting and report it stays below five
-/// minutes.
+/// Seconds for the trials of the tour, those for safety tiers included, so that with probes, counting and
+/// report it stays below five minutes.
 const TOUR_S: f64 = 255.0;
 
 /// Folder below which runs are kept unless stated.
@@ -70,6 +70,7 @@ fn begin(
         quick: args.quick,
         trial_limit_s: args.trial_limit,
         budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
+        crash_s: crash_seconds(args, is_tour),
         experiments,
         directories,
     };
@@ -121,6 +122,18 @@ fn scale(args: &RunArgs, is_tour: bool) -> Scale {
         None if args.quick || is_tour => Scale::Quick,
         None => Scale::Default,
     }
+}
+
+/// Seconds for each safety tier: fewer where a first answer is enough.
+fn crash_seconds(args: &RunArgs, is_tour: bool) -> f64 {
+    const FULL_S: f64 = 5.0;
+    const QUICK_S: f64 = 1.5;
+    let usual = if args.quick || is_tour {
+        QUICK_S
+    } else {
+        FULL_S
+    };
+    args.crash_seconds.unwrap_or(usual)
 }
 
 fn random_seed() -> u64 {
@@ -323,7 +336,9 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
 }
 
 fn some_failed(analysis: &Analysis) -> bool {
-    analysis.trials.failed + analysis.trials.timed_out > 0
+    [&analysis.trials, &analysis.tier_trials]
+        .iter()
+        .any(|trials| trials.failed + trials.timed_out > 0)
 }
 
 fn resume_hint(folder: &Path) -> String {

@@ -97,6 +97,10 @@ impl Laboratory {
         if begins_a_run && !arguments.contains(&"--probe") {
             command.args(["--probe", "0"]);
         }
+        // Nor are many about safety.
+        if begins_a_run && !arguments.contains(&"--crash-seconds") {
+            command.args(["--crash-seconds", "0"]);
+        }
         command
     }
 

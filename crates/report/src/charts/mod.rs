@@ -13,6 +13,7 @@ pub(crate) mod effects;
 pub(crate) mod forest;
 pub(crate) mod heat;
 mod labels;
+pub(crate) mod tiers;
 
 use std::fmt;
 

@@ -1,12 +1,13 @@
 //! One row an arm and one a limit, in the metric of its experiment.
 
 use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis, LimitAnalysis, Summary};
+use lab::tier::Tier;
 
 use super::{number, table};
 use crate::Result;
 use crate::words::{LIMIT, limit_problem};
 
-const HEADER: [&str; 23] = [
+const HEADER: [&str; 30] = [
     "experiment",
     "arm",
     "role",
@@ -30,6 +31,13 @@ const HEADER: [&str; 23] = [
     "timed_out",
     "problem",
     "sqlite",
+    "tier",
+    "tier_bad",
+    "tier_losing",
+    "tier_most_lost",
+    "tier_images",
+    "tier_problem",
+    "pareto",
 ];
 
 /// The arms of a run as CSV, each with its role: `reference`, `arm`, or `limit` for what bounds the
@@ -37,7 +45,8 @@ const HEADER: [&str; 23] = [
 ///
 /// The columns: median, smallest and largest figure and their number in the metric of the
 /// experiment (base unit), the ratio to the reference with its interval at confidence `level`
-/// (0 to 1), the minimum detectable effect as a fraction, the rank from 1 and the groups of ranks.
+/// (0 to 1), the minimum detectable effect as a fraction, the rank from 1 and the groups of ranks; then
+/// the safety tier with its counts of images, and whether the arm belongs to the Pareto set.
 ///
 /// # Errors
 /// When the table cannot be built.
@@ -66,8 +75,9 @@ fn ranks(experiment: &ExperimentAnalysis) -> Vec<Option<usize>> {
     ranks
 }
 
-fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) -> [String; 23] {
+fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) -> [String; 30] {
     let [median, least, most, n] = figures(arm.summaries.get(&experiment.metric));
+    let tier = TierColumns::of(arm);
     let effect = arm.effect.as_ref();
     let estimate = effect.map(|effect| &effect.estimate);
     let problem = if arm.unmeasured() && arm.problem.is_none() {
@@ -104,11 +114,77 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
             .as_ref()
             .map(|engine| engine.version.clone())
             .unwrap_or_default(),
+        tier.class,
+        tier.bad,
+        tier.losing,
+        tier.most,
+        tier.images,
+        tier.problem,
+        pareto(experiment, arm),
     ]
 }
 
+/// The safety tier of an arm in columns: its class, the images with a corrupted database, those that
+/// lack commits, the most commits that one lacks, all images, and why nothing was measured.
+#[derive(Default)]
+struct TierColumns {
+    class: String,
+    bad: String,
+    losing: String,
+    most: String,
+    images: String,
+    problem: String,
+}
+
+impl TierColumns {
+    fn of(arm: &ArmAnalysis) -> TierColumns {
+        let Some(safety) = &arm.safety else {
+            return TierColumns::default();
+        };
+        let mut columns = TierColumns {
+            images: safety.tier.images().to_string(),
+            ..TierColumns::default()
+        };
+        let class = match &safety.tier {
+            Tier::NoViolation { .. } => {
+                columns.bad = "0".to_owned();
+                columns.losing = "0".to_owned();
+                "no-violation"
+            }
+            Tier::LosesCommits { losing, most, .. } => {
+                columns.bad = "0".to_owned();
+                columns.losing = losing.to_string();
+                columns.most = most.to_string();
+                "loses-commits"
+            }
+            Tier::CanCorrupt { bad, .. } => {
+                columns.bad = bad.to_string();
+                "can-corrupt"
+            }
+            Tier::NotMeasured { why } => {
+                columns.problem.clone_from(why);
+                "not-measured"
+            }
+        };
+        columns.class = class.to_owned();
+        columns
+    }
+}
+
+/// Whether the arm belongs to the Pareto set of speed and safety; nothing where no tiers were
+/// measured.
+fn pareto(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
+    if experiment.best_at_tiers.is_empty() {
+        return String::new();
+    }
+    let best = experiment.best_at_tiers.iter();
+    best.filter(|best| best.pareto)
+        .any(|best| experiment.arms[best.arm].label == arm.label)
+        .to_string()
+}
+
 /// A limit has figures of its own and nothing that compares it with an arm.
-fn limit_row(experiment: &ExperimentAnalysis, limit: &LimitAnalysis) -> [String; 23] {
+fn limit_row(experiment: &ExperimentAnalysis, limit: &LimitAnalysis) -> [String; 30] {
     let [median, least, most, n] = figures(limit.summary.as_ref());
     let filled = [
         ("experiment", experiment.key.clone()),

@@ -13,8 +13,10 @@ use crate::charts::curve::{Chart, chart};
 use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
+use crate::charts::tiers::TierChart;
 use crate::facts;
 use crate::found::{Found, found};
+use crate::tiers::{self, Models};
 
 /// What the template of an experiment fills in.
 pub(super) struct ExperimentView<'a> {
@@ -31,6 +33,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) chart: Option<Chart>,
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
+    pub(super) tiers: Option<TierChart>,
+    pub(super) models: Option<ModelsView>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
     pub(super) arms: ArmTable,
@@ -43,6 +47,12 @@ pub(super) struct ExperimentView<'a> {
     pub(super) footnotes: Vec<String>,
     pub(super) held: Vec<(String, String)>,
     pub(super) pragmas: Option<Pragmas>,
+}
+
+/// What was found under each storage model.
+pub(super) struct ModelsView {
+    pub(super) legend: String,
+    pub(super) table: Models,
 }
 
 /// Every experiment of the run, in the order of the plan.
@@ -92,6 +102,11 @@ fn view<'a>(
             .filter(|_| chart.as_ref().is_none_or(|chart| chart.left_out.is_some())),
         chart,
         forest: forest(experiment),
+        tiers: crate::charts::tiers::chart(experiment),
+        models: tiers::models(experiment).map(|table| ModelsView {
+            legend: tiers::legend(),
+            table,
+        }),
         effects: effects(experiment),
         advice: Vec::new(),
         arms: ArmTable::of(experiment),

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab::analysis::{ExperimentAnalysis, LimitAnalysis};
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
 
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
+use crate::tiers;
 use crate::words::{Standing, by_rank, limit_problem, metric_heading};
 use crate::work::{self, Work};
 
@@ -34,6 +35,8 @@ impl Figure {
 /// The arms in the experiment's own metric.
 pub(super) struct ArmTable {
     pub(super) open: bool,
+    /// Whether arms have a tier each.
+    pub(super) tiers: bool,
     pub(super) rows: Vec<ArmRow>,
     pub(super) limits: Vec<LimitRow>,
 }
@@ -73,7 +76,29 @@ pub(super) struct ArmRow {
     /// Median, range, trials, ratio, interval and minimum detectable effect.
     pub(super) figures: [Figure; 6],
     pub(super) groups: String,
+    /// Its safety tier.
+    pub(super) tier: TierCell,
     pub(super) notes: String,
+}
+
+/// The safety tier of an arm: a sign and a word or two, the counts, or why there is none.
+pub(super) struct TierCell {
+    pub(super) sign: &'static str,
+    pub(super) short: &'static str,
+    pub(super) counts: String,
+    pub(super) why: Option<String>,
+}
+
+impl TierCell {
+    fn of(arm: &ArmAnalysis) -> TierCell {
+        let tier = arm.safety.as_ref().map(|safety| &safety.tier);
+        TierCell {
+            sign: tiers::sign(arm.class()),
+            short: tiers::short(arm.class()),
+            counts: tier.map(tiers::counts).unwrap_or_default(),
+            why: tier.filter(|tier| tier.class().is_none()).map(tiers::words),
+        }
+    }
 }
 
 impl ArmTable {
@@ -82,6 +107,7 @@ impl ArmTable {
         let names = Names::of(experiment);
         ArmTable {
             open: experiment.arms.len() <= OPEN_UP_TO,
+            tiers: tiers::has_column(experiment),
             rows: by_rank(experiment)
                 .into_iter()
                 .map(|arm| row(experiment, arm, names.get(arm)))
@@ -130,6 +156,7 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
             Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
         ],
         groups: arm.groups.clone(),
+        tier: TierCell::of(arm),
         notes: arm_notes(experiment, arm).join("; "),
     }
 }

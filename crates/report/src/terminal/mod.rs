@@ -9,6 +9,7 @@ mod notes;
 mod paint;
 mod table;
 mod text;
+mod tiers;
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
@@ -148,6 +149,7 @@ fn section(
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
     effects::effects(text, experiment);
+    tiers::tiers(text, experiment);
     if !experiment.claims.is_empty() {
         text.gap();
     }

@@ -8,6 +8,7 @@ use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Summary};
 use super::choice::{self, Line};
 use crate::figures;
 use crate::names::Names;
+use crate::tiers;
 use crate::words::{LIMIT, LIMIT_SIGN, Standing, metric_heading};
 
 /// In narrower windows a ratio and its interval stand on two lines.
@@ -24,17 +25,21 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
         .load_style(TableStyle::new().header_separator(line))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
-        .set_header([
-            Cell::new("arm"),
-            right(&metric_heading(&experiment.metric).to_lowercase()),
-            Cell::new("to the reference"),
-            Cell::new("group"),
-        ]);
+        .set_header(with_tier(
+            experiment,
+            [
+                Cell::new("arm"),
+                right(&metric_heading(&experiment.metric).to_lowercase()),
+                Cell::new("to the reference"),
+                Cell::new("group"),
+            ],
+            "tier",
+        ));
     for line in choice::lines(experiment) {
         match line {
             Line::Arm(arm) => {
                 let analysed = &experiment.arms[arm];
-                table.add_row([
+                let cells = [
                     Cell::new(names.get(arm)),
                     right(&figure(
                         analysed.summaries.get(&experiment.metric),
@@ -42,7 +47,8 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
                     )),
                     Cell::new(compared(experiment, analysed, between)),
                     Cell::new(&analysed.groups),
-                ]);
+                ];
+                table.add_row(with_tier(experiment, cells, &tier(analysed, width)));
             }
             Line::LeftOut(words) => {
                 table.add_row([Cell::new(words)]);
@@ -50,18 +56,38 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
         }
     }
     add_limits(&mut table, experiment);
-    lay_out(&mut table, width);
+    lay_out(&mut table, width, tiers::has_column(experiment));
     table.to_string()
 }
 
+/// The cells of a row, with a last one for the safety tier where arms have one each.
+fn with_tier(experiment: &ExperimentAnalysis, cells: [Cell; 4], tier: &str) -> Vec<Cell> {
+    let tier = tiers::has_column(experiment).then(|| Cell::new(tier));
+    cells.into_iter().chain(tier).collect()
+}
+
+/// The tier of an arm: a sign, and words where there is room for them.
+fn tier(arm: &ArmAnalysis, width: usize) -> String {
+    let sign = tiers::sign(arm.class());
+    match width < NARROW {
+        true => sign.to_owned(),
+        false => format!("{sign} {}", tiers::short(arm.class())),
+    }
+}
+
 /// Room for the columns: words of names and figures are not broken as long as that can be helped.
-fn lay_out(table: &mut Table, width: usize) {
+fn lay_out(table: &mut Table, width: usize, has_tier: bool) {
     const GAP: u16 = 2;
-    let figures: [u16; 3] = if width < NARROW {
-        [15, 16, 7]
-    } else {
-        [15, 28, 7]
+    let mut figures: Vec<u16> = match width < NARROW {
+        true => vec![15, 16, 7],
+        false => vec![15, 28, 7],
     };
+    match (has_tier, width < NARROW) {
+        (false, _) => {}
+        (true, true) => figures.push(6),
+        (true, false) => figures.push(17),
+    }
+    let last = figures.len();
     let room = width.saturating_sub(figures.iter().copied().map(usize::from).sum());
     let names = table.column_cells_iter(0).flatten();
     let words = names.map(|cell| {
@@ -74,10 +100,12 @@ fn lay_out(table: &mut Table, width: usize) {
     });
     let longest = (words.max().unwrap_or(0) + usize::from(GAP)).min(room) as u16;
     let name = ColumnConstraint::LowerBoundary(Width::Fixed(longest));
-    let figures = figures.map(|most| ColumnConstraint::UpperBoundary(Width::Fixed(most)));
+    let figures = figures
+        .into_iter()
+        .map(|most| ColumnConstraint::UpperBoundary(Width::Fixed(most)));
     table.set_constraints([name].into_iter().chain(figures));
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == 3 { 0 } else { GAP }));
+        column.set_padding((0, if index == last { 0 } else { GAP }));
     }
 }
 

@@ -5,6 +5,7 @@
 mod experiments;
 mod machine;
 mod outcomes;
+mod tiers;
 
 use std::sync::OnceLock;
 
@@ -40,6 +41,9 @@ pub fn analysis() -> &'static Analysis {
         let (plan, environment, trials) = run();
         let mut collector = Collector::new(plan, environment);
         trials.into_iter().for_each(|trial| collector.add(trial));
+        let records = plan_of_tiers().map(|plan| tiers::records(&plan));
+        let records = records.into_iter().flatten();
+        records.for_each(|record| collector.add_tier(record));
         collector.finish()
     })
 }
@@ -49,6 +53,10 @@ pub fn analysis() -> &'static Analysis {
 pub fn nothing_yet() -> Analysis {
     let (plan, environment, _) = run();
     Collector::new(plan, environment).finish()
+}
+
+fn plan_of_tiers() -> Option<lab::tier::TierPlan> {
+    plan().tiers
 }
 
 fn plan() -> RunPlan {
@@ -75,6 +83,7 @@ fn plan() -> RunPlan {
             experiment,
         }
     };
+    let experiments: Vec<PlannedExperiment> = experiments::ALL.into_iter().map(planned).collect();
     RunPlan {
         format: FORMAT,
         id: "2026-03-01-093012-tern".to_owned(),
@@ -86,7 +95,8 @@ fn plan() -> RunPlan {
         quick: false,
         trial_limit_s: 60.0,
         budget_s: None,
-        experiments: experiments::ALL.into_iter().map(planned).collect(),
+        tiers: Some(tiers::plan(&experiments)),
+        experiments,
     }
 }
 

@@ -1,0 +1,117 @@
+//! What was found under one storage model, in the vocabulary of tiers.
+
+use crash::{Arm, Cell, Plan, Promise as Published, Verdict, Witness as Image, describe};
+use lab::tier::{Documented, ModelSafety, Promise, Tier};
+use lab::trial::DataTable;
+
+use super::engine_name;
+
+/// A finding and how to see it again.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// The finding.
+    pub(super) safety: ModelSafety,
+    /// What writes the witness to disk, where there is one of corruption.
+    command: Option<String>,
+}
+
+impl Found {
+    /// What a cell of the matrix says.
+    pub(super) fn of(cell: &Cell, plan: &Plan) -> Found {
+        let corrupts = matches!(cell.verdict, Verdict::CanCorrupt { .. });
+        Found {
+            safety: ModelSafety {
+                model: cell.model.name().to_owned(),
+                assumed: cell.model.is_within_assumptions(),
+                tier: tier(&cell.verdict),
+                documented: Some(Documented {
+                    promise: promise(cell.expected.promise),
+                    says: cell.expected.says.to_owned(),
+                    source: cell.expected.source.to_owned(),
+                }),
+                witness: cell.witness.as_ref().map(described),
+            },
+            command: corrupts.then(|| command(&cell.arm, cell.model.name(), plan)),
+        }
+    }
+}
+
+fn tier(verdict: &Verdict) -> Tier {
+    match verdict {
+        Verdict::NoViolation { images } => Tier::of_counts(*images, 0, 0, 0),
+        Verdict::LosesCommits {
+            losing,
+            images,
+            most,
+        } => Tier::of_counts(*images, 0, *losing, *most),
+        Verdict::CanCorrupt { violations, images } => Tier::of_counts(*images, *violations, 0, 0),
+        Verdict::NotMeasured { reason } => Tier::not_measured(reason),
+    }
+}
+
+fn promise(published: Published) -> Promise {
+    match published {
+        Published::Safe => Promise::Safe,
+        Published::MayLose => Promise::MayLose,
+        Published::MayCorrupt => Promise::MayCorrupt,
+        Published::Silent => Promise::Silent,
+    }
+}
+
+/// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
+fn described(image: &Image) -> String {
+    let plural = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    };
+    let what = match &image.violation {
+        Some(violation) => describe(violation),
+        None => format!("{} missing", plural(image.lost, "commit")),
+    };
+    format!(
+        "crash after step {}{}, {} acknowledged, {}: {what}",
+        image.cut,
+        match image.second_crash {
+            true => " and again during recovery",
+            false => "",
+        },
+        plural(image.acknowledged, "commit"),
+        plural(image.faults, "fault"),
+    )
+}
+
+/// The command that makes the same image again and writes it to disk.
+fn command(arm: &Arm, model: &str, plan: &Plan) -> String {
+    format!(
+        "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {} --model {model} --images {} --seed {} --engine {} --out witness",
+        arm.journal_mode,
+        arm.synchronous,
+        arm.locking_mode,
+        arm.page_size,
+        plan.images,
+        plan.seed.0,
+        engine_name(&plan.engine)
+    )
+}
+
+/// The witnesses of corruption; none where there is none.
+pub(super) fn witnesses(found: &[Found]) -> Option<DataTable> {
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .filter_map(|found| {
+            Some(vec![
+                found.safety.model.clone(),
+                found.safety.tier.to_string(),
+                found.safety.witness.clone()?,
+                found.command.clone()?,
+            ])
+        })
+        .collect();
+    (!rows.is_empty()).then(|| DataTable {
+        title: "witnesses of what a crash can destroy".to_owned(),
+        columns: ["storage model", "found", "witness", "to write it to disk"]
+            .map(str::to_owned)
+            .into(),
+        rows,
+    })
+}

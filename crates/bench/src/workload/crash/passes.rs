@@ -1,0 +1,101 @@
+//! Passes over the storage models: one with all images, or several with more and more of them.
+
+use std::time::{Duration, Instant};
+
+use crash::{CrashError, Plan, Progress};
+use lab::tier::merged;
+
+use super::found::Found;
+use crate::error::TrialError;
+
+/// Images of the first pass under a time limit.
+const FIRST: usize = 60;
+/// How many times as many images the next pass has at most, and at least: a pass that is hardly
+/// larger than the last one would find nothing new.
+const GROWTH: f64 = 4.0;
+const LEAST_GROWTH: f64 = 1.5;
+/// The part of the time left that the next pass is planned to take.
+const MARGIN: f64 = 0.85;
+
+/// Looks at the images of the plan, or at as many as the time allows (in milliseconds; 0 for no
+/// limit). Gives what was found under each model, and the images judged in all.
+///
+/// What a pass has found is not forgotten when a larger one happens to miss it.
+pub(super) fn measure(plan: Plan, stop_after_ms: usize) -> Result<(Vec<Found>, u64), TrialError> {
+    let begin = Instant::now();
+    let limit = Duration::from_millis(stop_after_ms as u64);
+    let wanted = plan.images;
+    let mut images = match stop_after_ms {
+        0 => wanted,
+        _ => wanted.min(FIRST),
+    };
+    let mut kept: Vec<Found> = Vec::new();
+    let mut judged = 0;
+    loop {
+        let clock = Instant::now();
+        let plan = Plan {
+            images,
+            ..plan.clone()
+        };
+        let matrix = crash::measure(&plan, &Progress::default()).map_err(trial_error)?;
+        judged += matrix.images;
+        let found = matrix.cells.iter().map(|cell| Found::of(cell, &plan));
+        kept = keep(kept, found.collect());
+        let left = limit.saturating_sub(begin.elapsed());
+        match next(images, wanted, clock.elapsed(), left) {
+            Some(more) => images = more,
+            None => return Ok((kept, judged)),
+        }
+    }
+}
+
+/// Images of the next pass; none where there is no next one.
+fn next(images: usize, wanted: usize, took: Duration, left: Duration) -> Option<usize> {
+    if images >= wanted {
+        return None;
+    }
+    let fits = MARGIN * left.as_secs_f64() / took.as_secs_f64().max(1e-6);
+    let growth = fits.min(GROWTH);
+    (growth >= LEAST_GROWTH).then(|| wanted.min((images as f64 * growth) as usize))
+}
+
+/// For each model the worse of two findings, or the one from more images.
+fn keep(one: Vec<Found>, other: Vec<Found>) -> Vec<Found> {
+    let safety = |found: &[Found]| found.iter().map(|found| found.safety.clone()).collect();
+    let kept = merged(safety(&one), safety(&other));
+    let all: Vec<Found> = one.into_iter().chain(other).collect();
+    kept.into_iter()
+        .filter_map(|kept| all.iter().find(|found| found.safety == kept).cloned())
+        .collect()
+}
+
+/// An engine that lacks what the laboratory needs cannot run the arm; anything else is a failure.
+fn trial_error(error: CrashError) -> TrialError {
+    match error {
+        CrashError::Engine(error) => TrialError::Engine(error),
+        other => TrialError::Measuring(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    #[test]
+    fn passes_grow_as_long_as_time_allows() {
+        assert_eq!(next(100, 10_000, seconds(0.1), seconds(10.0)), Some(400));
+        assert_eq!(next(100, 10_000, seconds(1.0), seconds(2.0)), Some(170));
+        assert_eq!(next(100, 10_000, seconds(1.0), seconds(1.5)), None);
+        assert_eq!(next(100, 10_000, seconds(1.0), Duration::ZERO), None);
+    }
+
+    #[test]
+    fn no_pass_has_more_images_than_were_asked_for() {
+        assert_eq!(next(100, 250, seconds(0.1), seconds(10.0)), Some(250));
+        assert_eq!(next(250, 250, seconds(0.1), seconds(10.0)), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! The safety tiers of arms, and the best arm at each of them.
+
+use serde::Serialize;
+
+use super::{ArmAnalysis, ExperimentAnalysis, TrialCounts};
+use crate::design::Arm;
+use crate::record::{PlannedExperiment, RunPlan, TierRecord};
+use crate::tier::{Class, Safety, TierPlan, TierSet, WORKLOAD};
+use crate::trial::Outcome;
+
+/// The tiers that a run has measured.
+pub(super) struct Tiers {
+    engine: String,
+    plan: Option<TierPlan>,
+    records: Vec<TierRecord>,
+}
+
+impl Tiers {
+    /// None so far.
+    pub(super) fn new(plan: &RunPlan) -> Tiers {
+        Tiers {
+            engine: plan.engine.clone(),
+            plan: plan.tiers.clone(),
+            records: Vec::new(),
+        }
+    }
+
+    /// Adds one.
+    pub(super) fn add(&mut self, record: TierRecord) {
+        self.records.push(record);
+    }
+
+    /// How the crash trials ended.
+    pub(super) fn counts(&self) -> TrialCounts {
+        let mut counts = TrialCounts::default();
+        for record in &self.records {
+            match &record.outcome {
+                Outcome::Measured(_) => counts.measured += 1,
+                Outcome::Skipped { .. } => counts.skipped += 1,
+                Outcome::Failed { .. } => counts.failed += 1,
+                Outcome::TimedOut { .. } => counts.timed_out += 1,
+            }
+        }
+        counts
+    }
+
+    /// How safe an arm is; none where its experiment names no setting that decides it. An
+    /// experiment that tries crashes has its tiers from its own trials.
+    pub(super) fn safety_of(&self, planned: &PlannedExperiment, arm: &Arm) -> Option<Safety> {
+        if planned.experiment.workload == WORKLOAD {
+            return None;
+        }
+        let Some(plan) = &self.plan else {
+            let varies_safety = !planned.crash_relevant.is_empty();
+            return varies_safety.then(|| Safety::not_measured("this run measured no tiers"));
+        };
+        let set_of = |arm: &Arm| TierSet::of(&arm.settings, &plan.names, &self.engine);
+        if !planned.arms.iter().any(|arm| set_of(arm).decides()) {
+            return None;
+        }
+        let set = set_of(arm);
+        let record = self.records.iter().find(|record| record.set == set);
+        Some(match record {
+            Some(record) => Safety::of_outcome(&record.outcome),
+            None => Safety::not_measured("the run did not come to it"),
+        })
+    }
+}
+
+/// The best arm at a tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BestAtTier {
+    /// The tier, without its counts.
+    pub class: Class,
+    /// The arm's place in the experiment.
+    pub arm: usize,
+    /// Other arms of the tier that cannot be told apart from it.
+    pub tied: Vec<usize>,
+    /// Whether no safer arm is as good: whether it belongs to the Pareto set of speed and safety.
+    pub pareto: bool,
+}
+
+/// The best alternative to the reference, the reference included, at each tier that occurs, the
+/// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
+/// is no speed to weigh against safety then.
+pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> {
+    if experiment.workload == WORKLOAD {
+        return Vec::new();
+    }
+    let ranked: Vec<usize> = experiment
+        .ranking
+        .iter()
+        .copied()
+        .filter(|index| {
+            let arm = &experiment.arms[*index];
+            experiment.is_alternative(arm) && arm.summaries.contains_key(&experiment.metric)
+        })
+        .collect();
+    let mut best: Vec<BestAtTier> = Vec::new();
+    for class in Class::ALL {
+        let mut of_class = ranked
+            .iter()
+            .enumerate()
+            .filter(|(_, index)| experiment.arms[**index].class() == Some(class));
+        let Some((place, arm)) = of_class.next() else {
+            continue;
+        };
+        let tied = |index: usize, other: usize| {
+            shares_a_group(&experiment.arms[index], &experiment.arms[other])
+        };
+        let beats = |safer: &BestAtTier| {
+            let safer_place = ranked.iter().position(|index| *index == safer.arm);
+            safer_place.is_some_and(|safer_place| place < safer_place) && !tied(*arm, safer.arm)
+        };
+        let pareto = best.iter().all(beats);
+        best.push(BestAtTier {
+            class,
+            arm: *arm,
+            tied: of_class
+                .map(|(_, other)| *other)
+                .filter(|other| tied(*arm, *other))
+                .collect(),
+            pareto,
+        });
+    }
+    best
+}
+
+/// Whether two arms cannot be told apart.
+pub(super) fn shares_a_group(one: &ArmAnalysis, other: &ArmAnalysis) -> bool {
+    one.groups
+        .chars()
+        .any(|letter| other.groups.contains(letter))
+}

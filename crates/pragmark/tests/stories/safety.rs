@@ -1,0 +1,148 @@
+//! Safety tiers beside speeds.
+
+use crate::laboratory::Laboratory;
+
+/// Two settings, as far apart in safety as settings are.
+const SAFETY: &str = r#"
+id = "safety"
+question = "What do a journal and syncs cost?"
+workload = "bulk-insert"
+metric = "txns_per_s"
+base = { rows = 300, rows_per_txn = 10 }
+factors = { journal_mode = ["delete", "off"], synchronous = ["full", "off"] }
+[design]
+kind = "list"
+reference = { journal_mode = "delete", synchronous = "full" }
+arms = [{ journal_mode = "off", synchronous = "off" }]
+stopping = { rounds = 3, max_rounds = 3 }
+"#;
+
+fn run() -> Laboratory {
+    let laboratory = Laboratory::new();
+    laboratory.write("safety.toml", SAFETY);
+    laboratory
+        .pragmark(&[
+            "run",
+            "safety.toml",
+            "--out",
+            "run",
+            "--crash-seconds",
+            "0.1",
+        ])
+        .exits(0)
+        .says(&["can corrupt"])
+        .complains(&[
+            "safety tiers: what crashes can destroy",
+            "journal_mode=off synchronous=off: can corrupt (",
+        ]);
+    laboratory
+}
+
+fn tiers(laboratory: &Laboratory) -> Vec<serde_json::Value> {
+    let text = laboratory.read("run/tiers.jsonl");
+    let lines = text.lines().skip(1);
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn arms_have_their_tiers_and_off_can_corrupt() {
+    let laboratory = run();
+    let records = tiers(&laboratory);
+    assert_eq!(records.len(), 2);
+    let analysis = laboratory
+        .pragmark(&["export", "run", "--format", "json"])
+        .exits(0)
+        .stdout();
+    let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
+    let arms = &analysis["experiments"][0]["arms"];
+    assert!(
+        arms[1]["safety"]["tier"]["can_corrupt"]["bad"].as_u64() > Some(0),
+        "{}",
+        arms[1]["safety"]["tier"]
+    );
+    let kill = arms[0]["safety"]["models"][0].clone();
+    assert_eq!(kill["model"], "kill");
+    assert!(
+        kill["tier"]["no_violation"]["images"].as_u64() > Some(0),
+        "{kill}"
+    );
+    let page = laboratory.read("run/report.html");
+    assert!(page.contains("Safety by storage model") && page.contains("can corrupt ("));
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn tiers_that_are_left_out_are_said_to_be_not_measured() {
+    let laboratory = Laboratory::new();
+    laboratory.write("safety.toml", SAFETY);
+    laboratory
+        .pragmark(&["run", "safety.toml", "--out", "run"])
+        .exits(0)
+        .says(&["no safety tier was measured"]);
+    assert!(!laboratory.path().join("run/tiers.jsonl").exists());
+}
+
+#[test]
+fn a_run_resumed_measures_the_tiers_it_lacks_and_no_others() {
+    let laboratory = run();
+    let whole = laboratory.read("run/tiers.jsonl");
+    let first: Vec<&str> = whole.lines().take(2).collect();
+    // As a kill in the middle of the second line would leave it.
+    laboratory.write(
+        "run/tiers.jsonl",
+        &format!("{}\n{{\"set\":", first.join("\n")),
+    );
+    laboratory
+        .pragmark(&["run", "--resume", "run"])
+        .exits(0)
+        .says(&["can corrupt"]);
+    let again = laboratory.read("run/tiers.jsonl");
+    assert!(again.starts_with(&first.join("\n")));
+    let sets = |text: &str| -> Vec<String> {
+        let lines = text.lines().skip(1);
+        lines
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["set"].to_string())
+            .collect()
+    };
+    assert_eq!(sets(&again), sets(&whole));
+}
+
+#[test]
+fn an_experiment_that_tries_crashes_shows_what_was_found_under_each_model() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "crashes.toml",
+        r#"
+id = "crashes"
+question = "What can a crash destroy?"
+workload = "crash"
+metric = "images_per_s"
+base = { images = 40, journal_mode = "delete" }
+factors = { synchronous = ["full", "off"], locking_mode = ["normal", "exclusive"] }
+[design]
+kind = "factorial"
+reference = { synchronous = "full", locking_mode = "normal" }
+stopping = { rounds = 2, max_rounds = 2 }
+"#,
+    );
+    laboratory
+        .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
+        .exits(0)
+        .says(&["Of 4 arms, within what SQLite assumes of hardware"]);
+    assert!(!laboratory.path().join("run/tiers.jsonl").exists());
+    let markdown = laboratory
+        .pragmark(&["report", "run", "--format", "markdown"])
+        .exits(0);
+    // How quickly crashes are tried recommends nothing.
+    for praise in ["times** as", "Settings to use", "What each knob does"] {
+        assert!(!markdown.stdout().contains(praise), "{praise}");
+    }
+    markdown.says(&[
+        "can corrupt: ",
+        "**Safety by storage model.**",
+        "| kill |",
+        "pragmark crash --journal-mode delete --synchronous off",
+    ]);
+}

@@ -1,0 +1,110 @@
+//! Safety tiers in Markdown: the best arm at each, and what was found under each storage model.
+
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+
+use super::marks::{code, dressed, escaped};
+use crate::tiers::{gaps, has_column, legend, models, rows, sign, words};
+use crate::words::metric_heading;
+
+/// The cell of an arm in the table of arms; nothing where that has no column for it.
+pub(super) fn cell(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
+    if !has_column(experiment) {
+        return String::new();
+    }
+    let told = arm.safety.as_ref().map(|safety| words(&safety.tier));
+    format!(
+        " {} {} |",
+        sign(arm.class()),
+        escaped(told.as_deref().unwrap_or_default())
+    )
+}
+
+/// Adds what there is, with an empty line before each piece.
+pub(super) fn add(text: &mut String, experiment: &ExperimentAnalysis) {
+    add_best(text, experiment);
+    for gap in gaps(experiment) {
+        text.push_str(&format!("\n{}.\n", escaped(&capital(&gap))));
+    }
+    add_models(text, experiment);
+}
+
+fn add_best(text: &mut String, experiment: &ExperimentAnalysis) {
+    let rows = rows(experiment);
+    if rows.is_empty() {
+        return;
+    }
+    let metric = metric_heading(&experiment.metric).to_lowercase();
+    text.push_str("\n**The best arm at each safety tier.** In bold what no safer arm equals: the Pareto set of speed and safety.\n\n");
+    text.push_str(&format!(
+        "| safety tier | best arm | {metric} | to the reference | notes |\n|---|---|--:|---|---|\n"
+    ));
+    for row in rows {
+        let name = code(&row.name);
+        text.push_str(&format!(
+            "| {} {} | {} | {} | {} | {} |\n",
+            sign(Some(row.class)),
+            row.class.words(),
+            if row.pareto {
+                format!("**{name}**")
+            } else {
+                name
+            },
+            row.figure,
+            escaped(&row.ratio),
+            escaped(row.remark.as_deref().unwrap_or_default())
+        ));
+    }
+}
+
+fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
+    let Some(models) = models(experiment) else {
+        return;
+    };
+    text.push_str(&format!(
+        "\n**Safety by storage model.** Tiers: {}. Counts are bad or losing images of distinct ones; they are properties of the sample, not probabilities. Models marked * are outside what SQLite assumes of hardware. In brackets what SQLite's documentation promises.\n\n",
+        escaped(&legend())
+    ));
+    let headings: Vec<String> = models
+        .columns
+        .iter()
+        .map(|(name, assumed)| format!("{name}{}", if *assumed { "" } else { "\\*" }))
+        .collect();
+    text.push_str(&format!(
+        "| arm | {} |\n|---|{}\n",
+        headings.join(" | "),
+        "---|".repeat(headings.len())
+    ));
+    for (arms, cells) in &models.rows {
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell| {
+                let promise = cell.promise.map(|promise| match cell.broken {
+                    true => format!(" (**{promise}**)"),
+                    false => format!(" ({promise})"),
+                });
+                format!(
+                    "{} {}{}",
+                    cell.sign,
+                    cell.counts,
+                    promise.unwrap_or_default()
+                )
+            })
+            .collect();
+        text.push_str(&format!("| {} | {} |\n", dressed(arms), cells.join(" | ")));
+    }
+    for broken in &models.broken {
+        text.push_str(&format!(
+            "\n- **Less safe than documented:** {}",
+            escaped(broken)
+        ));
+    }
+    if !models.broken.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

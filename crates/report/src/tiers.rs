@@ -1,0 +1,431 @@
+//! Safety tiers in words, signs and tables: what all views share.
+//!
+//! A sign never stands without its words somewhere near. No tier is called safe: the words say what
+//! was found, and that nothing was found proves nothing.
+
+use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding, Recommendation, TierChange};
+use lab::level::label;
+use lab::tier::{Class, ModelSafety, Safety, Tier, WORKLOAD};
+
+use crate::answer::{Piece, Sentence};
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, by_rank, gain_words, named, plural};
+
+/// Storage models that a sentence names.
+const MODELS: usize = 5;
+
+/// Arms that are named where several have the same settings.
+const NAMED: usize = 3;
+
+/// A tier with its counts.
+pub(crate) fn words(tier: &Tier) -> String {
+    tier.words(count)
+}
+
+fn count(value: u64) -> String {
+    figures::count(usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+/// A tier without its counts.
+pub(crate) fn class_words(class: Option<Class>) -> &'static str {
+    class.map_or("not measured", Class::words)
+}
+
+/// The same in a word or two, for narrow columns.
+pub(crate) fn short(class: Option<Class>) -> &'static str {
+    match class {
+        Some(Class::NoViolation) => "no violation",
+        Some(Class::LosesCommits) => "loses commits",
+        Some(Class::CanCorrupt) => "can corrupt",
+        None => "not measured",
+    }
+}
+
+/// One sign: the emptier, the less safe.
+pub(crate) fn sign(class: Option<Class>) -> &'static str {
+    match class {
+        Some(Class::NoViolation) => "●",
+        Some(Class::LosesCommits) => "◐",
+        Some(Class::CanCorrupt) => "○",
+        None => "–",
+    }
+}
+
+/// What the signs mean, in a line.
+pub(crate) fn legend() -> String {
+    let classes = Class::ALL.into_iter().map(Some).chain([None]);
+    let told: Vec<String> = classes
+        .map(|class| format!("{} {}", sign(class), class_words(class)))
+        .collect();
+    told.join(", ")
+}
+
+/// What there is to say of the tiers of an experiment.
+pub(crate) enum Told<'a> {
+    /// Nothing: no arm names a setting that decides it.
+    Nothing,
+    /// All arms have this one.
+    Same(&'a Tier),
+    /// They differ.
+    Each,
+}
+
+/// Whether the arms of an experiment have tiers, and whether these differ.
+pub(crate) fn told(experiment: &ExperimentAnalysis) -> Told<'_> {
+    let mut tiers = experiment
+        .arms
+        .iter()
+        .map(|arm| Some(&arm.safety.as_ref()?.tier));
+    match tiers.next() {
+        Some(Some(first)) if tiers.all(|other| other == Some(first)) => Told::Same(first),
+        Some(_) if experiment.arms.iter().any(|arm| arm.safety.is_some()) => Told::Each,
+        _ => Told::Nothing,
+    }
+}
+
+/// Whether arms are shown with a tier each.
+pub(crate) fn has_column(experiment: &ExperimentAnalysis) -> bool {
+    matches!(told(experiment), Told::Each)
+}
+
+/// The tier that all arms have, as a sentence of the small print.
+pub(crate) fn footnote(experiment: &ExperimentAnalysis) -> Option<String> {
+    match told(experiment) {
+        Told::Same(tier) => Some(format!("safety tier of every arm: {}", words(tier))),
+        _ => None,
+    }
+}
+
+/// What a finding says of safety, after its speed; nothing where no setting that decides it differs.
+pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
+    let mut sentence = match &finding.tiers {
+        Some(change) => compared(finding, change),
+        None if finding.crash_relevant.is_empty() => Sentence::new(),
+        None => unknown(finding, None),
+    };
+    if let Some(faster) = &finding.faster {
+        let class = faster.tier.as_ref().and_then(Tier::class);
+        sentence.push(plain(match class {
+            Some(_) => " Better still, but less safe: ",
+            None => " Better still, but not known to be as safe: ",
+        }));
+        sentence.push(Piece::Code(label(&faster.levels)));
+        sentence.push(plain(", "));
+        let times = figures::times(faster.gain, faster.interval);
+        sentence.push(Piece::Figure(format!("{times} times")));
+        let tier = faster.tier.as_ref().map(words);
+        sentence.push(plain(&format!(
+            " {} the reference: {}.",
+            gain_words(metric),
+            tier.as_deref().unwrap_or("not measured")
+        )));
+    }
+    sentence
+}
+
+fn compared(finding: &Finding, change: &TierChange) -> Sentence {
+    let (own, reference) = (&change.own, &change.reference);
+    let against = format!("{} (reference: {})", words(own), words(reference));
+    match &change.worse_under {
+        Some(models) if !models.is_empty() => vec![plain(&format!(
+            " Less safe than the reference under {}: {against}.",
+            named(models, MODELS)
+        ))],
+        Some(_) if own.class() > reference.class() => {
+            vec![plain(&format!(" Safer than the reference: {against}."))]
+        }
+        _ if finding.crash_relevant.is_empty() => Sentence::new(),
+        Some(_) => vec![plain(&format!(
+            " The best at this tier, which is the reference's: {}.",
+            words(own)
+        ))],
+        None if own.class().is_none() => unknown(finding, Some(own)),
+        None => unknown(finding, Some(reference)),
+    }
+}
+
+/// What a recommendation says of safety, after its speed.
+pub(crate) fn of_recommendation(recommendation: &Recommendation) -> Sentence {
+    match &recommendation.tiers {
+        Some(change) if change.own.class().is_some() => vec![plain(&format!(
+            " In a crash: {} (reference: {}).",
+            words(&change.own),
+            words(&change.reference)
+        ))],
+        _ if recommendation.crash_relevant.is_empty() => Sentence::new(),
+        _ => vec![
+            plain(" What a crash can destroy with that "),
+            Piece::Code(recommendation.crash_relevant.join(", ")),
+            plain(" was not measured."),
+        ],
+    }
+}
+
+fn unknown(finding: &Finding, tier: Option<&Tier>) -> Sentence {
+    let why = match tier {
+        Some(Tier::NotMeasured { why }) => format!(" was not measured ({why})."),
+        _ => " was not measured.".to_owned(),
+    };
+    vec![
+        plain(" What a crash can destroy with that "),
+        Piece::Code(finding.crash_relevant.join(", ")),
+        plain(&why),
+    ]
+}
+
+fn plain(text: &str) -> Piece {
+    Piece::Words(text.to_owned())
+}
+
+/// The answer of an experiment that tries crashes: how many arms have which tier. None for others.
+pub(crate) fn answer(experiment: &ExperimentAnalysis) -> Option<Sentence> {
+    if experiment.workload != WORKLOAD {
+        return None;
+    }
+    let of_class = |class| {
+        let arms = experiment.arms.iter();
+        arms.filter(|arm| arm.class() == class).count()
+    };
+    let told: Vec<String> = Class::ALL
+        .into_iter()
+        .map(Some)
+        .chain([None])
+        .map(|class| (class, of_class(class)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(class, count)| format!("{}: {}", class_words(class), figures::count(count)))
+        .collect();
+    Some(vec![
+        plain(&format!(
+            "Of {}, within what SQLite assumes of hardware, ",
+            plural(experiment.arms.len(), "arm", "arms")
+        )),
+        Piece::Figure(told.join("; ")),
+        plain("."),
+    ])
+}
+
+/// The best arm at one tier.
+pub(crate) struct Row {
+    /// The tier.
+    pub(crate) class: Class,
+    /// The arm's place in the experiment.
+    pub(crate) arm: usize,
+    /// Its short name.
+    pub(crate) name: String,
+    /// Its median with its unit.
+    pub(crate) figure: String,
+    /// How it stands to the reference.
+    pub(crate) ratio: String,
+    /// What a reader must know besides.
+    pub(crate) remark: Option<String>,
+    /// Whether no safer arm is as good.
+    pub(crate) pareto: bool,
+}
+
+/// The best arm at each tier, the safest first; empty where there is nothing to weigh: fewer than two
+/// tiers.
+pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
+    if experiment.best_at_tiers.len() < 2 {
+        return Vec::new();
+    }
+    let names = Names::of(experiment);
+    let row = |best: &lab::analysis::BestAtTier| {
+        let arm = &experiment.arms[best.arm];
+        let metric = &experiment.metric;
+        let standing = Standing::of(arm, metric);
+        let figure = arm.summaries.get(metric);
+        let ratio = match &arm.effect {
+            Some(effect) => figures::ratio(effect.estimate.centre, effect.estimate.interval),
+            None => standing.words().to_owned(),
+        };
+        let tied = best.tied.len();
+        let tied = (tied > 0).then(|| {
+            let others = plural(tied, "other arm", "other arms");
+            format!("not told apart from {others} of the tier")
+        });
+        let beaten = (!best.pareto).then(|| "a safer arm is as good".to_owned());
+        let remarks: Vec<String> = beaten.into_iter().chain(tied).collect();
+        Row {
+            class: best.class,
+            arm: best.arm,
+            name: names.get(best.arm).to_owned(),
+            figure: figure.map_or_else(
+                || "–".to_owned(),
+                |summary| figures::figure(summary.median, metric),
+            ),
+            ratio: format!("{} {ratio}", standing.sign()),
+            remark: (!remarks.is_empty()).then(|| remarks.join("; ")),
+            pareto: best.pareto,
+        }
+    };
+    experiment.best_at_tiers.iter().map(row).collect()
+}
+
+/// What was found under each storage model, arms with the same findings together.
+pub(crate) struct Models {
+    /// Names of the models, and whether SQLite's assumptions about hardware cover them.
+    pub(crate) columns: Vec<(String, bool)>,
+    /// The arms and a cell for each model.
+    pub(crate) rows: Vec<(Sentence, Vec<Cell>)>,
+    /// Where what was found breaks what is documented, in words.
+    pub(crate) broken: Vec<String>,
+}
+
+/// What was found under one model.
+pub(crate) struct Cell {
+    /// The tier's sign.
+    pub(crate) sign: &'static str,
+    /// Its counts: `12 of 345`.
+    pub(crate) counts: String,
+    /// What the documentation promises.
+    pub(crate) promise: Option<&'static str>,
+    /// Whether what was found breaks that.
+    pub(crate) broken: bool,
+    /// All of it in words; nothing where nothing was found.
+    pub(crate) words: String,
+}
+
+/// The findings by model; none where no model was tried.
+pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
+    let mut columns: Vec<(String, bool)> = Vec::new();
+    let mut rows: Vec<(&Safety, Vec<String>)> = Vec::new();
+    let names = Names::of(experiment);
+    let arms = experiment.arms.iter().enumerate();
+    for (index, safety) in arms.filter_map(|(index, arm)| Some((index, arm.safety.as_ref()?))) {
+        for model in &safety.models {
+            if !columns.iter().any(|(name, _)| *name == model.model) {
+                columns.push((model.model.clone(), model.assumed));
+            }
+        }
+        let name = names.get(index).to_owned();
+        match rows.iter_mut().find(|(known, _)| *known == safety) {
+            Some((_, arms)) => arms.push(name),
+            None => rows.push((safety, vec![name])),
+        }
+    }
+    let broken = rows.iter().flat_map(|(safety, arms)| broken(safety, arms));
+    let broken = broken.collect();
+    let cells = |safety: &Safety| -> Vec<Cell> {
+        let of = |(name, _): &(String, bool)| {
+            let found = safety.models.iter().find(|model| model.model == *name);
+            found.map_or_else(|| Cell::missing(&safety.tier), Cell::of)
+        };
+        columns.iter().map(of).collect()
+    };
+    let rows: Vec<(Sentence, Vec<Cell>)> = rows
+        .iter()
+        .map(|(safety, arms)| (names_of(arms), cells(safety)))
+        .collect();
+    (!columns.is_empty()).then_some(Models {
+        columns,
+        rows,
+        broken,
+    })
+}
+
+/// The first of some arms, and how many more there are.
+fn names_of(arms: &[String]) -> Sentence {
+    let shown = if arms.len() <= NAMED + 1 {
+        arms.len()
+    } else {
+        NAMED
+    };
+    let mut sentence = Sentence::new();
+    for (index, name) in arms[..shown].iter().enumerate() {
+        if index > 0 {
+            sentence.push(plain(", "));
+        }
+        sentence.push(Piece::Code(name.clone()));
+    }
+    if arms.len() > shown {
+        sentence.push(plain(&format!(" and {} more", arms.len() - shown)));
+    }
+    sentence
+}
+
+fn broken(safety: &Safety, arms: &[String]) -> Vec<String> {
+    let told = |model: &ModelSafety| {
+        let documented = model.documented.as_ref()?;
+        let witness = model.witness.as_deref().unwrap_or("no witness was kept");
+        Some(format!(
+            "{}, {}: {}; documented: {} ({}, {}); witness: {witness}",
+            named(arms, NAMED),
+            model.model,
+            words(&model.tier),
+            documented.promise.words(),
+            documented.says,
+            documented.source.trim_start_matches("https://")
+        ))
+    };
+    let models = safety.models.iter();
+    let broken = models.filter(|model| model.assumed && model.breaks_a_promise());
+    broken.filter_map(told).collect()
+}
+
+impl Cell {
+    fn of(model: &ModelSafety) -> Cell {
+        let promise = model.documented.as_ref().map(|it| it.promise.words());
+        let told = match (&model.tier, &model.witness) {
+            (Tier::NoViolation { .. }, _) => String::new(),
+            (tier, Some(witness)) => format!("{}: {witness}", words(tier)),
+            (tier, None) => words(tier),
+        };
+        Cell {
+            sign: sign(model.tier.class()),
+            counts: counts(&model.tier),
+            promise,
+            broken: model.breaks_a_promise(),
+            words: told,
+        }
+    }
+
+    fn missing(tier: &Tier) -> Cell {
+        Cell {
+            sign: sign(None),
+            counts: String::new(),
+            promise: None,
+            broken: false,
+            words: match tier {
+                Tier::NotMeasured { .. } => words(tier),
+                _ => "not measured (the model was not tried)".to_owned(),
+            },
+        }
+    }
+}
+
+/// The counts of a tier: bad or losing images of all.
+pub(crate) fn counts(tier: &Tier) -> String {
+    match tier {
+        Tier::NoViolation { images } => format!("0 of {}", count(*images)),
+        Tier::LosesCommits { losing, images, .. } => {
+            format!("{} of {}", count(*losing), count(*images))
+        }
+        Tier::CanCorrupt { bad, images } => format!("{} of {}", count(*bad), count(*images)),
+        Tier::NotMeasured { .. } => String::new(),
+    }
+}
+
+/// Why tiers were not measured, arms with the same reason together.
+pub(crate) fn gaps(experiment: &ExperimentAnalysis) -> Vec<String> {
+    let names = Names::of(experiment);
+    let mut gaps: Vec<(&str, Vec<String>)> = Vec::new();
+    for index in by_rank(experiment) {
+        let arm: &ArmAnalysis = &experiment.arms[index];
+        let Some(Tier::NotMeasured { why }) = arm.safety.as_ref().map(|safety| &safety.tier) else {
+            continue;
+        };
+        let name = names.get(index).to_owned();
+        match gaps.iter_mut().find(|(known, _)| known == why) {
+            Some((_, arms)) => arms.push(name),
+            None => gaps.push((why, vec![name])),
+        }
+    }
+    let all = experiment.arms.len();
+    gaps.into_iter()
+        .map(|(why, arms)| match arms.len() == all {
+            true => format!("no safety tier was measured: {why}"),
+            false => format!("no safety tier of {}: {why}", named(&arms, NAMED)),
+        })
+        .collect()
+}

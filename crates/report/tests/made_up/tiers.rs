@@ -1,0 +1,113 @@
+//! The safety tiers of the made-up run: every class, a reason for none, and a broken promise.
+
+use lab::level::Level;
+use lab::record::{PlannedExperiment, TierRecord};
+use lab::tier::{Documented, ModelSafety, Promise, Tier, TierPlan, TierSet};
+use lab::trial::{Measured, Outcome};
+
+/// The sets among the arms of all experiments.
+pub fn plan(experiments: &[PlannedExperiment]) -> TierPlan {
+    let names = ["journal_mode", "synchronous"].map(str::to_owned);
+    let mut sets: Vec<TierSet> = Vec::new();
+    for arm in experiments.iter().flat_map(|planned| &planned.arms) {
+        let set = TierSet::of(&arm.settings, &names, "default");
+        if !set.settings.is_empty() && !sets.contains(&set) {
+            sets.push(set);
+        }
+    }
+    TierPlan {
+        seconds: 2.0,
+        names: names.into(),
+        sets,
+    }
+}
+
+/// What was found; of one set nothing, because the run did not come to it.
+pub fn records(plan: &TierPlan) -> Vec<TierRecord> {
+    let sets = plan.sets.iter();
+    let reached = sets.filter(|set| !(text(set, "journal_mode") == "persist" && is_off(set)));
+    reached
+        .map(|set| TierRecord {
+            set: set.clone(),
+            started: "2026-03-01T10:02:00Z".to_owned(),
+            wall_s: 2.1,
+            outcome: outcome(set),
+        })
+        .collect()
+}
+
+fn text<'a>(set: &'a TierSet, name: &str) -> &'a str {
+    set.settings
+        .get(name)
+        .and_then(Level::as_text)
+        .unwrap_or_default()
+}
+
+fn is_off(set: &TierSet) -> bool {
+    text(set, "synchronous") == "off"
+}
+
+fn outcome(set: &TierSet) -> Outcome {
+    let (journal, synchronous) = (text(set, "journal_mode"), text(set, "synchronous"));
+    if (journal, synchronous) == ("truncate", "off") {
+        return Outcome::Skipped {
+            why: "the engine answers persist to PRAGMA journal_mode = truncate".to_owned(),
+        };
+    }
+    let reorder = match (journal, synchronous) {
+        ("memory" | "off", _) | (_, "off") => Tier::of_counts(2_480, 512, 12, 4),
+        ("wal", "normal") => Tier::of_counts(1_904, 0, 610, 9),
+        ("delete", "normal" | "full") => Tier::of_counts(2_212, 0, 31, 1),
+        _ => Tier::of_counts(2_100, 0, 0, 0),
+    };
+    let kill = match journal {
+        "memory" | "off" => Tier::of_counts(841, 96, 0, 0),
+        _ => Tier::of_counts(841, 0, 0, 0),
+    };
+    let kill_promise = match journal {
+        "memory" | "off" => Promise::MayCorrupt,
+        _ => Promise::Safe,
+    };
+    let reorder_promise = match (journal, synchronous) {
+        ("memory" | "off", _) | (_, "off") => Promise::MayCorrupt,
+        ("wal", "normal") => Promise::MayLose,
+        _ => Promise::Safe,
+    };
+    Outcome::Measured(Box::new(Measured {
+        safety: vec![
+            model("kill", true, kill, kill_promise),
+            model("reorder", true, reorder, reorder_promise),
+            model(
+                "lying-reorder",
+                false,
+                Tier::of_counts(3_000, 1_204, 0, 0),
+                Promise::Silent,
+            ),
+        ],
+        ..Measured::default()
+    }))
+}
+
+fn model(name: &str, assumed: bool, tier: Tier, promise: Promise) -> ModelSafety {
+    let witness = match tier {
+        Tier::CanCorrupt { .. } => Some(
+            "crash after step 214 of 731, 12 commits acknowledged, 1 fault: main.db is damaged (\
+             Tree 4 page 9: btreeInitPage() returns error code 11)",
+        ),
+        Tier::LosesCommits { .. } => {
+            Some("crash after step 96 of 731, 5 commits acknowledged, 1 fault: 1 commit missing")
+        }
+        _ => None,
+    };
+    ModelSafety {
+        model: name.to_owned(),
+        assumed,
+        tier,
+        documented: Some(Documented {
+            promise,
+            says: "made up".to_owned(),
+            source: "https://sqlite.org/".to_owned(),
+        }),
+        witness: witness.map(str::to_owned),
+    }
+}
