@@ -7,6 +7,7 @@ mod status;
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
+use crate::columns;
 use crate::error::{EngineError, shortened};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
@@ -189,6 +190,18 @@ impl Connection {
         // SAFETY: the handle is open.
         let code = unsafe { (self.handle.api().busy_timeout)(self.as_ptr(), milliseconds) };
         self.handle.check(code, "setting the busy timeout")
+    }
+
+    /// Makes a table-valued function of this connection that walks over rows of the program:
+    /// `SELECT c0, c1 FROM name(?1)` gives the rows bound to the parameter by
+    /// [`Statement::bind_columns`], whose columns are called `c0` to `c{columns - 1}`. Nothing bound,
+    /// no rows.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where the engine has no virtual tables or cannot bind pointers
+    /// (before SQLite 3.20); SQLite's, above all more columns than it allows.
+    pub fn create_columns_function(&self, name: &str, columns: usize) -> Result<(), EngineError> {
+        columns::create_function(&self.handle, name, columns)
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish
