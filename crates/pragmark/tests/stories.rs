@@ -6,5 +6,7 @@ mod accidents;
 mod everyday;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
+#[path = "stories/loading.rs"]
+mod loading;
 #[path = "stories/mistakes.rs"]
 mod mistakes;

@@ -4,6 +4,7 @@ mod describe_engine;
 mod doctor;
 mod export;
 mod list;
+mod load;
 mod man;
 mod output;
 mod paper;
@@ -23,6 +24,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),
         Command::Export(args) => export::execute(&args),
+        Command::Load(args) => load::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
