@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, BinaryArray, Float64Array, Int64Array, StringArray};
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 use engine::{Columns, ValueRef};
 
@@ -74,8 +75,34 @@ impl Cells {
             DataType::Binary => Cells::Blob(array.as_binary::<i32>().clone()),
             DataType::LargeBinary => Cells::Blob(array.as_binary::<i64>().iter().collect()),
             DataType::BinaryView => Cells::Blob(array.as_binary_view().iter().collect()),
+            DataType::Dictionary(_, values) => Cells::cast(array, values, name)?,
+            DataType::Float16 => Cells::cast(array, &DataType::Float64, name)?,
+            DataType::FixedSizeBinary(_) => Cells::cast(array, &DataType::Binary, name)?,
+            // As text, the form that SQLite's date functions read; decimals keep every digit.
+            DataType::Date32
+            | DataType::Date64
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+            | DataType::Timestamp(_, _)
+            | DataType::Decimal32(_, _)
+            | DataType::Decimal64(_, _)
+            | DataType::Decimal128(_, _)
+            | DataType::Decimal256(_, _) => Cells::cast(array, &DataType::Utf8, name)?,
             _ => return Err(unfit()),
         })
+    }
+
+    fn cast(array: &ArrayRef, to: &DataType, name: &str) -> Result<Cells, LoadError> {
+        // A value that cannot be converted is an error, not NULL.
+        let options = CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        };
+        let cast = cast_with_options(array, to, &options).map_err(|error| LoadError::Type {
+            column: name.to_owned(),
+            found: format!("{} ({error})", array.data_type()),
+        })?;
+        Cells::new(&cast, name)
     }
 
     /// Whether any value is NULL; NaN is, in SQLite.
@@ -94,8 +121,8 @@ impl Cells {
     /// The bytes of all texts or blobs together: no single one is longer.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Cells::Text(values) => values.value_data().len(),
-            Cells::Blob(values) => values.value_data().len(),
+            Cells::Text(values) => length(values.value_offsets()),
+            Cells::Blob(values) => length(values.value_offsets()),
             _ => 0,
         }
     }
@@ -116,6 +143,14 @@ impl Cells {
             Cells::Blob(values) if values.is_valid(row) => ValueRef::Blob(values.value(row)),
             _ => ValueRef::Null,
         }
+    }
+}
+
+/// The bytes between the first and the last of these offsets.
+fn length(offsets: &[i32]) -> usize {
+    match offsets {
+        [first, .., last] => (last - first) as usize,
+        _ => 0,
     }
 }
 
@@ -172,5 +207,56 @@ impl Columns for Rows {
         self.cells
             .get(column)
             .map_or(ValueRef::Null, |cells| cells.value(self.range.start + row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::*;
+    use engine::Value;
+
+    fn values(array: impl Array + 'static) -> Vec<String> {
+        let array: ArrayRef = Arc::new(array);
+        let cells = Cells::new(&array, "c").unwrap();
+        (0..array.len())
+            .map(|row| cells.value(row).to_value())
+            .map(|value: Value| format!("{} {value}", value.type_name()))
+            .collect()
+    }
+
+    #[test]
+    fn types_that_sqlite_lacks_become_those_it_has() {
+        assert_eq!(
+            values(BooleanArray::from(vec![Some(true), None])),
+            ["integer 1", "null NULL"]
+        );
+        assert_eq!(values(UInt8Array::from(vec![255])), ["integer 255"]);
+        assert_eq!(values(Float32Array::from(vec![0.5])), ["real 0.5"]);
+        assert_eq!(values(Date32Array::from(vec![19_753])), ["text 2024-01-31"]);
+        assert_eq!(
+            values(TimestampSecondArray::from(vec![0])),
+            ["text 1970-01-01T00:00:00"]
+        );
+        let decimal = Decimal128Array::from(vec![-12_345])
+            .with_precision_and_scale(10, 2)
+            .unwrap();
+        assert_eq!(values(decimal), ["text -123.45"]);
+        let dictionary: DictionaryArray<types::Int8Type> =
+            vec!["a", "b", "a"].into_iter().collect();
+        assert_eq!(values(dictionary), ["text a", "text b", "text a"]);
+        assert_eq!(values(LargeStringArray::from(vec!["x"])), ["text x"]);
+    }
+
+    #[test]
+    fn values_without_a_counterpart_are_refused() {
+        let refused = |array: ArrayRef| Cells::new(&array, "c").err().unwrap().to_string();
+        let large = refused(Arc::new(UInt64Array::from(vec![u64::MAX])));
+        assert!(
+            large.contains("column c") && large.contains("UInt64"),
+            "{large}"
+        );
+        let list = ListArray::from_iter_primitive::<types::Int8Type, _, _>([Some([Some(1)])]);
+        assert!(refused(Arc::new(list)).contains("List"));
     }
 }

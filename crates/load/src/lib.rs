@@ -48,5 +48,7 @@ pub use error::LoadError;
 pub use loader::{
     MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
 };
-pub use source::{BatchSource, CsvOptions, CsvSource, Input, Source, SourceColumn};
+pub use source::{
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, Input, Source, SourceColumn, open,
+};
 pub use table::{Column, Index, Table};

@@ -33,7 +33,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
-    /// Load a CSV file into a table of a SQLite database, as fast as the disk allows.
+    /// Load CSV, Parquet or Arrow files into a table of a SQLite database, as fast as the disk allows.
     Load(LoadArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
@@ -275,7 +275,8 @@ Examples:
 
 Whatever happens, the database is afterwards either as it was or complete.")]
 pub struct LoadArgs {
-    /// The CSV or TSV file, plain or compressed by gzip or zstd; `-` for standard input.
+    /// The file: CSV or TSV, plain or compressed by gzip or zstd; Parquet; or Arrow IPC. `-` is CSV
+    /// from standard input.
     pub input: PathBuf,
     /// The database; it is made if it does not exist.
     pub database: PathBuf,

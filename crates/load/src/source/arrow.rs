@@ -30,7 +30,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
 }
 
 /// The columns of an Arrow schema with the declared types that keep their values as they are.
-fn columns_of(schema: &Schema) -> Vec<SourceColumn> {
+pub(super) fn columns_of(schema: &Schema) -> Vec<SourceColumn> {
     schema
         .fields()
         .iter()
@@ -44,10 +44,14 @@ fn columns_of(schema: &Schema) -> Vec<SourceColumn> {
 
 fn declared(data_type: &DataType) -> &'static str {
     match data_type {
+        DataType::Dictionary(_, values) => declared(values),
         DataType::Boolean => "INTEGER",
         integer if integer.is_integer() => "INTEGER",
         real if real.is_floating() => "REAL",
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => "BLOB",
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "BLOB",
         _ => "TEXT",
     }
 }

@@ -4,14 +4,18 @@
 //! parse what stays text.
 
 mod arrow;
+mod columnar;
 mod csv;
 pub(crate) mod infer;
 mod input;
 mod scan;
 
 pub use arrow::BatchSource;
+pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use input::Input;
+
+use std::path::Path;
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
@@ -40,4 +44,16 @@ pub trait Source: Send {
 
     /// The bytes there are to read, as they lie on the disk, where that is known.
     fn total_bytes(&self) -> Option<u64>;
+}
+
+/// Opens a file by what it is: Parquet, Arrow IPC, or else CSV with these options. Standard input (`-`)
+/// is CSV, because the others are read from their end.
+///
+/// # Errors
+/// It cannot be opened, or is broken at its beginning or end.
+pub fn open(path: &Path, options: CsvOptions) -> Result<Box<dyn Source>, LoadError> {
+    match ColumnarSource::open(path)? {
+        Some(source) => Ok(Box::new(source)),
+        None => Ok(Box::new(CsvSource::open(Input::open(path), options)?)),
+    }
 }

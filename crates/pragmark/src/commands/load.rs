@@ -8,8 +8,8 @@ use std::time::Instant;
 use engine::{Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use load::{
-    Column, CsvOptions, CsvSource, Index, Input, LoadError, Mode, OnError, Phase, Progress,
-    Request, Source, SourceColumn, Summary, Table, Way, WayChoice,
+    Column, CsvOptions, Index, LoadError, Mode, OnError, Phase, Progress, Request, SourceColumn,
+    Summary, Table, Way, WayChoice,
 };
 
 use crate::cli::{LoadArgs, OnErrorArg, WayArg};
@@ -26,10 +26,10 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
         header: !args.no_header,
         null: args.null.clone(),
     };
-    let mut source = CsvSource::open(Input::open(&args.input), options)?;
+    let mut source = load::open(&args.input, options)?;
     let request = request(args, source.columns())?;
     let mut bar = Bar::new(!args.plain && std::io::IsTerminal::is_terminal(&std::io::stderr()));
-    let loaded = load::load(&library, &mut source, &request, &mut |progress| {
+    let loaded = load::load(&library, &mut *source, &request, &mut |progress| {
         bar.show(progress);
         !interrupted.load(Ordering::Relaxed)
     });
