@@ -214,9 +214,9 @@ pub fn load(
     let mut rejects = Rejects::new(source.name(), request.on_error, request.rejects.as_deref());
     let is_new = !request.database.exists();
     let bytes_read = if is_new {
-        load.into_new(source, &mut rejects, observer)?
+        load.build_new(source, &mut rejects, observer)?
     } else {
-        load.into_existing(source, &mut rejects, observer)?
+        load.change_existing(source, &mut rejects, observer)?
     };
     rejects.keep()?;
     Ok(Summary {
@@ -252,7 +252,7 @@ struct Load<'l> {
 
 impl Load<'_> {
     /// Builds a new database beside its place.
-    fn into_new(
+    fn build_new(
         &mut self,
         source: &mut dyn Source,
         rejects: &mut Rejects,
@@ -350,7 +350,7 @@ impl Load<'_> {
     }
 
     /// Changes an existing database in one transaction.
-    fn into_existing(
+    fn change_existing(
         &mut self,
         source: &mut dyn Source,
         rejects: &mut Rejects,

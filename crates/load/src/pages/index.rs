@@ -480,10 +480,10 @@ fn fill_leaf(page: &mut [u8], cells: &Cells) {
 fn fill_interior(page: &mut [u8], children: &[u32], dividers: &Cells, first: usize) {
     let cells = children.len() - 1;
     let mut content = page.len();
-    for number in 0..cells {
+    for (number, child) in children.iter().enumerate().take(cells) {
         let cell = dividers.get(first + number);
         content -= 4 + cell.len();
-        page[content..content + 4].copy_from_slice(&children[number].to_be_bytes());
+        page[content..content + 4].copy_from_slice(&child.to_be_bytes());
         page[content + 4..content + 4 + cell.len()].copy_from_slice(cell);
         put_pointer(page, INTERIOR_HEADER + 2 * number, content);
     }

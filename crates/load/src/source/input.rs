@@ -43,7 +43,7 @@ impl Input {
             return Err(unusable(io::ErrorKind::IsADirectory.into()));
         }
         // A pipe has no length to tell.
-        let total = metadata.is_file().then(|| metadata.len());
+        let total = metadata.is_file().then_some(metadata.len());
         Input::new(path.display().to_string(), file, total)
     }
 
