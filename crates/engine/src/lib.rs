@@ -31,6 +31,7 @@
 compile_error!("pragmark loads SQLite through the POSIX dynamic loader; only Unix is supported");
 
 mod array;
+mod columns;
 mod connection;
 mod error;
 pub mod ffi;
@@ -43,9 +44,10 @@ mod value;
 pub mod vfs;
 
 pub use array::{Array, BlobArray, TextArray};
+pub use columns::Columns;
 pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
 pub use library::{Identity, Library, Origin, Source};
 pub use options::{COMPILE_OPTIONS, CompileOption, OPTIMISATION};
 pub use statement::{Statement, StatementStatus, Step};
-pub use value::Value;
+pub use value::{Value, ValueRef};

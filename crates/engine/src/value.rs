@@ -17,6 +17,34 @@ pub enum Value {
     Blob(Vec<u8>),
 }
 
+/// A value where it lies, without a copy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ValueRef<'v> {
+    /// NULL.
+    Null,
+    /// A 64-bit signed integer.
+    Integer(i64),
+    /// A 64-bit IEEE floating point number; NaN counts as NULL, as always in SQLite.
+    Real(f64),
+    /// A text.
+    Text(&'v str),
+    /// Bytes.
+    Blob(&'v [u8]),
+}
+
+impl ValueRef<'_> {
+    /// A copy of its own.
+    pub fn to_value(self) -> Value {
+        match self {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(value) => Value::Integer(value),
+            ValueRef::Real(value) => Value::Real(value),
+            ValueRef::Text(text) => Value::Text(text.to_owned()),
+            ValueRef::Blob(bytes) => Value::Blob(bytes.to_vec()),
+        }
+    }
+}
+
 impl Value {
     /// The name of the storage class as `typeof()` gives it.
     pub fn type_name(&self) -> &'static str {

@@ -36,6 +36,8 @@ pub enum Command {
     Settings(SettingsArgs),
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
+    /// Load CSV, Parquet or Arrow files into a table of a SQLite database, as fast as the disk allows.
+    Load(LoadArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
     /// Measure what crashes do to databases, by settings and by what storage may lose.
@@ -386,6 +388,151 @@ fn page_size(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Ways of loading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WayArg {
+    /// The fastest that can do it.
+    Auto,
+    /// Pages of a new database, written directly.
+    Pages,
+    /// SQL over arrays: triggers, constraints, existing databases.
+    Arrays,
+}
+
+/// What happens to a row that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnErrorArg {
+    /// It ends the load; the database is as it was.
+    Fail,
+    /// It is left out and written to a file.
+    Skip,
+}
+
+/// Options of `load`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark load people.csv people.db --table people
+  pragmark load people.csv.gz people.db --table people --primary-key id --index name
+  pragmark load export.tsv shop.db --table orders --append --type number=TEXT
+  zcat log.csv.gz | pragmark load - log.db --table log --on-error skip --rejects bad.csv
+
+Whatever happens, the database is afterwards either as it was or complete.")]
+pub struct LoadArgs {
+    /// The file: CSV or TSV, plain or compressed by gzip or zstd; Parquet; or Arrow IPC. `-` is CSV
+    /// from standard input.
+    pub input: PathBuf,
+    /// The database; it is made if it does not exist.
+    pub database: PathBuf,
+    /// The table.
+    #[arg(long, value_name = "NAME")]
+    pub table: String,
+    /// Add the rows to a table that exists. Columns go by their names, in any order.
+    #[arg(long)]
+    pub append: bool,
+    /// Drop the table, with its indexes and triggers, and make it anew.
+    #[arg(long, conflicts_with = "append")]
+    pub replace: bool,
+    /// The character between fields; `tab` for a tab [default: told from the first line].
+    #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
+    pub delimiter: Option<u8>,
+    /// The character around fields that hold delimiters or line ends; `none` where quotes mean
+    /// nothing.
+    #[arg(long, value_name = "CHARACTER", default_value = "\"", value_parser = quote)]
+    pub quote: Quote,
+    /// The first line is data; the columns are called column1, column2, ….
+    #[arg(long)]
+    pub no_header: bool,
+    /// What stands for NULL unless it is in quotes [default: nothing between two delimiters].
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub null: String,
+    /// Declared type of a column, such as price=REAL; may be given several times. Worth it where
+    /// the first ten thousand rows do not tell.
+    #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
+    pub types: Vec<(String, String)>,
+    /// Columns that must not be NULL, divided by commas.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        conflicts_with = "append"
+    )]
+    pub not_null: Vec<String>,
+    /// Columns of the primary key, divided by commas. One INTEGER column becomes the rowid, which
+    /// is the fastest key.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        conflicts_with = "append"
+    )]
+    pub primary_key: Vec<String>,
+    /// Columns of an index, divided by commas; may be given several times. It is made after the
+    /// rows are in.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
+    pub index: Vec<String>,
+    /// The same for a unique index.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
+    pub unique: Vec<String>,
+    /// Make the table STRICT: a value that does not fit its column's type is an error.
+    #[arg(long, conflicts_with = "append")]
+    pub strict: bool,
+    /// Make the table WITHOUT ROWID, kept in the order of its primary key.
+    #[arg(long, requires = "primary_key")]
+    pub without_rowid: bool,
+    /// Page size of a new database in bytes, a power of two from 512 to 65536.
+    #[arg(long, value_name = "BYTES")]
+    pub page_size: Option<u32>,
+    /// The way the rows go. Worth it to compare them.
+    #[arg(long, value_enum, default_value = "auto")]
+    pub way: WayArg,
+    /// What happens to a row that cannot be read or that the table refuses.
+    #[arg(long, value_enum, default_value = "fail")]
+    pub on_error: OnErrorArg,
+    /// File for the rows that were skipped, made only if there are any [default: INPUT.rejected.csv
+    /// in the current directory].
+    #[arg(long, value_name = "FILE")]
+    pub rejects: Option<PathBuf>,
+    /// Check the finished database before it is kept; this reads all of it.
+    #[arg(long)]
+    pub check: bool,
+    /// Print no progress.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// The quote character, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote(pub Option<u8>);
+
+fn quote(text: &str) -> Result<Quote, String> {
+    if text == "none" {
+        return Ok(Quote(None));
+    }
+    one_byte(text).map(|byte| Quote(Some(byte)))
+}
+
+fn one_byte(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        _ => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
+            _ => Err("must be one ASCII character, or `tab`".to_owned()),
+        },
+    }
+}
+
+fn column_type(text: &str) -> Result<(String, String), String> {
+    text.rsplit_once('=')
+        .map(|(column, declared)| (column.to_owned(), declared.trim().to_owned()))
+        .ok_or_else(|| "must be COLUMN=TYPE, such as price=REAL".to_owned())
+}
+
 impl From<ScaleArg> for lab::experiment::Scale {
     fn from(scale: ScaleArg) -> Self {
         match scale {
@@ -399,6 +546,18 @@ impl From<ScaleArg> for lab::experiment::Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn delimiters_quotes_and_types_are_read() {
+        assert_eq!(one_byte(";"), Ok(b';'));
+        assert_eq!(one_byte("tab"), Ok(b'\t'));
+        assert!(one_byte("ä").is_err() && one_byte("").is_err() && one_byte("ab").is_err());
+        assert_eq!(quote("none"), Ok(Quote(None)));
+        assert_eq!(quote("'"), Ok(Quote(Some(b'\''))));
+        let typed = column_type("a=b=DECIMAL(10, 2)");
+        assert_eq!(typed, Ok(("a=b".to_owned(), "DECIMAL(10, 2)".to_owned())));
+        assert!(column_type("a").is_err());
+    }
 
     #[test]
     fn times_are_read_with_units_or_as_seconds() {

@@ -16,6 +16,8 @@ mod kills_and_schedules;
 mod knobs;
 #[path = "stories/laboratory.rs"]
 mod laboratory;
+#[path = "stories/loading.rs"]
+mod loading;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
 #[path = "stories/safety.rs"]

@@ -11,6 +11,7 @@ pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
 use self::busy::Installed;
+use crate::columns;
 use crate::error::{EngineError, shortened};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
@@ -206,6 +207,18 @@ impl Connection {
         // SAFETY: the handle is open; the handler needs no data and touches nothing.
         unsafe { handler(self.as_ptr(), steps, Some(interrupt), std::ptr::null_mut()) };
         Ok(())
+    }
+
+    /// Makes a table-valued function of this connection that walks over rows of the program:
+    /// `SELECT c0, c1 FROM name(?1)` gives the rows bound to the parameter by
+    /// [`Statement::bind_columns`], whose columns are called `c0` to `c{columns - 1}`. Nothing bound,
+    /// no rows.
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where the engine has no virtual tables or cannot bind pointers
+    /// (before SQLite 3.20); SQLite's, above all more columns than it allows.
+    pub fn create_columns_function(&self, name: &str, columns: usize) -> Result<(), EngineError> {
+        columns::create_function(&self.handle, name, columns)
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE to finish

@@ -128,3 +128,10 @@ pub const CARRAY_INT64: c_int = 1;
 pub const CARRAY_DOUBLE: c_int = 2;
 pub const CARRAY_TEXT: c_int = 3;
 pub const CARRAY_BLOB: c_int = 4;
+
+/// The operator `=` among the constraints of `xBestIndex`
+/// (<https://sqlite.org/c3ref/c_index_constraint_eq.html>).
+pub const SQLITE_INDEX_CONSTRAINT_EQ: c_uchar = 2;
+
+/// The limit on the number of columns (<https://sqlite.org/c3ref/c_limit_attached.html>).
+pub const SQLITE_LIMIT_COLUMN: c_int = 2;

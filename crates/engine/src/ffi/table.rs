@@ -118,6 +118,11 @@ api! {
         fn value_text(*mut sqlite3_value) -> *const c_uchar;
         fn value_bytes(*mut sqlite3_value) -> c_int;
         fn result_int(*mut sqlite3_context, c_int);
+        fn result_int64(*mut sqlite3_context, i64);
+        fn result_double(*mut sqlite3_context, c_double);
+        fn result_null(*mut sqlite3_context);
+        fn result_text64(*mut sqlite3_context, *const c_char, u64, Destructor, c_uchar);
+        fn result_blob64(*mut sqlite3_context, *const c_void, u64, Destructor);
         fn result_error(*mut sqlite3_context, *const c_char, c_int);
     }
     optional {
@@ -134,6 +139,9 @@ api! {
         fn wal_checkpoint_v2(*mut sqlite3, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
         fn bind_pointer(*mut sqlite3_stmt, c_int, *mut c_void, *const c_char, Destructor) -> c_int;
         fn carray_bind(*mut sqlite3_stmt, c_int, *mut c_void, c_int, c_int, Destructor) -> c_int;
+        fn value_pointer(*mut sqlite3_value, *const c_char) -> *mut c_void;
+        fn create_module_v2(*mut sqlite3, *const c_char, *const sqlite3_module, *mut c_void, Option<DestroyFunction>) -> c_int;
+        fn declare_vtab(*mut sqlite3, *const c_char) -> c_int;
         fn enable_load_extension(*mut sqlite3, c_int) -> c_int;
         fn load_extension(*mut sqlite3, *const c_char, *const c_char, *mut *mut c_char) -> c_int;
         fn backup_init(*mut sqlite3, *const c_char, *mut sqlite3, *const c_char) -> *mut sqlite3_backup;

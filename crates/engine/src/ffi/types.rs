@@ -1,8 +1,9 @@
 //! The structures of `sqlite3.h`: opaque handles, and the records of the VFS interface
-//! (<https://sqlite.org/c3ref/vfs.html>, <https://sqlite.org/c3ref/io_methods.html>).
+//! (<https://sqlite.org/c3ref/vfs.html>, <https://sqlite.org/c3ref/io_methods.html>) and of virtual
+//! tables (<https://sqlite.org/vtab.html>).
 #![allow(non_camel_case_types, non_snake_case)]
 
-use std::ffi::{c_char, c_double, c_int, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
 use std::marker::{PhantomData, PhantomPinned};
 
 macro_rules! opaque {
@@ -29,8 +30,9 @@ opaque! {
     sqlite3_backup;
 }
 
-/// A destructor argument. Only the two special values are ever passed, hence a plain pointer:
-/// [`SQLITE_STATIC`](super::SQLITE_STATIC) and [`SQLITE_TRANSIENT`](super::SQLITE_TRANSIENT).
+/// A destructor argument: the address of a [`DestroyFunction`], or one of the two special values
+/// [`SQLITE_STATIC`](super::SQLITE_STATIC) and [`SQLITE_TRANSIENT`](super::SQLITE_TRANSIENT), hence a
+/// plain pointer.
 pub type Destructor = *const c_void;
 
 /// The signature of an SQL scalar function.
@@ -129,6 +131,113 @@ pub struct sqlite3_vfs {
         Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> Option<AnyFunction>>,
     pub xNextSystemCall:
         Option<unsafe extern "C" fn(*mut sqlite3_vfs, *const c_char) -> *const c_char>,
+}
+
+/// The methods of a virtual table. The fields' meanings are those of
+/// <https://sqlite.org/c3ref/module.html>; those that this project never implements are plain addresses.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(missing_docs)]
+pub struct sqlite3_module {
+    pub iVersion: c_int,
+    pub xCreate: Option<ConnectFunction>,
+    pub xConnect: Option<ConnectFunction>,
+    pub xBestIndex:
+        Option<unsafe extern "C" fn(*mut sqlite3_vtab, *mut sqlite3_index_info) -> c_int>,
+    pub xDisconnect: Option<unsafe extern "C" fn(*mut sqlite3_vtab) -> c_int>,
+    pub xDestroy: Option<unsafe extern "C" fn(*mut sqlite3_vtab) -> c_int>,
+    pub xOpen:
+        Option<unsafe extern "C" fn(*mut sqlite3_vtab, *mut *mut sqlite3_vtab_cursor) -> c_int>,
+    pub xClose: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor) -> c_int>,
+    pub xFilter: Option<
+        unsafe extern "C" fn(
+            *mut sqlite3_vtab_cursor,
+            c_int,
+            *const c_char,
+            c_int,
+            *mut *mut sqlite3_value,
+        ) -> c_int,
+    >,
+    pub xNext: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor) -> c_int>,
+    pub xEof: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor) -> c_int>,
+    pub xColumn: Option<
+        unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut sqlite3_context, c_int) -> c_int,
+    >,
+    pub xRowid: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut i64) -> c_int>,
+    pub xUpdate: Option<AnyFunction>,
+    pub xBegin: Option<AnyFunction>,
+    pub xSync: Option<AnyFunction>,
+    pub xCommit: Option<AnyFunction>,
+    pub xRollback: Option<AnyFunction>,
+    pub xFindFunction: Option<AnyFunction>,
+    pub xRename: Option<AnyFunction>,
+    pub xSavepoint: Option<AnyFunction>,
+    pub xRelease: Option<AnyFunction>,
+    pub xRollbackTo: Option<AnyFunction>,
+    pub xShadowName: Option<AnyFunction>,
+    pub xIntegrity: Option<AnyFunction>,
+}
+
+/// The signature with which a virtual table is made or connected.
+pub type ConnectFunction = unsafe extern "C" fn(
+    *mut sqlite3,
+    *mut c_void,
+    c_int,
+    *const *const c_char,
+    *mut *mut sqlite3_vtab,
+    *mut *mut c_char,
+) -> c_int;
+
+/// A virtual table; every implementation begins with this record.
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct sqlite3_vtab {
+    pub pModule: *const sqlite3_module,
+    pub nRef: c_int,
+    pub zErrMsg: *mut c_char,
+}
+
+/// A cursor of a virtual table; every implementation begins with this record.
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct sqlite3_vtab_cursor {
+    pub pVtab: *mut sqlite3_vtab,
+}
+
+/// A term of the WHERE clause, as `xBestIndex` sees it.
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct sqlite3_index_constraint {
+    pub iColumn: c_int,
+    pub op: c_uchar,
+    pub usable: c_uchar,
+    pub iTermOffset: c_int,
+}
+
+/// What `xBestIndex` does with a term.
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct sqlite3_index_constraint_usage {
+    pub argvIndex: c_int,
+    pub omit: c_uchar,
+}
+
+/// Question and answer of `xBestIndex`, as far as SQLite 3.8.2 had it; later versions have further
+/// fields behind, which are never touched (<https://sqlite.org/c3ref/index_info.html>).
+#[repr(C)]
+#[allow(missing_docs)]
+pub struct sqlite3_index_info {
+    pub nConstraint: c_int,
+    pub aConstraint: *const sqlite3_index_constraint,
+    pub nOrderBy: c_int,
+    pub aOrderBy: *const c_void,
+    pub aConstraintUsage: *mut sqlite3_index_constraint_usage,
+    pub idxNum: c_int,
+    pub idxStr: *mut c_char,
+    pub needToFreeIdxStr: c_int,
+    pub orderByConsumed: c_int,
+    pub estimatedCost: c_double,
+    pub estimatedRows: i64,
 }
 
 /// One buffer of bytes, as `carray` takes arrays of blobs (POSIX `struct iovec`).

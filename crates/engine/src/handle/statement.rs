@@ -2,9 +2,10 @@
 
 use super::DatabaseHandle;
 use crate::array::RawArray;
+use crate::columns::{BoundColumns, Columns};
 use crate::error::{During, EngineError};
 use crate::ffi::{self, Api};
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
 
 /// A prepared statement. Exactly one exists per `sqlite3_stmt*`.
@@ -196,6 +197,34 @@ impl<'c> StatementHandle<'c> {
                 length,
                 array.element,
                 ffi::SQLITE_STATIC,
+            )
+        })
+    }
+
+    /// # Safety
+    /// The rows must stay borrowed until the parameter is bound anew or the statement is finalised or
+    /// never used again.
+    pub(crate) unsafe fn bind_columns(
+        &mut self,
+        index: i32,
+        columns: &dyn Columns,
+    ) -> Result<(), EngineError> {
+        let bind = self.api.bind_pointer.ok_or(EngineError::Unsupported {
+            what: "binding of pointers",
+            function: "sqlite3_bind_pointer",
+        })?;
+        // SAFETY: the caller vouches for the life of the rows.
+        let bound = unsafe { BoundColumns::new(columns) };
+        let destroy = BoundColumns::destroy as *const c_void;
+        // SAFETY: as in `bind_i64`; SQLite owns the box from here on and frees it by its destructor,
+        // even if binding fails. The name of the type is static, as SQLite demands.
+        self.check(unsafe {
+            bind(
+                self.as_ptr(),
+                index,
+                bound.into_raw(),
+                BoundColumns::TYPE.as_ptr(),
+                destroy,
             )
         })
     }

@@ -3,6 +3,7 @@
 mod columns;
 
 use crate::array::Array;
+use crate::columns::Columns;
 use crate::error::EngineError;
 use crate::ffi;
 use crate::handle::StatementHandle;
@@ -229,6 +230,21 @@ impl<'c, 'd> Statement<'c, 'd> {
     pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<(), EngineError> {
         // SAFETY: as in `bind_text_borrowed`.
         unsafe { self.handle.bind_array(index, array.raw()) }
+    }
+
+    /// Binds rows of the program, without copying them, to the parameter of a table-valued function
+    /// made by [`create_columns_function`](crate::Connection::create_columns_function).
+    ///
+    /// # Errors
+    /// [`EngineError::Unsupported`] where the engine cannot bind pointers (before SQLite 3.20), and as
+    /// [`bind_i64`](Self::bind_i64).
+    pub fn bind_columns(
+        &mut self,
+        index: i32,
+        columns: &'d dyn Columns,
+    ) -> Result<(), EngineError> {
+        // SAFETY: as in `bind_text_borrowed`.
+        unsafe { self.handle.bind_columns(index, columns) }
     }
 
     /// Lends the statement to `work` for bindings that borrow memory of a shorter life, `'short`.

@@ -6,6 +6,7 @@ mod describe_engine;
 mod doctor;
 mod export;
 mod list;
+mod load;
 mod man;
 mod needs;
 mod output;
@@ -32,6 +33,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => report::execute(&args),
         Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
+        Command::Load(args) => load::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Completions { shell } => man::completions(shell),

@@ -1,0 +1,314 @@
+//! Bulk loading against the copy from an attached database, which the published experiments call the
+//! speed limit of SQLite.
+//!
+//! Three tables: T1 has one random integer, T2 is the table `user` with four columns, T3 has one text of
+//! 1 KiB. Each pair loads the same rows by one way of the loader and by one form of the copy, in random
+//! order, from the opening of the new database to its closing, synced. What was made is checked after
+//! the clock has stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ::load::{BatchSource, Column, Request, Table, Way, WayChoice, load};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use clap::ValueEnum;
+use engine::{Connection, Library, OpenFlags, Source};
+use lab::samples::Comparison;
+use lab::seed::Seed;
+use lab::stats::median;
+
+use crate::Failure;
+
+/// The tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Subject {
+    /// `integers(value)`, random over 32 bits.
+    T1,
+    /// `user(id, area, age, active)`.
+    T2,
+    /// `texts(value)` of 1 KiB.
+    T3,
+}
+
+/// The forms of the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copy {
+    /// `SELECT *`: SQLite may move whole records.
+    Whole,
+    /// `SELECT a, b, …`: every value is read and made into a record again.
+    Listed,
+}
+
+/// What is timed beside the copy.
+#[derive(Clone, Copy, Debug)]
+struct Method {
+    way: Way,
+    workers: usize,
+}
+
+impl Method {
+    fn name(self) -> String {
+        match self.way {
+            Way::Pages => format!("pages, {} thread(s)", self.workers),
+            way => way.name().to_owned(),
+        }
+    }
+}
+
+const METHODS: [Method; 3] = [
+    Method {
+        way: Way::Arrays,
+        workers: 1,
+    },
+    Method {
+        way: Way::Pages,
+        workers: 1,
+    },
+    Method {
+        way: Way::Pages,
+        workers: 2,
+    },
+];
+
+/// Rows of a batch.
+const BATCH: usize = 65_536;
+
+/// Measures pairs and prints ratios with intervals.
+pub fn run(
+    subjects: &[Subject],
+    rows: Option<usize>,
+    pairs: usize,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    for subject in subjects {
+        let rows = rows.unwrap_or(subject.default_rows());
+        let place = tempfile::tempdir_in(directory)?;
+        Bench {
+            library: &library,
+            subject: *subject,
+            rows,
+            place: place.path(),
+            batches: subject.batches(rows),
+        }
+        .run(pairs)?;
+    }
+    Ok(())
+}
+
+impl Subject {
+    /// Small sizes, for a first look; the published comparison has 20 M, 20 M and 1 M.
+    fn default_rows(self) -> usize {
+        match self {
+            Subject::T1 | Subject::T2 => 1_000_000,
+            Subject::T3 => 50_000,
+        }
+    }
+
+    fn table(self) -> Table {
+        let columns: &[(&str, &str)] = match self {
+            Subject::T1 => &[("value", "INTEGER")],
+            Subject::T2 => &[
+                ("id", "INTEGER"),
+                ("area", "CHAR(6)"),
+                ("age", "INTEGER"),
+                ("active", "INTEGER"),
+            ],
+            Subject::T3 => &[("value", "TEXT")],
+        };
+        let mut table = Table::new("t");
+        table.types = columns
+            .iter()
+            .map(|(name, declared)| Column::new(*name, *declared))
+            .collect();
+        if self == Subject::T2 {
+            table.primary_key = vec!["id".to_owned()];
+        }
+        table
+    }
+
+    fn batches(self, rows: usize) -> Vec<RecordBatch> {
+        let mut generator = Seed(1).child("load").generator();
+        let mut integer = || i64::from(generator.next_u64() as i32);
+        let mut made = Vec::new();
+        for first in (0..rows).step_by(BATCH) {
+            let count = BATCH.min(rows - first);
+            let arrays: Vec<ArrayRef> = match self {
+                Subject::T1 => vec![integers((0..count).map(|_| integer()))],
+                Subject::T2 => vec![
+                    integers((first as i64 + 1..).take(count)),
+                    texts((0..count).map(|_| format!("{:06}", integer().rem_euclid(1_000_000)))),
+                    integers((0..count).map(|_| 5 + 5 * integer().rem_euclid(3))),
+                    integers((0..count).map(|_| integer().rem_euclid(2))),
+                ],
+                Subject::T3 => vec![texts((0..count).map(|_| {
+                    let words: Vec<String> =
+                        (0..64).map(|_| format!("{:016x}", integer())).collect();
+                    words.concat()
+                }))],
+            };
+            made.push(batch(self, arrays));
+        }
+        made
+    }
+
+    fn schema(self, types: &[DataType]) -> Schema {
+        let names: Vec<String> = self
+            .table()
+            .types
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
+        let fields = names
+            .into_iter()
+            .zip(types)
+            .map(|(name, of)| Field::new(name, of.clone(), true));
+        Schema::new(fields.collect::<Vec<_>>())
+    }
+}
+
+fn integers(values: impl Iterator<Item = i64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values))
+}
+
+fn texts(values: impl Iterator<Item = String>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+fn batch(subject: Subject, arrays: Vec<ArrayRef>) -> RecordBatch {
+    let types: Vec<DataType> = arrays
+        .iter()
+        .map(|array| array.data_type().clone())
+        .collect();
+    RecordBatch::try_new(Arc::new(subject.schema(&types)), arrays).expect("columns of one length")
+}
+
+struct Bench<'b> {
+    library: &'b Arc<Library>,
+    subject: Subject,
+    rows: usize,
+    place: &'b Path,
+    batches: Vec<RecordBatch>,
+}
+
+impl Bench<'_> {
+    fn run(&self, pairs: usize) -> Result<(), Failure> {
+        self.load(&self.place.join("source.db"), METHODS[0])?;
+        println!(
+            "{:?}, {} rows, {pairs} pairs each:",
+            self.subject, self.rows
+        );
+        let mut order = Seed(2).generator();
+        for method in METHODS {
+            for form in [Copy::Whole, Copy::Listed] {
+                let (mut loads, mut copies) = (Vec::new(), Vec::new());
+                for _ in 0..pairs {
+                    let first = order.below(2);
+                    for turn in 0..2 {
+                        if turn == first {
+                            loads.push(self.timed(|path| self.load(path, method))?);
+                        } else {
+                            copies.push(self.timed(|path| self.copy(path, form))?);
+                        }
+                    }
+                }
+                report(&method.name(), form, &loads, &copies)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The seconds that making a database takes, which is checked and removed afterwards.
+    fn timed(&self, make: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<f64, Failure> {
+        let path = self.place.join("made.db");
+        let begin = Instant::now();
+        make(&path)?;
+        let seconds = begin.elapsed().as_secs_f64();
+        self.check(&path)?;
+        std::fs::remove_file(&path)?;
+        Ok(seconds)
+    }
+
+    fn load(&self, path: &Path, method: Method) -> Result<(), Failure> {
+        let mut request = Request::new(path, self.subject.table());
+        request.way = WayChoice::Only(method.way);
+        request.workers = Some(method.workers);
+        let schema = self.batches[0].schema();
+        let batches = self.batches.iter().cloned();
+        let mut source = BatchSource::new("memory", &schema, batches);
+        load(self.library, &mut source, &request, &mut |_| true)?;
+        Ok(())
+    }
+
+    /// Journal and syncing as they are by default.
+    fn copy(&self, path: &Path, form: Copy) -> Result<(), Failure> {
+        let connection = self.open(path)?;
+        let source = self.place.join("source.db");
+        let create = self
+            .open(&source)?
+            .query_text("SELECT sql FROM sqlite_master WHERE name = 't'")?;
+        let names: Vec<String> = self
+            .subject
+            .table()
+            .types
+            .into_iter()
+            .map(|column| column.name)
+            .collect();
+        let selected = match form {
+            Copy::Whole => "*".to_owned(),
+            Copy::Listed => names.join(", "),
+        };
+        connection.execute(&format!(
+            "ATTACH '{}' AS source; BEGIN; {create}; INSERT INTO main.t SELECT {selected} FROM source.t; COMMIT",
+            source.display()
+        ))?;
+        connection.close()?;
+        Ok(())
+    }
+
+    fn check(&self, path: &Path) -> Result<(), Failure> {
+        let sums: Vec<String> = (self.subject.table().types.iter())
+            .map(|column| format!("total(length({0})), total({0})", column.name))
+            .collect();
+        let sql = format!("SELECT count(*), {} FROM t", sums.join(", "));
+        let made = self.open(path)?.query_all(&sql)?;
+        let expected = self.open(&self.place.join("source.db"))?.query_all(&sql)?;
+        if made != expected || made[0][0] != engine::Value::Integer(self.rows as i64) {
+            return Err(format!("{} does not hold what it should", path.display()).into());
+        }
+        Ok(())
+    }
+
+    fn open(&self, path: &Path) -> Result<Connection, Failure> {
+        Ok(Connection::open(
+            self.library,
+            path,
+            OpenFlags::default(),
+            None,
+        )?)
+    }
+}
+
+fn report(method: &str, form: Copy, loads: &[f64], copies: &[f64]) -> Result<(), Failure> {
+    let ratios = copies
+        .iter()
+        .zip(loads)
+        .map(|(copy, load)| (copy / load).ln());
+    let comparison = Comparison::new(ratios.collect()).ok_or("at least two pairs are needed")?;
+    let interval = comparison.interval(0.05);
+    let form = match form {
+        Copy::Whole => "SELECT *",
+        Copy::Listed => "listed columns",
+    };
+    println!(
+        "  {method}: {:.3} s; ATTACH copy ({form}) {:.3} s; {:.2} times as fast [{:.2}, {:.2}]",
+        median(loads).unwrap_or(f64::NAN),
+        median(copies).unwrap_or(f64::NAN),
+        comparison.ratio(),
+        interval.low,
+        interval.high
+    );
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! What readers give and ways take.
+
+use arrow_array::RecordBatch;
+
+/// Rows in columnar form, with what is needed to name one of them in a message.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The rows; their columns are the source's, in its order. The type of a column may differ from
+    /// batch to batch: what is text in one may be integers in the next.
+    pub rows: RecordBatch,
+    /// Their numbers in the input.
+    pub numbers: RowNumbers,
+    /// Rows that could not be read, in order; they are not among `rows`.
+    pub malformed: Vec<Malformed>,
+    /// How much of the input has been read so far, in bytes as they lie on the disk.
+    pub bytes_read: u64,
+}
+
+/// A row that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// Its number, from 1, without the header.
+    pub row: u64,
+    /// The column to blame, where there is one.
+    pub column: Option<String>,
+    /// What is wrong with it.
+    pub reason: String,
+    /// What could be made out of it.
+    pub fields: Vec<String>,
+}
+
+/// The numbers of a batch's rows in the input: consecutive, but for the malformed ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowNumbers {
+    /// The number that the first row has if none is left out before it.
+    pub first: u64,
+    /// The numbers left out, ascending.
+    pub left_out: Vec<u64>,
+}
+
+impl RowNumbers {
+    /// The number of the row at this index of the batch.
+    pub fn number(&self, index: usize) -> u64 {
+        let mut number = self.first + index as u64;
+        for left_out in &self.left_out {
+            if *left_out <= number {
+                number += 1;
+            }
+        }
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_behind_a_malformed_one_keep_their_numbers() {
+        let numbers = RowNumbers {
+            first: 10,
+            left_out: vec![10, 12, 13],
+        };
+        let found: Vec<u64> = (0..3).map(|index| numbers.number(index)).collect();
+        assert_eq!(found, [11, 14, 15]);
+    }
+}

@@ -1,0 +1,134 @@
+//! What can go wrong with a load.
+//!
+//! Errors name the file, row and column; what to do about it is for the command line to say.
+
+use std::path::PathBuf;
+
+use engine::EngineError;
+use thiserror::Error;
+
+/// Any error of this crate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// An input cannot be opened.
+    #[error("cannot open {path}: {source}")]
+    Open {
+        /// The input.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Reading an input failed, above all where compressed data is damaged.
+    #[error("cannot read {input}: {source}")]
+    Read {
+        /// The input.
+        input: String,
+        /// What the system or the decompressor said.
+        source: std::io::Error,
+    },
+    /// An input has nothing in it, not even a header.
+    #[error("{input} is empty")]
+    Empty {
+        /// The input.
+        input: String,
+    },
+    /// An input is of a form or encoding that is not read.
+    #[error("{input}: {reason}")]
+    Form {
+        /// The input.
+        input: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A row that cannot be read, or that the table refuses.
+    #[error("{input}, row {row}{}: {reason}", in_column(.column))]
+    Row {
+        /// The input.
+        input: String,
+        /// The number of the row, from 1, without the header.
+        row: u64,
+        /// The column, where one is to blame.
+        column: Option<String>,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A column of the input has a type without a counterpart in SQLite.
+    #[error("column {column} has the type {found}, which cannot be loaded")]
+    Type {
+        /// The column.
+        column: String,
+        /// Its type.
+        found: String,
+    },
+    /// The definition of the table does not hold together.
+    #[error("{0}")]
+    Definition(String),
+    /// The table is there already.
+    #[error("the database has a table or view {table} already")]
+    TableExists {
+        /// The table.
+        table: String,
+    },
+    /// The table to append to is not there.
+    #[error("the database has no table {table}")]
+    NoTable {
+        /// The table.
+        table: String,
+    },
+    /// The table to append to lacks a column of the input.
+    #[error("table {table} has no column {column}; it has {}", .known.join(", "))]
+    NoColumn {
+        /// The table.
+        table: String,
+        /// The column of the input.
+        column: String,
+        /// The columns of the table.
+        known: Vec<String>,
+    },
+    /// A journal lies where the new database is to be made; SQLite would roll it back into it.
+    #[error("{journal} is the journal of a database that is not there any more")]
+    LeftoverJournal {
+        /// The journal.
+        journal: PathBuf,
+    },
+    /// The way asked for cannot do this load.
+    #[error("the way `{way}` cannot do this: {reason}")]
+    Way {
+        /// The way.
+        way: &'static str,
+        /// Why not.
+        reason: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Two rows have the same values where a unique index allows one.
+    #[error("UNIQUE constraint failed: {columns}: the rows with the rowids {} and {} are the same there", .rowids[0], .rowids[1])]
+    Duplicate {
+        /// The columns.
+        columns: String,
+        /// Both rows; in a table without a key of its own, their numbers in the input.
+        rowids: [i64; 2],
+    },
+    /// The finished database does not hold what it should.
+    #[error("the database made is not as it should be, and was not kept: {0}")]
+    Check(String),
+    /// The observer asked to stop.
+    #[error("stopped; the database is as it was")]
+    Interrupted,
+    /// SQLite refused or failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+fn in_column(column: &Option<String>) -> String {
+    column
+        .as_ref()
+        .map_or_else(String::new, |column| format!(", column {column}"))
+}

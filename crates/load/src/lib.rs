@@ -1,0 +1,54 @@
+#![forbid(unsafe_code)]
+//! Bulk loading into SQLite.
+//!
+//! A [`Source`] gives batches of rows in Arrow's columnar form; [`load`] puts them into a table by one
+//! of several [`Way`]s that have one meaning: the result is what SQL `INSERT` would have produced, or
+//! the database is as it was.
+//!
+//! - [`Way::Pages`] writes a new database's B-tree pages itself;
+//! - [`Way::Arrays`] goes through SQL, a batch at a time, by a table-valued function that walks over
+//!   the columns; it can do whatever SQL can.
+//!
+//! The room knows SQLite through `engine` only. Design constraints:
+//! - readers know nothing of ways, ways nothing of readers: between them stand [`Batch`] and [`Table`];
+//! - a new database is built in a file beside its place and takes that place when it is complete and
+//!   synced; an existing one is changed in one transaction;
+//! - what the page writer cannot do correctly it refuses with a reason, and the rows go through SQL.
+//!
+//! ```
+//! use pragmark_load::{CsvOptions, CsvSource, Input, Request, Table, load};
+//! use std::sync::Arc;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let database = folder.path().join("towns.db");
+//! let csv = "name,people\nBonn,335789\n\"Linz, Donau\",212538\n";
+//! let mut source = CsvSource::open(Input::from_bytes("towns", csv.into()), CsvOptions::default())?;
+//! let library = Arc::new(engine::Library::load(&engine::Source::Embedded)?);
+//! let summary = load(&library, &mut source, &Request::new(&database, Table::new("towns")), &mut |_| true)?;
+//! assert_eq!(summary.rows, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod affinity;
+mod arrays;
+mod batch;
+mod cells;
+mod error;
+mod loader;
+mod pages;
+mod rejects;
+mod source;
+mod staging;
+mod table;
+mod target;
+
+pub use affinity::Affinity;
+pub use batch::{Batch, Malformed, RowNumbers};
+pub use error::LoadError;
+pub use loader::{
+    MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
+};
+pub use source::{
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, Input, Source, SourceColumn, open,
+};
+pub use table::{Column, Index, Table};

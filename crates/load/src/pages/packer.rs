@@ -1,0 +1,304 @@
+//! Table leaves, filled one after the other, with the overflow pages of rows that are too long for one
+//! (<https://sqlite.org/fileformat2.html#b_tree_pages>).
+//!
+//! Pages get their numbers when they are flushed: until then overflow pages are known by their index in
+//! the buffer, and the places that name them are remembered.
+
+use super::buffer::Buffer;
+use super::file::PageFile;
+use super::record::Record;
+use super::tree::Child;
+use super::varint;
+use crate::error::LoadError;
+
+/// Bytes after which the buffer is written.
+const FLUSH: usize = 1 << 20;
+/// The header of a leaf.
+const HEADER: usize = 8;
+/// The type of a table leaf.
+const TABLE_LEAF: u8 = 0x0d;
+
+/// The longest payload that a table leaf keeps whole, and what it keeps at least of a longer one.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    whole: usize,
+    least: usize,
+    /// Bytes of payload in an overflow page.
+    overflow: usize,
+}
+
+impl Limits {
+    fn of(page_size: usize) -> Limits {
+        Limits {
+            whole: page_size - 35,
+            least: (page_size - 12) * 32 / 255 - 23,
+            overflow: page_size - 4,
+        }
+    }
+
+    /// How much of a payload stays in the leaf.
+    fn local(self, payload: usize) -> usize {
+        if payload <= self.whole {
+            return payload;
+        }
+        let wanted = self.least + (payload - self.least) % self.overflow;
+        if wanted <= self.whole {
+            wanted
+        } else {
+            self.least
+        }
+    }
+}
+
+/// The leaf that is being filled.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: usize,
+    cells: usize,
+    /// Where the cells begin, which are filled from the end.
+    content: usize,
+    last: i64,
+}
+
+/// A place that names a page by its index.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    index: usize,
+    at: usize,
+    to: usize,
+}
+
+/// Packs rows into pages.
+#[derive(Debug)]
+pub(super) struct Packer {
+    page_size: usize,
+    limits: Limits,
+    buffer: Buffer,
+    open: Option<Open>,
+    links: Vec<Link>,
+    /// Closed leaves of the buffer, by index.
+    closed: Vec<(usize, i64)>,
+    /// Leaves that have been written.
+    leaves: Vec<Child>,
+    /// A long row, in one piece.
+    payload: Vec<u8>,
+}
+
+impl Packer {
+    pub(super) fn new(page_size: usize) -> Packer {
+        Packer {
+            page_size,
+            limits: Limits::of(page_size),
+            buffer: Buffer::new(page_size, usual_pages(page_size)),
+            open: None,
+            links: Vec::new(),
+            closed: Vec::new(),
+            leaves: Vec::new(),
+            payload: Vec::new(),
+        }
+    }
+
+    /// The leaves so far.
+    pub(super) fn leaf_count(&self) -> usize {
+        self.leaves.len() + self.closed.len() + usize::from(self.open.is_some())
+    }
+
+    /// The leaves written.
+    pub(super) fn take_leaves(&mut self) -> Vec<Child> {
+        std::mem::take(&mut self.leaves)
+    }
+
+    /// Adds a row, whose rowid must be above those of the leaf so far.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        rowid: i64,
+        record: &Record,
+        file: &PageFile,
+    ) -> Result<(), LoadError> {
+        let payload = record.length();
+        let key = varint::length(payload as u64) + varint::length(rowid as u64);
+        if payload > self.limits.whole {
+            return self.add_long(rowid, record, file);
+        }
+        let cell = key + payload;
+        let (index, at) = self.room(rowid, cell, file)?;
+        let page = self.buffer.page(index);
+        let place = &mut page[at..at + cell];
+        let behind = varint::put(place, payload as u64);
+        let behind = behind + varint::put(&mut place[behind..], rowid as u64);
+        record.write(&mut place[behind..]);
+        Ok(())
+    }
+
+    /// Adds a row of which a part goes to overflow pages.
+    #[cold]
+    fn add_long(&mut self, rowid: i64, record: &Record, file: &PageFile) -> Result<(), LoadError> {
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.resize(record.length(), 0);
+        record.write(&mut payload);
+        let local = self.limits.local(payload.len());
+        let key = varint::length(payload.len() as u64) + varint::length(rowid as u64);
+        let cell = key + local + 4;
+        let (index, at) = self.room(rowid, cell, file)?;
+        let place = &mut self.buffer.page(index)[at..at + cell];
+        let behind = varint::put(place, payload.len() as u64);
+        let behind = behind + varint::put(&mut place[behind..], rowid as u64);
+        place[behind..behind + local].copy_from_slice(&payload[..local]);
+        self.add_overflow(&payload[local..], index, at + cell - 4);
+        // A huge row must not keep its memory for the rest of the load.
+        if payload.capacity() <= FLUSH {
+            self.payload = payload;
+        }
+        Ok(())
+    }
+
+    /// Puts the rest of a row into a chain of pages, to which the leaf points from `at`.
+    fn add_overflow(&mut self, rest: &[u8], leaf: usize, at: usize) {
+        let (mut from, mut from_at) = (leaf, at);
+        for chunk in rest.chunks(self.limits.overflow) {
+            let index = self.buffer.add();
+            self.links.push(Link {
+                index: from,
+                at: from_at,
+                to: index,
+            });
+            let page = self.buffer.page(index);
+            // The last page of a chain points to 0.
+            page[..4].fill(0);
+            page[4..4 + chunk.len()].copy_from_slice(chunk);
+            page[4 + chunk.len()..].fill(0);
+            (from, from_at) = (index, 0);
+        }
+    }
+
+    /// Makes room for a cell in the open leaf, or in a new one, and returns the page and the place.
+    #[inline]
+    fn room(
+        &mut self,
+        rowid: i64,
+        cell: usize,
+        file: &PageFile,
+    ) -> Result<(usize, usize), LoadError> {
+        let open = match self.open {
+            Some(open) if HEADER + 2 * (open.cells + 1) + cell <= open.content => open,
+            _ => self.open_leaf(file)?,
+        };
+        let at = open.content - cell;
+        let page = self.buffer.page(open.index);
+        let pointer = HEADER + 2 * open.cells;
+        page[pointer..pointer + 2].copy_from_slice(&(at as u16).to_be_bytes());
+        self.open = Some(Open {
+            index: open.index,
+            cells: open.cells + 1,
+            content: at,
+            last: rowid,
+        });
+        Ok((open.index, at))
+    }
+
+    #[cold]
+    fn open_leaf(&mut self, file: &PageFile) -> Result<Open, LoadError> {
+        self.close();
+        if self.buffer.bytes().len() >= FLUSH {
+            self.flush(file)?;
+        }
+        Ok(Open {
+            index: self.buffer.add(),
+            cells: 0,
+            content: self.page_size,
+            last: 0,
+        })
+    }
+
+    /// Ends the open leaf.
+    pub(super) fn close(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let page = self.buffer.page(open.index);
+        write_header(page, TABLE_LEAF, open.cells, open.content);
+        page[HEADER + 2 * open.cells..open.content].fill(0);
+        self.closed.push((open.index, open.last));
+    }
+
+    /// Writes every page of the buffer.
+    pub(super) fn flush(&mut self, file: &PageFile) -> Result<(), LoadError> {
+        self.close();
+        let pages = self.buffer.pages();
+        if pages == 0 {
+            return Ok(());
+        }
+        let range = file.reserve(pages)?;
+        self.link(|index| range.page(index));
+        file.write(range, self.buffer.bytes())?;
+        for (index, key) in self.closed.drain(..) {
+            self.leaves.push(Child {
+                page: range.page(index),
+                key,
+            });
+        }
+        self.buffer.clear(usual_pages(self.page_size));
+        Ok(())
+    }
+
+    /// Writes the only leaf of the tree, which is the first page of the buffer, into the root.
+    pub(super) fn flush_into_root(&mut self, file: &PageFile, root: u32) -> Result<(), LoadError> {
+        self.close();
+        let overflow = self.buffer.pages() - 1;
+        let range = if overflow > 0 {
+            Some(file.reserve(overflow)?)
+        } else {
+            None
+        };
+        self.link(|index| match (index, range) {
+            (1.., Some(range)) => range.page(index - 1),
+            _ => root,
+        });
+        let (leaf, rest) = self.buffer.bytes().split_at(self.page_size);
+        file.write_page(root, leaf)?;
+        if let Some(range) = range {
+            file.write(range, rest)?;
+        }
+        self.closed.clear();
+        Ok(())
+    }
+
+    /// Enters the numbers of pages where indexes stood for them.
+    fn link(&mut self, number: impl Fn(usize) -> u32) {
+        for link in self.links.drain(..) {
+            self.buffer.put_u32(link.index, link.at, number(link.to));
+        }
+    }
+}
+
+/// The pages that a buffer holds when it is flushed, usually.
+fn usual_pages(page_size: usize) -> usize {
+    FLUSH / page_size + 2
+}
+
+/// Writes the header of a page of a tree; a page that is all content begins at 65,536, written as 0.
+pub(super) fn write_header(page: &mut [u8], kind: u8, cells: usize, content: usize) {
+    page[0] = kind;
+    page[1..3].fill(0);
+    page[3..5].copy_from_slice(&(cells as u16).to_be_bytes());
+    page[5..7].copy_from_slice(&(content as u16).to_be_bytes());
+    page[7] = 0;
+}
+
+#[cfg(test)]
+mod limits {
+    use super::*;
+
+    #[test]
+    fn the_part_that_stays_fills_the_last_overflow_page() {
+        let limits = Limits::of(4_096);
+        assert_eq!(limits.local(4_061), 4_061);
+        for payload in [4_062, 10_000, 1_000_000] {
+            let local = limits.local(payload);
+            assert!((limits.least..=limits.whole).contains(&local));
+            let rest = (payload - local) % limits.overflow;
+            assert!(rest == 0 || local == limits.least, "{payload}");
+        }
+    }
+}

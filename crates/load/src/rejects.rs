@@ -1,0 +1,119 @@
+//! Rows that were not loaded: an error, or a line in a file for each.
+
+use std::path::{Path, PathBuf};
+
+use engine::{Columns, ValueRef};
+use tempfile::NamedTempFile;
+
+use crate::batch::Malformed;
+use crate::cells::Rows;
+use crate::error::LoadError;
+use crate::loader::OnError;
+use crate::staging;
+
+/// Takes rows that were refused.
+pub(crate) struct Rejects {
+    input: String,
+    on_error: OnError,
+    path: Option<PathBuf>,
+    writer: Option<csv::Writer<NamedTempFile>>,
+    count: u64,
+}
+
+impl Rejects {
+    /// `path` is the file for skipped rows, which is made when there is one to write.
+    pub(crate) fn new(input: &str, on_error: OnError, path: Option<&Path>) -> Rejects {
+        Rejects {
+            input: input.to_owned(),
+            on_error,
+            path: path.map(Path::to_owned),
+            writer: None,
+            count: 0,
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// The row itself, unless such rows are skipped; or the file cannot be written.
+    pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
+        if self.on_error == OnError::Fail {
+            return Err(LoadError::Row {
+                input: self.input.clone(),
+                row: row.row,
+                column: row.column,
+                reason: row.reason,
+            });
+        }
+        self.count += 1;
+        let Some(path) = self.path.clone() else {
+            return Ok(());
+        };
+        self.write(&path, &row)
+            .map_err(|source| LoadError::Write { path, source })
+    }
+
+    fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => {
+                let file = staging::beside(path)?;
+                let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(file);
+                writer.write_record(["row", "column", "reason", "fields"])?;
+                self.writer.insert(writer)
+            }
+        };
+        let number = row.row.to_string();
+        let told = [&*number, row.column.as_deref().unwrap_or(""), &row.reason];
+        let fields = row.fields.iter().map(String::as_str);
+        writer.write_record(told.into_iter().chain(fields))?;
+        Ok(())
+    }
+
+    /// Puts the file in its place, over an older one. Without this call it is gone.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn keep(&mut self) -> Result<(), LoadError> {
+        let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else {
+            return Ok(());
+        };
+        let unwritable = |source| LoadError::Write {
+            path: path.clone(),
+            source,
+        };
+        let file = writer.into_inner().map_err(|error| {
+            unwritable(std::io::Error::new(error.error().kind(), error.to_string()))
+        })?;
+        file.persist(path)
+            .map_err(|error| unwritable(error.error))?;
+        Ok(())
+    }
+}
+
+/// A row that was read well but refused by the table, as it is reported.
+pub(crate) fn refused(
+    number: u64,
+    column: Option<String>,
+    reason: String,
+    rows: &Rows,
+) -> Malformed {
+    let fields = (0..rows.cells().len()).map(|column| shown(rows.value(0, column)));
+    Malformed {
+        row: number,
+        column,
+        reason,
+        fields: fields.collect(),
+    }
+}
+
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => String::new(),
+        value => value.to_value().to_string(),
+    }
+}

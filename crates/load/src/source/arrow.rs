@@ -1,0 +1,100 @@
+//! Rows that are in memory already, as Arrow's record batches.
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Schema};
+
+use super::{Source, SourceColumn};
+use crate::affinity::Affinity;
+use crate::batch::{Batch, RowNumbers};
+use crate::error::LoadError;
+use crate::table::Column;
+
+/// Record batches as a source: the interface for programs that have or make their data in memory.
+pub struct BatchSource<I> {
+    name: String,
+    columns: Vec<SourceColumn>,
+    batches: I,
+    rows: u64,
+}
+
+impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
+    /// A source of these batches, all of which must have the schema's columns.
+    pub fn new(name: impl Into<String>, schema: &Schema, batches: I) -> BatchSource<I> {
+        BatchSource {
+            name: name.into(),
+            columns: columns_of(schema),
+            batches,
+            rows: 0,
+        }
+    }
+}
+
+/// The columns of an Arrow schema with the declared types that keep their values as they are.
+pub(super) fn columns_of(schema: &Schema) -> Vec<SourceColumn> {
+    schema
+        .fields()
+        .iter()
+        .map(|field| Column {
+            name: field.name().clone(),
+            declared: declared(field.data_type()).to_owned(),
+            not_null: !field.is_nullable(),
+        })
+        .collect()
+}
+
+fn declared(data_type: &DataType) -> &'static str {
+    match data_type {
+        DataType::Dictionary(_, values) => declared(values),
+        DataType::Boolean => "INTEGER",
+        integer if integer.is_integer() => "INTEGER",
+        real if real.is_floating() => "REAL",
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "BLOB",
+        _ => "TEXT",
+    }
+}
+
+impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn begin(&mut self, _affinities: &[Affinity]) {}
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        let Some(rows) = self.batches.next() else {
+            return Ok(None);
+        };
+        if rows.num_columns() != self.columns.len() {
+            return Err(LoadError::Form {
+                input: self.name.clone(),
+                reason: format!(
+                    "a batch has {} columns, its schema {}",
+                    rows.num_columns(),
+                    self.columns.len()
+                ),
+            });
+        }
+        let first = self.rows + 1;
+        self.rows += rows.num_rows() as u64;
+        Ok(Some(Batch {
+            rows,
+            numbers: RowNumbers {
+                first,
+                left_out: Vec::new(),
+            },
+            malformed: Vec::new(),
+            bytes_read: 0,
+        }))
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        None
+    }
+}

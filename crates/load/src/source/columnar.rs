@@ -1,0 +1,244 @@
+//! Files that are columnar already: Parquet and Arrow IPC (Feather).
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use arrow_schema::ArrowError;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::arrow::columns_of;
+use super::{Source, SourceColumn};
+use crate::affinity::Affinity;
+use crate::batch::{Batch, RowNumbers};
+use crate::error::LoadError;
+
+/// Rows in a batch, as for CSV.
+const BATCH_ROWS: usize = 65_536;
+/// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
+const PARQUET: &[u8] = b"PAR1";
+/// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
+const ARROW: &[u8] = b"ARROW1";
+
+/// A reader of Parquet or Arrow IPC.
+pub struct ColumnarSource {
+    name: String,
+    columns: Vec<SourceColumn>,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+    /// What is left of a batch that is longer than ours.
+    rest: Option<RecordBatch>,
+    rows: u64,
+    /// The rows there are, where the file tells.
+    total_rows: Option<u64>,
+    total_bytes: u64,
+}
+
+impl ColumnarSource {
+    /// Opens a file if it is one of these; `None` if it is not, by its first bytes.
+    ///
+    /// # Errors
+    /// It cannot be opened, or begins as one and is none.
+    pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
+        // Pipes and standard input cannot be read from their end.
+        let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        if !is_file {
+            return Ok(None);
+        }
+        let unusable = |source| LoadError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = File::open(path).map_err(unusable)?;
+        let total_bytes = file.metadata().map_err(unusable)?.len();
+        let mut beginning = Vec::new();
+        let length = ARROW.len() as u64;
+        (&mut file)
+            .take(length)
+            .read_to_end(&mut beginning)
+            .map_err(unusable)?;
+        file.rewind().map_err(unusable)?;
+        let name = path.display().to_string();
+        if beginning.starts_with(PARQUET) {
+            parquet(name, file, total_bytes).map(Some)
+        } else if beginning == ARROW {
+            ipc(name, file, total_bytes).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
+    LoadError::Form {
+        input: input.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let columns = columns_of(builder.schema());
+    let reader = builder
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|error| broken(&name, &error))?;
+    Ok(ColumnarSource {
+        name,
+        columns,
+        batches: Box::new(reader),
+        rest: None,
+        rows: 0,
+        total_rows: rows,
+        total_bytes,
+    })
+}
+
+fn ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
+    let reader =
+        FileReader::try_new(BufReader::new(file), None).map_err(|error| broken(&name, &error))?;
+    Ok(ColumnarSource {
+        name,
+        columns: columns_of(&reader.schema()),
+        batches: Box::new(reader),
+        rest: None,
+        rows: 0,
+        total_rows: None,
+        total_bytes,
+    })
+}
+
+impl ColumnarSource {
+    /// The next rows: some of a longer batch, or a batch.
+    fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
+        let batch = match self.rest.take() {
+            Some(batch) => batch,
+            None => match self.batches.next() {
+                None => return Ok(None),
+                Some(batch) => batch.map_err(|error| broken(&self.name, &error))?,
+            },
+        };
+        if batch.num_rows() <= BATCH_ROWS {
+            return Ok(Some(batch));
+        }
+        self.rest = Some(batch.slice(BATCH_ROWS, batch.num_rows() - BATCH_ROWS));
+        Ok(Some(batch.slice(0, BATCH_ROWS)))
+    }
+
+    /// The share of the file that these rows are, or nothing where their number is not known.
+    fn bytes_read(&self) -> u64 {
+        match self.total_rows {
+            Some(total) if total > 0 => {
+                (u128::from(self.total_bytes) * u128::from(self.rows) / u128::from(total)) as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl Source for ColumnarSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn begin(&mut self, _affinities: &[Affinity]) {}
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        let Some(rows) = self.next_rows()? else {
+            return Ok(None);
+        };
+        let first = self.rows + 1;
+        self.rows += rows.num_rows() as u64;
+        Ok(Some(Batch {
+            rows,
+            numbers: RowNumbers {
+                first,
+                left_out: Vec::new(),
+            },
+            malformed: Vec::new(),
+            bytes_read: self.bytes_read(),
+        }))
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.total_rows.map(|_| self.total_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+    use std::sync::Arc;
+
+    const ROWS: i64 = 150_000;
+
+    fn batch() -> RecordBatch {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter(
+            (0..ROWS).map(|n| (n % 2 == 0).then(|| n.to_string())),
+        ));
+        RecordBatch::try_from_iter([("number", numbers), ("text", texts)]).unwrap()
+    }
+
+    fn read(path: &Path) -> Vec<i64> {
+        let mut source = ColumnarSource::open(path).unwrap().expect("is recognised");
+        let declared: Vec<&str> = source
+            .columns()
+            .iter()
+            .map(|column| &*column.declared)
+            .collect();
+        assert_eq!(declared, ["INTEGER", "TEXT"]);
+        let mut numbers = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            assert!(batch.rows.num_rows() <= BATCH_ROWS);
+            assert_eq!(batch.numbers.number(0), numbers.len() as u64 + 1);
+            numbers.extend(batch.rows.column(0).as_primitive::<Int64Type>().values());
+        }
+        numbers
+    }
+
+    #[test]
+    fn parquet_and_arrow_files_are_known_by_their_bytes_and_read_in_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let batch = batch();
+        let parquet = folder.path().join("a");
+        let mut writer = parquet::arrow::ArrowWriter::try_new(
+            File::create(&parquet).unwrap(),
+            batch.schema(),
+            None,
+        )
+        .unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let ipc = folder.path().join("b");
+        let mut writer =
+            arrow_ipc::writer::FileWriter::try_new(File::create(&ipc).unwrap(), &batch.schema())
+                .unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        for path in [&parquet, &ipc] {
+            assert!(read(path).into_iter().eq(0..ROWS), "{}", path.display());
+        }
+        // Cut off, they are refused.
+        for path in [&parquet, &ipc] {
+            let bytes = std::fs::read(path).unwrap();
+            std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+            assert!(matches!(
+                ColumnarSource::open(path),
+                Err(LoadError::Form { .. })
+            ));
+        }
+        std::fs::write(&parquet, "a,b\n").unwrap();
+        assert!(ColumnarSource::open(&parquet).unwrap().is_none());
+    }
+}

@@ -1,0 +1,169 @@
+//! What the texts of a column are: integers, numbers or just text.
+//!
+//! It stands apart because the same few rules decide which type a column is given and which fields are
+//! parsed; parsing must give what SQLite's own affinity would make of the text.
+
+/// What the values seen so far have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// No value seen.
+    Unknown,
+    /// Integers of at most 18 digits, without leading zeros.
+    Integer,
+    /// Numbers.
+    Real,
+    /// Anything.
+    Text,
+}
+
+impl Kind {
+    /// The kind of one text.
+    pub(crate) fn of(text: &[u8]) -> Kind {
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        let leading_zero = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
+        if leading_zero {
+            // A number would lose the zeros of a postcode or a telephone number.
+            Kind::Text
+        } else if integer(text).is_some() {
+            Kind::Integer
+        } else if is_number(text) {
+            Kind::Real
+        } else {
+            Kind::Text
+        }
+    }
+
+    /// The declared type for values of this kind.
+    pub(crate) fn declared(self) -> &'static str {
+        match self {
+            Kind::Integer => "INTEGER",
+            Kind::Real => "REAL",
+            Kind::Text | Kind::Unknown => "TEXT",
+        }
+    }
+}
+
+/// The integer that a text is, if it is nothing but a sign and at most 18 digits, which fit any case.
+#[inline]
+pub(crate) fn integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut value = 0_i64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// The powers of ten that are exact as 64-bit floating point numbers and needed here.
+const POWERS: [f64; 16] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+];
+
+/// The number that a text is, if it is plain digits, at most 15 of them, with or without a decimal
+/// point. Of such a number digits and divisor are exact, so that one division rounds correctly, and any
+/// reading which rounds correctly gives the same (Clinger, "How to read floating point numbers
+/// accurately", 1990).
+#[inline]
+pub(crate) fn short_decimal(text: &[u8]) -> Option<f64> {
+    let (negative, unsigned) = match text {
+        [b'-', unsigned @ ..] => (true, unsigned),
+        unsigned => (false, unsigned),
+    };
+    let (mut value, mut digits, mut behind_point) = (0_u64, 0, None);
+    for byte in unsigned {
+        match byte {
+            b'0'..=b'9' => {
+                value = value * 10 + u64::from(byte - b'0');
+                digits += 1;
+                behind_point = behind_point.map(|count: usize| count + 1);
+            }
+            b'.' if behind_point.is_none() => behind_point = Some(0),
+            _ => return None,
+        }
+        if digits > 15 {
+            return None;
+        }
+    }
+    if digits == 0 {
+        return None;
+    }
+    let value = value as f64 / POWERS[behind_point.unwrap_or(0)];
+    Some(if negative { -value } else { value })
+}
+
+/// Whether a text is a decimal number, with or without an exponent.
+pub(crate) fn is_number(text: &[u8]) -> bool {
+    let unsigned = text.strip_prefix(b"-").unwrap_or(text);
+    let exponent = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E'));
+    let (mantissa, exponent) = match exponent {
+        None => (unsigned, None),
+        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
+    };
+    let all_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+    let mantissa_is_good = match mantissa.iter().position(|byte| *byte == b'.') {
+        None => !mantissa.is_empty() && all_digits(mantissa),
+        Some(at) => {
+            mantissa.len() > 1 && all_digits(&mantissa[..at]) && all_digits(&mantissa[at + 1..])
+        }
+    };
+    let exponent_is_good = exponent.is_none_or(|exponent| {
+        let digits = match exponent {
+            [b'+' | b'-', digits @ ..] => digits,
+            digits => digits,
+        };
+        !digits.is_empty() && all_digits(digits)
+    });
+    mantissa_is_good && exponent_is_good
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn texts_are_told_apart() {
+        for (text, kind) in [
+            ("0", Kind::Integer),
+            ("-17", Kind::Integer),
+            ("999999999999999999", Kind::Integer),
+            ("9999999999999999999", Kind::Real),
+            ("1.5", Kind::Real),
+            (".5", Kind::Real),
+            ("5.", Kind::Real),
+            ("-1e-7", Kind::Real),
+            ("007", Kind::Text),
+            ("-01", Kind::Text),
+            ("+49", Kind::Text),
+            ("1.2.3", Kind::Text),
+            ("1e", Kind::Text),
+            (".", Kind::Text),
+            ("", Kind::Text),
+            (" 1", Kind::Text),
+            ("0x10", Kind::Text),
+            ("nan", Kind::Text),
+        ] {
+            assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn short_numbers_are_read_as_rust_reads_them(text in "-?[0-9]{0,8}(\\.[0-9]{0,7})?") {
+            let known = text.parse::<f64>().ok();
+            prop_assert_eq!(short_decimal(text.as_bytes()).map(f64::to_bits), known.map(f64::to_bits));
+            let whole = text.parse::<i64>().ok();
+            prop_assert_eq!(integer(text.as_bytes()), whole);
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The definition of a table to be made, and its SQL.
+
+use crate::error::LoadError;
+
+/// A table to load into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Declared types of columns, by name; the source's own suggestion holds for the others. SQLite's
+    /// rules for types apply: `INTEGER`, `TEXT`, `DECIMAL(10,2)`.
+    pub types: Vec<Column>,
+    /// The columns of the primary key; none for a table with a plain rowid. A single column of the
+    /// declared type `INTEGER` becomes the rowid.
+    pub primary_key: Vec<String>,
+    /// Whether the types are enforced (`STRICT`, SQLite 3.37).
+    pub strict: bool,
+    /// Whether the rows are kept in the order of the primary key (`WITHOUT ROWID`).
+    pub without_rowid: bool,
+    /// Indexes, made after the rows are in.
+    pub indexes: Vec<Index>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its declared type, empty for none.
+    pub declared: String,
+    /// Whether NULL is refused.
+    pub not_null: bool,
+}
+
+impl Column {
+    /// A column that takes NULL.
+    pub fn new(name: impl Into<String>, declared: impl Into<String>) -> Column {
+        Column {
+            name: name.into(),
+            declared: declared.into(),
+            not_null: false,
+        }
+    }
+}
+
+/// An index over columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    /// Its columns in order.
+    pub columns: Vec<String>,
+    /// Whether it is unique.
+    pub unique: bool,
+}
+
+impl Index {
+    /// The name it gets: `TABLE_COLUMN_…_index`.
+    pub fn name(&self, table: &str) -> String {
+        format!("{table}_{}_index", self.columns.join("_"))
+    }
+}
+
+impl Table {
+    /// A table with the types that the source suggests, without key or index.
+    pub fn new(name: impl Into<String>) -> Table {
+        Table {
+            name: name.into(),
+            types: Vec::new(),
+            primary_key: Vec::new(),
+            strict: false,
+            without_rowid: false,
+            indexes: Vec::new(),
+        }
+    }
+
+    /// The columns of the table for a source of these columns: its suggestions, overridden by the
+    /// declared types.
+    pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
+        let named = self.types.iter().map(|column| &column.name);
+        let keys = self.primary_key.iter();
+        let indexed = self.indexes.iter().flat_map(|index| &index.columns);
+        for name in named.chain(keys).chain(indexed) {
+            if !suggested.iter().any(|column| same(&column.name, name)) {
+                let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
+                return Err(LoadError::Definition(format!(
+                    "the input has no column {name}; it has {}",
+                    known.join(", ")
+                )));
+            }
+        }
+        suggested.iter().map(|column| self.column(column)).collect()
+    }
+
+    fn column(&self, suggested: &Column) -> Result<Column, LoadError> {
+        let declared = self
+            .types
+            .iter()
+            .find(|column| same(&column.name, &suggested.name));
+        let mut column = match declared {
+            None => suggested.clone(),
+            Some(declared) => Column {
+                name: suggested.name.clone(),
+                ..declared.clone()
+            },
+        };
+        check_type(&column)?;
+        if self.strict {
+            column.declared = strict_type(&column)?;
+        }
+        Ok(column)
+    }
+
+    /// The statement that makes the table.
+    pub(crate) fn create(&self, columns: &[Column]) -> String {
+        let mut parts: Vec<String> = columns.iter().map(|column| self.part(column)).collect();
+        if !self.primary_key.is_empty() && self.rowid_alias(columns).is_none() {
+            parts.push(format!("PRIMARY KEY ({})", list(&self.primary_key)));
+        }
+        let mut options = Vec::new();
+        if self.strict {
+            options.push("STRICT");
+        }
+        if self.without_rowid {
+            options.push("WITHOUT ROWID");
+        }
+        let sql = format!("CREATE TABLE {} ({})", quoted(&self.name), parts.join(", "));
+        [sql, options.join(", ")].join(" ").trim_end().to_owned()
+    }
+
+    fn part(&self, column: &Column) -> String {
+        let mut part = format!("{} {}", quoted(&column.name), column.declared);
+        if column.not_null {
+            part += " NOT NULL";
+        }
+        if self.rowid_alias(std::slice::from_ref(column)).is_some() {
+            part += " PRIMARY KEY";
+        }
+        part.trim_end().to_owned()
+    }
+
+    /// The column that is the rowid by another name, if one is.
+    fn rowid_alias<'c>(&self, columns: &'c [Column]) -> Option<&'c Column> {
+        let [key] = &self.primary_key[..] else {
+            return None;
+        };
+        columns.iter().find(|column| {
+            same(&column.name, key) && column.declared.eq_ignore_ascii_case("INTEGER")
+        })
+    }
+
+    /// The statements that make the indexes of which `which` is true.
+    pub(crate) fn create_indexes(
+        &self,
+        which: impl Fn(&Index) -> bool,
+    ) -> impl Iterator<Item = String> {
+        self.indexes
+            .iter()
+            .filter(move |index| which(index))
+            .map(|index| {
+                format!(
+                    "CREATE {}INDEX {} ON {} ({})",
+                    if index.unique { "UNIQUE " } else { "" },
+                    quoted(&index.name(&self.name)),
+                    quoted(&self.name),
+                    list(&index.columns)
+                )
+            })
+    }
+}
+
+/// A name as an SQL identifier.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn list(names: &[String]) -> String {
+    names
+        .iter()
+        .map(|name| quoted(name))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Whether two names mean the same column: SQLite ignores the case of ASCII letters.
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// A declared type becomes part of SQL as it stands, so only words with numbers in parentheses pass,
+/// and no word that would begin a constraint.
+fn check_type(column: &Column) -> Result<(), LoadError> {
+    let (words, arguments) = match column.declared.split_once('(') {
+        None => (&*column.declared, None),
+        Some((words, rest)) => (words, Some(rest)),
+    };
+    let constraints = [
+        "PRIMARY",
+        "NOT",
+        "NULL",
+        "UNIQUE",
+        "CHECK",
+        "DEFAULT",
+        "COLLATE",
+        "REFERENCES",
+        "GENERATED",
+        "AS",
+        "CONSTRAINT",
+    ];
+    let good_words = words.split_ascii_whitespace().all(|word| {
+        word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && !constraints.iter().any(|known| same(known, word))
+    });
+    let good_arguments = arguments.is_none_or(|rest| {
+        rest.strip_suffix(')').is_some_and(|inside| {
+            let numbers: Vec<&str> = inside.split(',').map(str::trim).collect();
+            numbers.len() <= 2
+                && numbers
+                    .iter()
+                    .all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+        })
+    });
+    if good_words && good_arguments && (arguments.is_none() || !words.trim().is_empty()) {
+        return Ok(());
+    }
+    Err(LoadError::Definition(format!(
+        "`{}` is no type for column {}: a type is words such as INTEGER or VARCHAR(20)",
+        column.declared, column.name
+    )))
+}
+
+/// STRICT tables know six types only.
+fn strict_type(column: &Column) -> Result<String, LoadError> {
+    let known = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
+    known
+        .iter()
+        .find(|known| same(known, &column.declared))
+        .map(|known| (*known).to_owned())
+        .ok_or_else(|| {
+            LoadError::Definition(format!(
+                "column {} has the type `{}`; a STRICT table takes {}",
+                column.name,
+                column.declared,
+                known.join(", ")
+            ))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        vec![Column::new("id", "INTEGER"), Column::new("a \"b\"", "TEXT")]
+    }
+
+    #[test]
+    fn a_table_is_written_as_sql_with_quoted_names() {
+        let mut table = Table::new("my table");
+        assert_eq!(
+            table.create(&columns()),
+            r#"CREATE TABLE "my table" ("id" INTEGER, "a ""b""" TEXT)"#
+        );
+        table.primary_key = vec!["ID".to_owned()];
+        table.strict = true;
+        assert_eq!(
+            table.create(&columns()),
+            r#"CREATE TABLE "my table" ("id" INTEGER PRIMARY KEY, "a ""b""" TEXT) STRICT"#
+        );
+        table.primary_key = vec!["a \"b\"".to_owned(), "id".to_owned()];
+        table.without_rowid = true;
+        assert_eq!(
+            table.create(&columns()),
+            r#"CREATE TABLE "my table" ("id" INTEGER, "a ""b""" TEXT, PRIMARY KEY ("a ""b""", "id")) STRICT, WITHOUT ROWID"#
+        );
+    }
+
+    #[test]
+    fn declared_types_override_the_suggested_ones() {
+        let mut table = Table::new("t");
+        table.types = vec![Column::new("ID", "DECIMAL(10, 2)")];
+        let made = table.columns(&columns()).unwrap();
+        assert_eq!(made[0], Column::new("id", "DECIMAL(10, 2)"));
+        assert_eq!(made[1], columns()[1]);
+        table.strict = true;
+        assert!(
+            table
+                .columns(&columns())
+                .unwrap_err()
+                .to_string()
+                .contains("STRICT")
+        );
+    }
+
+    #[test]
+    fn a_type_that_is_more_than_a_type_is_refused() {
+        for bad in [
+            "TEXT PRIMARY KEY",
+            "INT)",
+            "X); DROP TABLE t --",
+            "INT(a)",
+            "(1)",
+            "INT DEFAULT",
+            "1X",
+        ] {
+            let mut table = Table::new("t");
+            table.types = vec![Column::new("id", bad)];
+            assert!(table.columns(&columns()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_types_and_indexes_must_name_columns_of_the_input() {
+        let mut table = Table::new("t");
+        table.indexes = vec![Index {
+            columns: vec!["nothing".to_owned()],
+            unique: false,
+        }];
+        let error = table.columns(&columns()).unwrap_err().to_string();
+        assert!(error.contains("no column nothing"), "{error}");
+    }
+}

@@ -1,0 +1,158 @@
+//! The table in the database: made, replaced or found, and what columns it has.
+
+use engine::{Connection, EngineError, Step, Value};
+
+use crate::affinity::Affinity;
+use crate::error::LoadError;
+use crate::loader::{Mode, Request};
+use crate::table::{Column, quoted, same};
+
+/// A column of the table that is loaded into, in the order of the source's columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TargetColumn {
+    pub(crate) name: String,
+    pub(crate) declared: String,
+    pub(crate) affinity: Affinity,
+    pub(crate) not_null: bool,
+}
+
+/// The table that is loaded into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) table: String,
+    pub(crate) columns: Vec<TargetColumn>,
+    pub(crate) strict: bool,
+    /// Which of the columns is the rowid by another name.
+    pub(crate) rowid_alias: Option<usize>,
+}
+
+impl Target {
+    /// Makes or finds the table as the request says, within the transaction that is open.
+    pub(crate) fn prepare(
+        connection: &Connection,
+        request: &Request,
+        suggested: &[Column],
+    ) -> Result<Target, LoadError> {
+        let table = &request.table;
+        let existing = object(connection, &table.name)?;
+        match (request.mode, &existing) {
+            (Mode::Create, Some(_)) => Err(LoadError::TableExists {
+                table: table.name.clone(),
+            }),
+            (Mode::Append, None) => Err(LoadError::NoTable {
+                table: table.name.clone(),
+            }),
+            (Mode::Append, Some(_)) => Target::find(connection, &table.name, suggested),
+            (Mode::Create, None) | (Mode::Replace, _) => {
+                let columns = table.columns(suggested)?;
+                if let Some(kind) = existing {
+                    connection.execute(&format!("DROP {kind} {}", quoted(&table.name)))?;
+                }
+                connection.execute(&table.create(&columns))?;
+                for sql in table.create_indexes(|index| request.is_made_before(index)) {
+                    connection.execute(&sql)?;
+                }
+                Target::find(connection, &table.name, suggested)
+            }
+        }
+    }
+
+    /// Reads what columns the table has.
+    fn find(connection: &Connection, table: &str, wanted: &[Column]) -> Result<Target, LoadError> {
+        let strict = is_strict(connection, table);
+        let known = columns(connection, table, strict)?;
+        let columns: Result<Vec<TargetColumn>, LoadError> = wanted
+            .iter()
+            .map(|column| {
+                known
+                    .iter()
+                    .find(|known| same(&known.name, &column.name))
+                    .cloned()
+                    .ok_or_else(|| LoadError::NoColumn {
+                        table: table.to_owned(),
+                        column: column.name.clone(),
+                        known: known.iter().map(|known| known.name.clone()).collect(),
+                    })
+            })
+            .collect();
+        let alias = rowid_alias(connection, table)?;
+        let columns = columns?;
+        Ok(Target {
+            table: table.to_owned(),
+            rowid_alias: alias
+                .and_then(|alias| columns.iter().position(|column| column.name == alias)),
+            columns,
+            strict,
+        })
+    }
+
+    pub(crate) fn affinities(&self) -> Vec<Affinity> {
+        self.columns.iter().map(|column| column.affinity).collect()
+    }
+}
+
+/// Whether there is a table or view of this name: its kind.
+fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
+    let mut query = connection.prepare(
+        "SELECT type FROM sqlite_master WHERE lower(name) = lower(?1) AND type IN ('table', 'view')",
+    )?;
+    query.bind_text(1, name)?;
+    Ok(match query.step()? {
+        Step::Row => Some(query.column_text(0)?.to_owned()),
+        Step::Done => None,
+    })
+}
+
+/// Whether the table is STRICT; engines before 3.37 have neither such tables nor the PRAGMA.
+fn is_strict(connection: &Connection, table: &str) -> bool {
+    let sql = format!("PRAGMA main.table_list({})", quoted(table));
+    connection.query_all(&sql).is_ok_and(|rows| {
+        rows.iter()
+            .any(|row| row.get(5) == Some(&Value::Integer(1)))
+    })
+}
+
+/// The column that is the rowid by another name: the only one of the primary key, declared `INTEGER`,
+/// in a table that keeps no index for that key (<https://sqlite.org/lang_createtable.html#rowid>).
+fn rowid_alias(connection: &Connection, table: &str) -> Result<Option<String>, EngineError> {
+    let indexes = connection.query_all(&format!("PRAGMA index_list({})", quoted(table)))?;
+    let has_index = indexes
+        .iter()
+        .any(|index| index.get(3) == Some(&Value::Text("pk".to_owned())));
+    let (mut keys, mut alias) = (0, None);
+    connection.for_each_row(&format!("PRAGMA table_xinfo({})", quoted(table)), |row| {
+        if row.column_i64(5) > 0 {
+            keys += 1;
+            alias = Some(row.column_text(1)?.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(alias.filter(|_| keys == 1 && !has_index))
+}
+
+/// The columns into which can be inserted: not the generated ones.
+fn columns(
+    connection: &Connection,
+    table: &str,
+    strict: bool,
+) -> Result<Vec<TargetColumn>, EngineError> {
+    let mut columns = Vec::new();
+    let sql = format!("PRAGMA table_xinfo({})", quoted(table));
+    connection.for_each_row(&sql, |row| {
+        if row.column_i64(6) == 0 {
+            let declared = row.column_text(2).unwrap_or_default().to_owned();
+            columns.push(TargetColumn {
+                name: row.column_text(1)?.to_owned(),
+                affinity: if strict {
+                    Affinity::of_strict(&declared)
+                } else {
+                    Affinity::of(&declared)
+                },
+                declared,
+                not_null: row.column_i64(3) != 0,
+            });
+        }
+        Ok(())
+    })?;
+    Ok(columns)
+}

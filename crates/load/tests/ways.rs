@@ -1,0 +1,722 @@
+//! Every way gives what SQL INSERT gives: rows, types, rowids and a sound database, whatever the table,
+//! the values and the size of pages.
+//!
+//! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use engine::{Connection, Library, OpenFlags, Source, Value};
+use pragmark_load::{
+    BatchSource, Column, Index, LoadError, Mode, OnError, Request, Summary, Table, Way, WayChoice,
+    load,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+fn library() -> Arc<Library> {
+    thread_local! {
+        static LIBRARY: Arc<Library> = Arc::new(Library::load(&Source::Embedded).unwrap());
+    }
+    LIBRARY.with(Arc::clone)
+}
+
+fn open(path: &Path) -> Connection {
+    Connection::open(&library(), path, OpenFlags::default(), None).unwrap()
+}
+
+/// A table with rows in batches, as columns of values.
+#[derive(Debug, Clone)]
+struct Case {
+    declared: Vec<&'static str>,
+    strict: bool,
+    rowid_alias: bool,
+    page_size: u32,
+    workers: usize,
+    /// Columns of indexes.
+    indexes: Vec<Vec<usize>>,
+    /// Whether the indexes fit into memory.
+    sorted: bool,
+    batches: Vec<Vec<Vec<Value>>>,
+}
+
+impl Case {
+    fn table(&self) -> Table {
+        let mut table = Table::new("t");
+        table.strict = self.strict;
+        table.types = self
+            .declared
+            .iter()
+            .enumerate()
+            .map(|(number, declared)| Column::new(format!("c{number}"), *declared))
+            .collect();
+        if self.rowid_alias {
+            table.primary_key = vec!["c0".to_owned()];
+        }
+        table.indexes = self.indexes.iter().map(|columns| index(columns)).collect();
+        table
+    }
+
+    fn batches(&self) -> Vec<RecordBatch> {
+        self.batches.iter().map(|columns| batch(columns)).collect()
+    }
+
+    fn load(&self, database: &Path, way: Way) -> Result<Summary, LoadError> {
+        let mut request = Request::new(database, self.table());
+        request.way = WayChoice::Only(way);
+        request.page_size = Some(self.page_size);
+        request.workers = Some(self.workers);
+        request.check = true;
+        if !self.sorted {
+            request.index_memory = 0;
+        }
+        run(self.batches(), &request)
+    }
+
+    /// The same by one prepared INSERT for each row.
+    fn insert(&self, database: &Path, create: &str) {
+        let connection = open(database);
+        connection
+            .execute(&format!(
+                "PRAGMA page_size = {}; BEGIN; {create}",
+                self.page_size
+            ))
+            .unwrap();
+        let places = vec!["?"; self.declared.len()].join(", ");
+        let mut insert = connection
+            .prepare(&format!("INSERT INTO t VALUES ({places})"))
+            .unwrap();
+        for columns in &self.batches {
+            for row in 0..columns[0].len() {
+                for (number, values) in columns.iter().enumerate() {
+                    insert.bind_value(number as i32 + 1, &values[row]).unwrap();
+                }
+                insert.run().unwrap();
+            }
+        }
+        drop(insert);
+        connection.execute("COMMIT").unwrap();
+    }
+}
+
+fn index(columns: &[usize]) -> Index {
+    Index {
+        columns: columns.iter().map(|number| format!("c{number}")).collect(),
+        unique: false,
+    }
+}
+
+fn run(batches: Vec<RecordBatch>, request: &Request) -> Result<Summary, LoadError> {
+    let names = request.table.types.iter().map(|column| column.name.clone());
+    let fields: Vec<Field> = names
+        .map(|name| Field::new(name, DataType::Null, true))
+        .collect();
+    let mut source = BatchSource::new("test", &Schema::new(fields), batches.into_iter());
+    load(&library(), &mut source, request, &mut |_| true)
+}
+
+/// A batch of columns, each of one type besides NULL.
+fn batch(columns: &[Vec<Value>]) -> RecordBatch {
+    let arrays: Vec<ArrayRef> = columns.iter().map(|values| array(values)).collect();
+    let fields: Vec<Field> = arrays
+        .iter()
+        .enumerate()
+        .map(|(number, array)| Field::new(format!("c{number}"), array.data_type().clone(), true))
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(columns[0].len()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).unwrap()
+}
+
+fn array(values: &[Value]) -> ArrayRef {
+    macro_rules! collect {
+        ($array:ty, $variant:path) => {
+            Arc::new(
+                values
+                    .iter()
+                    .map(|value| match value {
+                        $variant(value) => Some(value.clone()),
+                        _ => None,
+                    })
+                    .collect::<$array>(),
+            )
+        };
+    }
+    match values.iter().find(|value| **value != Value::Null) {
+        None => Arc::new(NullArray::new(values.len())),
+        Some(Value::Integer(_)) => collect!(Int64Array, Value::Integer),
+        Some(Value::Real(_)) => collect!(Float64Array, Value::Real),
+        Some(Value::Text(_)) => collect!(StringArray, Value::Text),
+        Some(_) => Arc::new(
+            values
+                .iter()
+                .map(|value| match value {
+                    Value::Blob(bytes) => Some(bytes.as_slice()),
+                    _ => None,
+                })
+                .collect::<BinaryArray>(),
+        ),
+    }
+}
+
+/// All that SQL tells of the table: schema, rowids, types and values.
+fn told(database: &Path, columns: usize) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let connection = open(database);
+    let check = connection.query_all("PRAGMA integrity_check").unwrap();
+    assert_eq!(check, [[Value::Text("ok".to_owned())]]);
+    let list: Vec<String> = (0..columns)
+        .map(|number| format!("typeof(c{number}), quote(c{number})"))
+        .collect();
+    let rows = connection
+        .query_all(&format!(
+            "SELECT rowid, {} FROM t ORDER BY rowid",
+            list.join(", ")
+        ))
+        .unwrap();
+    let schema = connection
+        .query_all("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
+        .unwrap();
+    (schema, rows)
+}
+
+fn integers() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| value >> bits),
+        select(vec![
+            0,
+            1,
+            -1,
+            i64::MIN,
+            i64::MAX,
+            1 << 47,
+            -(1 << 47),
+            (1 << 47) - 1,
+            -(1 << 47) - 1
+        ]),
+    ]
+    .prop_map(Value::Integer)
+}
+
+fn reals() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<f64>(),
+        any::<i32>().prop_map(f64::from),
+        (-100_i32..100).prop_map(|value| f64::from(value) / 4.0),
+        select(vec![
+            0.0,
+            -0.0,
+            1e15,
+            1e300,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            9_223_372_036_854_775_807.0,
+            -9_223_372_036_854_775_808.0,
+            140_737_488_355_328.0,
+            0.1,
+        ]),
+    ]
+    .prop_map(Value::Real)
+}
+
+fn texts(page_size: u32) -> impl Strategy<Value = Value> {
+    let long =
+        (0..3 * page_size as usize, "[a-zé]").prop_map(|(length, text)| text.repeat(length / 2));
+    prop_oneof![
+        4 => "[ -~]{0,12}",
+        4 => "[ \t]?[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?[ \n]?",
+        1 => "\\PC{0,40}",
+        1 => long,
+        2 => select(vec!["9223372036854775807", "9223372036854775808", "-9223372036854775808", "0x10",
+            "1e400", "-0", "-0.0", "007", "+-1", "1_000", "inf", "nan", "2024-01-31", "1e", ".", "", " "])
+            .prop_map(str::to_owned),
+    ]
+    .prop_map(Value::Text)
+}
+
+fn blobs(page_size: u32) -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => (any::<u8>(), 0..3 * page_size as usize).prop_map(|(byte, length)| vec![byte; length]),
+    ]
+    .prop_map(Value::Blob)
+}
+
+/// Values of one storage class and NULLs, which a column of the declared type takes.
+fn column(
+    declared: &'static str,
+    strict: bool,
+    page_size: u32,
+    rows: usize,
+) -> BoxedStrategy<Vec<Value>> {
+    let of = |values: BoxedStrategy<Value>| {
+        prop::collection::vec(prop_oneof![5 => values, 1 => Just(Value::Null)], rows).boxed()
+    };
+    let integers = of(integers().boxed());
+    let reals = of(reals().boxed());
+    let texts = of(texts(page_size).boxed());
+    let blobs = of(blobs(page_size).boxed());
+    match (strict, declared) {
+        (true, "INTEGER") => integers,
+        (true, "REAL") => prop_oneof![integers, reals].boxed(),
+        (true, "TEXT") => prop_oneof![integers, reals, texts].boxed(),
+        (true, "BLOB") => blobs,
+        _ => prop_oneof![integers, reals, texts, blobs].boxed(),
+    }
+}
+
+/// Ascending keys; where the flag is false, NULL, which means one more than the last.
+fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
+    steps
+        .into_iter()
+        .map(|(own, step)| {
+            *last += if own {
+                1 + i64::from(step) * i64::from(step)
+            } else {
+                1
+            };
+            if own {
+                Value::Integer(*last)
+            } else {
+                Value::Null
+            }
+        })
+        .collect()
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let page_sizes = select(vec![
+        512_u32, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
+    ]);
+    (
+        any::<bool>(),
+        any::<bool>(),
+        page_sizes,
+        1_usize..4,
+        -100_i64..1000,
+        1_usize..6,
+    )
+        .prop_flat_map(
+            |(strict, rowid_alias, page_size, workers, first, columns)| {
+                let names = if strict {
+                    vec!["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+                } else {
+                    vec![
+                        "INTEGER",
+                        "REAL",
+                        "TEXT",
+                        "BLOB",
+                        "",
+                        "NUMERIC",
+                        "DECIMAL(10,2)",
+                    ]
+                };
+                let declared = prop::collection::vec(select(names), columns);
+                let indexed =
+                    prop::sample::subsequence((0..columns).collect::<Vec<_>>(), 1..=columns);
+                let indexed = prop::collection::btree_set(indexed, 0..3);
+                let sizes = prop::collection::vec(0_usize..60, 0..4);
+                (declared, sizes, indexed, prop::bool::weighted(0.9)).prop_flat_map(
+                    move |(mut declared, sizes, indexes, sorted)| {
+                        let indexes: Vec<Vec<usize>> = indexes.into_iter().collect();
+                        if rowid_alias {
+                            declared[0] = "INTEGER";
+                        }
+                        let batches: Vec<_> = sizes
+                            .iter()
+                            .map(|rows| {
+                                let columns: Vec<_> = declared
+                                    .iter()
+                                    .map(|declared| column(declared, strict, page_size, *rows))
+                                    .collect();
+                                let steps =
+                                    prop::collection::vec((any::<bool>(), any::<u8>()), *rows);
+                                (columns, steps)
+                            })
+                            .collect();
+                        let declared = declared.clone();
+                        batches.prop_map(move |batches| {
+                            let mut last = first;
+                            let mut first_batch = true;
+                            let batches = batches
+                                .into_iter()
+                                .map(|(mut columns, mut steps)| {
+                                    if rowid_alias {
+                                        if let (true, Some(step)) = (first_batch, steps.first_mut())
+                                        {
+                                            // The first key of all sets where the others begin.
+                                            step.0 = true;
+                                            first_batch = false;
+                                        }
+                                        columns[0] = keys(steps, &mut last);
+                                    }
+                                    columns
+                                })
+                                .collect();
+                            Case {
+                                declared: declared.clone(),
+                                strict,
+                                rowid_alias,
+                                page_size,
+                                workers,
+                                indexes: indexes.clone(),
+                                sorted,
+                                batches,
+                            }
+                        })
+                    },
+                )
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_gives_what_insert_gives(case in cases()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
+
+        let summary = case.load(&path("pages"), Way::Pages).unwrap();
+        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, rows as u64));
+        let summary = case.load(&path("arrays"), Way::Arrays).unwrap();
+        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
+
+        let by_pages = told(&path("pages"), case.declared.len());
+        let create: Vec<String> = by_pages.0.iter().map(|object| object[3].to_string()).collect();
+        case.insert(&path("insert"), &create.join("; "));
+        let by_insert = told(&path("insert"), case.declared.len());
+        prop_assert_eq!(&by_pages, &by_insert);
+        prop_assert_eq!(told(&path("arrays"), case.declared.len()), by_insert);
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        prop_assert_eq!(left.len(), 3, "{:?}", left);
+    }
+}
+
+/// Rows with a key and a text of some length.
+fn many(rows: std::ops::Range<i64>, length: usize) -> RecordBatch {
+    let keys = rows.clone().map(Value::Integer).collect();
+    let texts = rows
+        .map(|row| Value::Text(format!("{row:0length$}")))
+        .collect();
+    batch(&[keys, texts])
+}
+
+fn two_columns(primary_key: bool) -> Table {
+    let mut table = Table::new("t");
+    table.types = vec![Column::new("c0", "INTEGER"), Column::new("c1", "TEXT")];
+    if primary_key {
+        table.primary_key = vec!["c0".to_owned()];
+    }
+    table
+}
+
+#[test]
+fn trees_of_many_levels_are_sound_and_searched() {
+    for (page_size, workers) in [(512, 1), (512, 3), (4096, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        let mut request = Request::new(&database, two_columns(true));
+        request.page_size = Some(page_size);
+        request.workers = Some(workers);
+        request.check = true;
+        let batches = (0..12)
+            .map(|part| many(part * 5_000..(part + 1) * 5_000, 30))
+            .collect();
+        let summary = run(batches, &request).unwrap();
+        assert_eq!((summary.rows, summary.rows_by_pages), (60_000, 60_000));
+        let connection = open(&database);
+        for key in [0, 1, 4_999, 5_000, 31_234, 59_999] {
+            let text = connection
+                .query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}"))
+                .unwrap();
+            assert_eq!(text, format!("{key:030}"));
+        }
+        connection
+            .execute("INSERT INTO t(c1) VALUES ('more'); DELETE FROM t WHERE c0 % 3 = 0; VACUUM")
+            .unwrap();
+        let count = connection.query_i64("SELECT count(*) FROM t").unwrap();
+        assert_eq!(count, 40_000);
+    }
+}
+
+#[test]
+fn a_value_of_many_megabytes_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let huge = "é".repeat(5 << 20);
+    let texts = ["a", &huge, "b", &huge[..4], &huge].map(|text| Value::Text(text.to_owned()));
+    let keys = (1..=5).map(Value::Integer).collect();
+    let mut request = Request::new(&database, two_columns(false));
+    request.check = true;
+    let summary = run(vec![batch(&[keys, texts.to_vec()])], &request).unwrap();
+    assert_eq!(summary.rows_by_pages, 5);
+    let rows = open(&database)
+        .query_all("SELECT c1 FROM t ORDER BY rowid")
+        .unwrap();
+    assert!(rows.iter().map(|row| &row[0]).eq(&texts));
+}
+
+#[test]
+fn what_pages_cannot_do_goes_on_through_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let batches = vec![many(10..5_000, 5), many(0..10, 5), many(5_000..5_010, 5)];
+    let mut request = Request::new(&database, two_columns(true));
+    request.check = true;
+    let summary = run(batches.clone(), &request).unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (5_010, 4_990));
+    let why = summary.why_arrays.unwrap();
+    assert!(why.contains("do not ascend: 0 after 4999"), "{why}");
+
+    request.way = WayChoice::Only(Way::Pages);
+    request.database = folder.path().join("other");
+    let error = run(batches, &request).unwrap_err().to_string();
+    assert!(error.contains("do not ascend"), "{error}");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing is left"
+    );
+}
+
+#[test]
+fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let mut table = two_columns(false);
+    table.indexes = vec![
+        Index {
+            columns: vec!["c1".to_owned(), "c0".to_owned()],
+            unique: false,
+        },
+        Index {
+            columns: vec!["c0".to_owned()],
+            unique: true,
+        },
+    ];
+    let mut request = Request::new(&database, table);
+    request.check = true;
+    let summary = run(vec![many(0..3_000, 9)], &request).unwrap();
+    assert_eq!(summary.rows_by_pages, 3_000);
+    let plan = open(&database)
+        .query_all("EXPLAIN QUERY PLAN SELECT * FROM t WHERE c1 = 'x'")
+        .unwrap();
+    assert!(plan[0][3].to_string().contains("t_c1_c0_index"), "{plan:?}");
+
+    request.database = folder.path().join("twice");
+    request.workers = Some(2);
+    let error = run(vec![many(0..10, 9), many(9..12, 9)], &request)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "UNIQUE constraint failed: t.c0: the rows with the rowids 10 and 11 are the same there"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    request.on_error = OnError::Skip;
+    request.rejects = Some(folder.path().join("rejected.csv"));
+    let summary = run(vec![many(0..10, 9), many(9..12, 9)], &request).unwrap();
+    assert_eq!(
+        (summary.rows, summary.rejected, summary.rows_by_pages),
+        (12, 1, 0)
+    );
+    let rejected = std::fs::read_to_string(folder.path().join("rejected.csv")).unwrap();
+    assert_eq!(
+        rejected,
+        "row,column,reason,fields\n11,,UNIQUE constraint failed: t.c0,9,000000009\n"
+    );
+}
+
+#[test]
+fn a_primary_key_of_any_columns_is_unique_but_for_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = two_columns(false);
+    table.primary_key = vec!["c1".to_owned(), "c0".to_owned()];
+    let mut request = Request::new(folder.path().join("db"), table);
+    request.check = true;
+    request.way = WayChoice::Only(Way::Pages);
+    let text = |text: &str| Value::Text(text.to_owned());
+    let rows = |keys: &[Option<i64>]| {
+        let texts = keys.iter().map(|_| text("a")).collect();
+        let keys = keys
+            .iter()
+            .map(|key| key.map_or(Value::Null, Value::Integer));
+        vec![batch(&[keys.collect(), texts])]
+    };
+    assert_eq!(
+        run(rows(&[Some(1), None, Some(2), None]), &request)
+            .unwrap()
+            .rows,
+        4
+    );
+    request.database = folder.path().join("twice");
+    let error = run(rows(&[Some(1), None, Some(1), None]), &request)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("t.c1, t.c0: the rows with the rowids 1 and 3"),
+        "{error}"
+    );
+}
+
+#[test]
+fn indexes_of_many_levels_are_sound_and_searched() {
+    for (page_size, length) in [(512, 8), (512, 300), (4096, 40)] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        let mut table = two_columns(false);
+        table.indexes = vec![
+            index(&[1]),
+            Index {
+                unique: true,
+                ..index(&[0])
+            },
+        ];
+        let mut request = Request::new(&database, table);
+        request.page_size = Some(page_size);
+        request.check = true;
+        request.workers = Some(2);
+        // Shuffled: 7,919 is prime and no divisor of the number of rows.
+        let keys: Vec<i64> = (0..30_000).map(|row| row * 7_919 % 30_000).collect();
+        let batches = keys.chunks(4_000).map(|keys| {
+            let texts = keys
+                .iter()
+                .map(|key| Value::Text(format!("{key:0length$}")));
+            batch(&[
+                keys.iter().copied().map(Value::Integer).collect(),
+                texts.collect(),
+            ])
+        });
+        let summary = run(batches.collect(), &request).unwrap();
+        assert_eq!(summary.rows_by_pages, 30_000);
+        let connection = open(&database);
+        for key in [0, 1, 17_000, 29_999] {
+            let sql = format!("SELECT c0 FROM t INDEXED BY t_c1_index WHERE c1 = '{key:0length$}'");
+            assert_eq!(connection.query_i64(&sql).unwrap(), key);
+        }
+        connection
+            .execute("DELETE FROM t WHERE c0 % 3 = 0; REINDEX")
+            .unwrap();
+        assert_eq!(
+            connection.query_text("PRAGMA integrity_check").unwrap(),
+            "ok"
+        );
+    }
+}
+
+#[test]
+fn a_refused_row_leaves_an_existing_database_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let connection = open(&database);
+    connection
+        .execute(
+            "CREATE TABLE t(c1 TEXT CHECK (c1 <> '0004'), c0 INTEGER, more DEFAULT 'x', sum AS (c0 + 1));
+             CREATE TABLE log(c0);
+             CREATE TRIGGER tr AFTER INSERT ON t BEGIN INSERT INTO log VALUES (new.c0); END;
+             INSERT INTO t(c0) VALUES (-1)",
+        )
+        .unwrap();
+    drop(connection);
+    let before = std::fs::read(&database).unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    request.mode = Mode::Append;
+    let error = run(vec![many(0..3, 4), many(3..9, 4)], &request)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "test, row 5: CHECK constraint failed: c1 <> '0004'");
+    assert_eq!(std::fs::read(&database).unwrap(), before);
+
+    request.on_error = OnError::Skip;
+    let summary = run(vec![many(0..3, 4), many(3..9, 4)], &request).unwrap();
+    assert_eq!((summary.rows, summary.rejected), (8, 1));
+    let connection = open(&database);
+    assert_eq!(connection.query_i64("SELECT count(*) FROM log").unwrap(), 9);
+    assert_eq!(
+        connection
+            .query_i64("SELECT sum(sum) FROM t WHERE more = 'x'")
+            .unwrap(),
+        36 - 4 + 8
+    );
+}
+
+#[test]
+fn tables_are_made_replaced_and_appended_to_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let mut request = Request::new(&database, two_columns(false));
+    run(vec![many(0..3, 4)], &request).unwrap();
+    assert!(matches!(
+        run(vec![many(0..3, 4)], &request),
+        Err(LoadError::TableExists { .. })
+    ));
+    request.mode = Mode::Replace;
+    assert_eq!(run(vec![many(0..5, 4)], &request).unwrap().rows, 5);
+    request.mode = Mode::Append;
+    assert_eq!(run(vec![many(0..5, 4)], &request).unwrap().rows, 5);
+    assert_eq!(
+        open(&database).query_i64("SELECT count(*) FROM t").unwrap(),
+        10
+    );
+    request.table.name = "other".to_owned();
+    assert!(matches!(
+        run(vec![many(0..3, 4)], &request),
+        Err(LoadError::NoTable { .. })
+    ));
+    request.table.name = "t".to_owned();
+    request.table.types[1].name = "missing".to_owned();
+    let error = run(vec![many(0..3, 4)], &request).unwrap_err().to_string();
+    assert_eq!(error, "table t has no column missing; it has c0, c1");
+}
+
+#[test]
+fn a_load_that_is_stopped_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    for way in [Way::Pages, Way::Arrays] {
+        let mut request = Request::new(&database, two_columns(false));
+        request.way = WayChoice::Only(way);
+        let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
+        let endless = (0..).map(|part| many(part * 100..(part + 1) * 100, 4));
+        let mut source = BatchSource::new("test", &Schema::new(fields.to_vec()), endless);
+        let mut told = 0;
+        let stopped = load(&library(), &mut source, &request, &mut |_| {
+            told += 1;
+            told < 5
+        });
+        assert!(matches!(stopped, Err(LoadError::Interrupted)));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_journal_without_its_database_is_not_rolled_back_into_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("db-journal"), "x").unwrap();
+    let request = Request::new(folder.path().join("db"), two_columns(false));
+    assert!(matches!(
+        run(vec![many(0..3, 4)], &request),
+        Err(LoadError::LeftoverJournal { .. })
+    ));
+}
+
+/// 1.2 GB: `cargo test --release -p pragmark-load --test ways -- --ignored`.
+#[test]
+#[ignore = "writes 1.2 GB"]
+fn a_database_past_the_lock_byte_page_is_sound() {
+    let directory = std::env::var_os("PRAGMARK_TEST_DIR").unwrap_or_else(|| ".".into());
+    let folder = tempfile::tempdir_in(directory).unwrap();
+    let mut request = Request::new(folder.path().join("db"), two_columns(false));
+    request.check = true;
+    let batches = (0..1_200).map(|part| many(part * 1_000..(part + 1) * 1_000, 1_000));
+    let summary = run(batches.collect(), &request).unwrap();
+    assert_eq!(summary.rows_by_pages, 1_200_000);
+    assert!(summary.database_bytes > 1 << 30);
+}

@@ -1,0 +1,275 @@
+//! `pragmark load`: data into a table.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use engine::{Library, Source as EngineSource};
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use load::{
+    Column, CsvOptions, Index, LoadError, Mode, OnError, Phase, Progress, Request, SourceColumn,
+    Summary, Table, Way, WayChoice,
+};
+
+use crate::cli::{LoadArgs, OnErrorArg, WayArg};
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+
+/// Loads and says what came of it.
+pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
+    let interrupted = interrupt::flag()?;
+    let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
+    let options = CsvOptions {
+        delimiter: args.delimiter,
+        quote: args.quote.0,
+        header: !args.no_header,
+        null: args.null.clone(),
+    };
+    let mut source = load::open(&args.input, options)?;
+    let request = request(args, source.columns())?;
+    let mut bar = Bar::new(!args.plain && std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    let loaded = load::load(&library, &mut *source, &request, &mut |progress| {
+        bar.show(progress);
+        !interrupted.load(Ordering::Relaxed)
+    });
+    bar.finish();
+    match loaded {
+        Ok(summary) => {
+            print!("{}", told(&summary, &request));
+            Ok(Exit::Success)
+        }
+        Err(LoadError::Interrupted) => {
+            eprintln!("stopped; {} is as it was", args.database.display());
+            Ok(Exit::Interrupted)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure> {
+    let mut request = Request::new(&args.database, table(args, columns)?);
+    request.mode = match (args.append, args.replace) {
+        (true, _) => Mode::Append,
+        (_, true) => Mode::Replace,
+        _ => Mode::Create,
+    };
+    request.way = match args.way {
+        WayArg::Auto => WayChoice::Auto,
+        WayArg::Pages => WayChoice::Only(Way::Pages),
+        WayArg::Arrays => WayChoice::Only(Way::Arrays),
+    };
+    if args.on_error == OnErrorArg::Skip {
+        request.on_error = OnError::Skip;
+        request.rejects = Some(
+            args.rejects
+                .clone()
+                .unwrap_or_else(|| rejects_file(&args.input)),
+        );
+    }
+    request.page_size = args.page_size;
+    request.check = args.check;
+    Ok(request)
+}
+
+fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
+    let list = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
+    let index = |unique| {
+        move |text| Index {
+            columns: list(text),
+            unique,
+        }
+    };
+    let plain = args.index.iter().map(index(false));
+    Ok(Table {
+        types: types(args, columns)?,
+        primary_key: args.primary_key.clone(),
+        strict: args.strict,
+        without_rowid: args.without_rowid,
+        indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
+        ..Table::new(&args.table)
+    })
+}
+
+/// The columns for which a type or NOT NULL was declared.
+fn types(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Vec<Column>, Failure> {
+    let mut types: Vec<Column> = args
+        .types
+        .iter()
+        .map(|(name, declared)| Column::new(name, declared))
+        .collect();
+    for name in &args.not_null {
+        let known = |column: &&mut Column| column.name.eq_ignore_ascii_case(name);
+        if let Some(column) = types.iter_mut().find(known) {
+            column.not_null = true;
+            continue;
+        }
+        let suggested = columns
+            .iter()
+            .find(|column| column.name.eq_ignore_ascii_case(name));
+        let suggested = suggested.ok_or_else(|| {
+            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+            Failure::usage(format!(
+                "the input has no column {name}; it has {}",
+                names.join(", ")
+            ))
+        })?;
+        types.push(Column {
+            not_null: true,
+            ..suggested.clone()
+        });
+    }
+    Ok(types)
+}
+
+/// Where skipped rows go unless a file is named: into the current directory, under the input's name.
+fn rejects_file(input: &Path) -> PathBuf {
+    let name = match input.file_name() {
+        Some(name) if name != "-" => name.to_string_lossy().into_owned(),
+        _ => "input".to_owned(),
+    };
+    format!("{name}.rejected.csv").into()
+}
+
+/// What was done, in words.
+fn told(summary: &Summary, request: &Request) -> String {
+    let mut text = format!(
+        "{} rows into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
+        HumanCount(summary.rows),
+        request.table.name,
+        request.database.display(),
+        summary.time.as_secs_f64(),
+        HumanCount(summary.rows_per_second() as u64),
+        HumanBytes(summary.bytes_read),
+        HumanBytes(summary.database_bytes)
+    );
+    text += &match &summary.why_arrays {
+        None => "way: pages\n".to_owned(),
+        Some(why) if summary.rows_by_pages == 0 => format!("way: arrays ({why})\n"),
+        Some(why) => format!(
+            "way: pages for the first {} rows, then arrays ({why})\n",
+            HumanCount(summary.rows_by_pages)
+        ),
+    };
+    if summary.rejected > 0 {
+        text += &format!("{} rows skipped", HumanCount(summary.rejected));
+        if let Some(path) = &request.rejects {
+            text += &format!("; they are in {}", path.display());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Progress on a terminal: rate, share and time to go.
+struct Bar {
+    bar: Option<ProgressBar>,
+    begin: Instant,
+}
+
+/// The forms of the bar: where the size of the input is known, and where not.
+const KNOWN: &str =
+    "{elapsed} gone, {eta} to go  [{wide_bar}] {binary_bytes}/{binary_total_bytes}  {msg}";
+const UNKNOWN: &str = "{elapsed} gone  {spinner} {binary_bytes}  {msg}";
+
+impl Bar {
+    fn new(shown: bool) -> Bar {
+        Bar {
+            bar: shown.then(ProgressBar::no_length),
+            begin: Instant::now(),
+        }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let form = match progress.total_bytes {
+            Some(total) if bar.length().is_none() => {
+                bar.set_length(total);
+                Some(KNOWN)
+            }
+            None if bar.position() == 0 => Some(UNKNOWN),
+            _ => None,
+        };
+        // The templates are fixed, so that they parse is checked by the tests.
+        if let Some(Ok(style)) = form.map(ProgressStyle::with_template) {
+            bar.set_style(style);
+        }
+        bar.set_position(progress.bytes_read);
+        let seconds = self.begin.elapsed().as_secs_f64();
+        bar.set_message(match progress.phase {
+            Phase::Rows => format!(
+                "{} rows, {} rows/s",
+                HumanCount(progress.rows),
+                HumanCount((progress.rows as f64 / seconds) as u64)
+            ),
+            Phase::Indexes => "making indexes".to_owned(),
+            Phase::Check => "checking".to_owned(),
+            Phase::Sync => "syncing".to_owned(),
+        });
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        let hint = match &error {
+            LoadError::Row { .. } => {
+                "repair it, or leave such rows out with --on-error skip; nothing was loaded"
+            }
+            LoadError::TableExists { .. } => {
+                "add to it with --append, or make it anew with --replace"
+            }
+            LoadError::NoTable { .. } => "leave --append out to make it",
+            LoadError::NoColumn { .. } => "name the columns in the header as in the table",
+            LoadError::LeftoverJournal { .. } => {
+                "put the database back that it belongs to, or remove the journal if it belongs to none"
+            }
+            LoadError::Way { .. } => "leave --way out to use the fastest way that can",
+            LoadError::Type { .. } => "convert the column before loading",
+            LoadError::Engine(error) if error.is_busy() => {
+                "another program is using the database; try again when it is done"
+            }
+            _ => "",
+        };
+        let failure = match error {
+            LoadError::Definition(_) => Failure::usage(error),
+            error => Failure::unusable(error),
+        };
+        if hint.is_empty() {
+            failure
+        } else {
+            failure.hint(hint)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_templates_of_the_bar_parse() {
+        for template in [KNOWN, UNKNOWN] {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn skipped_rows_go_beside_the_caller_under_the_input_s_name() {
+        assert_eq!(
+            rejects_file(Path::new("/data/a.csv.gz")),
+            Path::new("a.csv.gz.rejected.csv")
+        );
+        assert_eq!(
+            rejects_file(Path::new("-")),
+            Path::new("input.rejected.csv")
+        );
+    }
+}
