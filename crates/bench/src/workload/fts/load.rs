@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, Statement};
 
-use super::source::Reading;
+use super::source::{Reading, Source};
+use super::table::TableOptions;
 use crate::error::TrialError;
 use crate::generate::Documents;
 use crate::measure::{CpuTime, Windows};
+use crate::target::sqlite;
+use crate::workload::Trial;
 
 /// How rows are grouped.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +35,30 @@ pub(super) struct Loaded {
     /// Bytes of the documents.
     pub(super) bytes: usize,
     pub(super) rates: Vec<f64>,
+}
+
+/// Makes the table of these options and fills it with every document of `source`, in transactions of
+/// a thousand rows.
+pub(super) fn make_and_fill(
+    trial: &Trial<'_>,
+    connection: &Connection,
+    options: &TableOptions,
+    source: &Source,
+) -> Result<Loaded, TrialError> {
+    const ROWS: usize = 1_000;
+    let columns = source.columns();
+    options.create(connection, columns)?;
+    load(
+        connection,
+        &options.insert_sql(columns),
+        sqlite::begin_statement(trial.settings),
+        Grouping {
+            batch: ROWS,
+            commit_every: ROWS,
+        },
+        &mut source.open()?,
+        (source.rows(), columns.len()),
+    )
 }
 
 /// Inserts every document of `reading`, of which there are `rows`.

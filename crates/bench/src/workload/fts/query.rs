@@ -13,7 +13,7 @@ use lab::trial::{DataTable, Measured};
 use super::ask::{Answer, Asker, CACHES, Effort, add_regexp, check_cold};
 use super::finish::{Finish, finish_parameter};
 use super::found::{Found, Scan};
-use super::load::{Grouping, load};
+use super::load::make_and_fill;
 use super::queries::{self, OWN, Query, Sql};
 use super::source::{self, Source};
 use super::table::{self, TableOptions};
@@ -161,19 +161,7 @@ fn fill(
     parameters: &Parameters,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let columns = parameters.source.columns();
-    parameters.options.create(connection, columns)?;
-    let loaded = load(
-        connection,
-        &parameters.options.insert_sql(columns),
-        sqlite::begin_statement(trial.settings),
-        Grouping {
-            batch: 1_000,
-            commit_every: 1_000,
-        },
-        &mut parameters.source.open()?,
-        (parameters.source.rows(), columns.len()),
-    )?;
+    let loaded = make_and_fill(trial, connection, &parameters.options, &parameters.source)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);

@@ -346,11 +346,10 @@ impl TableOptions {
 
     /// The statement that inserts a row; its rowid is the next one.
     pub(super) fn insert_sql(&self, columns: &[String]) -> String {
-        let list: Vec<String> = columns.iter().map(|column| identifier(column)).collect();
         format!(
             "INSERT INTO {}({}) VALUES ({})",
             self.written(),
-            list.join(", "),
+            listed(columns),
             vec!["?"; columns.len()].join(", ")
         )
     }
@@ -433,6 +432,12 @@ pub(super) fn is_refusal(error: &EngineError) -> bool {
 /// A name in SQL.
 pub(super) fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The names of columns in SQL, with commas between.
+pub(super) fn listed(columns: &[String]) -> String {
+    let names: Vec<String> = columns.iter().map(|name| identifier(name)).collect();
+    names.join(", ")
 }
 
 /// A text in SQL.

@@ -3,7 +3,7 @@
 use engine::{Connection, Step};
 
 use super::source::Source;
-use super::table::{Content, Kind, TABLE, TableOptions, identifier};
+use super::table::{Content, Kind, TABLE, TableOptions, listed};
 use crate::error::TrialError;
 use crate::generate::Documents;
 use crate::workload::common::expect;
@@ -54,14 +54,10 @@ fn compare(
     options: &TableOptions,
     source: &Source,
 ) -> Result<(), TrialError> {
-    let columns: Vec<String> = source
-        .columns()
-        .iter()
-        .map(|name| identifier(name))
-        .collect();
+    let columns = source.columns();
     let sql = format!(
         "SELECT {} FROM {} ORDER BY rowid",
-        columns.join(", "),
+        listed(columns),
         options.written()
     );
     let mut select = connection.prepare(&sql)?;

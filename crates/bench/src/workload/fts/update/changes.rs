@@ -8,7 +8,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::super::load::bind;
 use super::super::source::Source;
-use super::super::table::{TABLE, TableOptions, identifier};
+use super::super::table::{TABLE, TableOptions, identifier, listed};
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents};
 use crate::workload::common::expect;
@@ -136,14 +136,10 @@ impl Model {
         source: &Source,
     ) -> Result<(), TrialError> {
         let corpus = source.corpus()?;
-        let columns: Vec<String> = source
-            .columns()
-            .iter()
-            .map(|name| identifier(name))
-            .collect();
+        let columns = source.columns();
         let sql = format!(
             "SELECT rowid, {} FROM {} ORDER BY rowid",
-            columns.join(", "),
+            listed(columns),
             options.written()
         );
         let mut select = connection.prepare(&sql)?;

@@ -15,7 +15,7 @@ use lab::trial::Measured;
 use self::changes::{Changes, KINDS, Kind, Model};
 use super::ask::{Asker, Cache, Effort, add_regexp, can_answer};
 use super::finish::{Finish, finish_parameter};
-use super::load::{Grouping, load};
+use super::load::make_and_fill;
 use super::queries::{self, Query, Sql};
 use super::source::{self, Source};
 use super::table::{self, Content, TABLE, TableOptions};
@@ -173,19 +173,7 @@ impl Parameters {
         connection: &Connection,
         measured: &mut Measured,
     ) -> Result<(), TrialError> {
-        let columns = self.source.columns();
-        self.options.create(connection, columns)?;
-        let loaded = load(
-            connection,
-            &self.options.insert_sql(columns),
-            sqlite::begin_statement(trial.settings),
-            Grouping {
-                batch: 1_000,
-                commit_every: 1_000,
-            },
-            &mut self.source.open()?,
-            (self.source.rows(), columns.len()),
-        )?;
+        let loaded = make_and_fill(trial, connection, &self.options, &self.source)?;
         set(measured, "seconds.insert", loaded.active.as_secs_f64());
         if self.optimized && self.options.kind == table::Kind::Fts5 {
             Finish::Optimize.run(connection)?;
