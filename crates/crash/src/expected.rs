@@ -5,33 +5,8 @@
 use crate::model::Model;
 use crate::settings::{Arm, JournalMode, LockingMode, Synchronous};
 use crate::tally::Verdict;
+pub use lab::tier::Promise;
 use serde::{Deserialize, Serialize};
-
-/// How much is promised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Promise {
-    /// Nothing that was committed is lost, and nothing is corrupted.
-    Safe,
-    /// Recent commits may be lost; nothing is corrupted.
-    MayLose,
-    /// The database may be corrupted.
-    MayCorrupt,
-    /// The model is outside what SQLite assumes of hardware, and nothing is said of it.
-    Silent,
-}
-
-impl Promise {
-    /// In a word or two.
-    pub fn words(self) -> &'static str {
-        match self {
-            Promise::Safe => "safe",
-            Promise::MayLose => "may lose commits",
-            Promise::MayCorrupt => "may corrupt",
-            Promise::Silent => "no promise",
-        }
-    }
-}
 
 /// A statement of the documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -219,8 +219,10 @@ pub struct Documented {
     pub source: String,
 }
 
-/// How much documentation promises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How much documentation promises, in order from the most to the least.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Promise {
     /// Nothing that was committed is lost, nothing is corrupted.

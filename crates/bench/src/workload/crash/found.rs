@@ -1,7 +1,7 @@
 //! What was found under one storage model, in the vocabulary of tiers.
 
-use crash::{Arm, Cell, Plan, Promise as Published, Verdict, Witness as Image, describe};
-use lab::tier::{Documented, ModelSafety, Promise, Tier};
+use crash::{Arm, Cell, Plan, Verdict, Witness as Image, describe};
+use lab::tier::{Documented, ModelSafety, Tier};
 use lab::trial::DataTable;
 
 use super::engine_name;
@@ -25,7 +25,7 @@ impl Found {
                 assumed: cell.model.is_within_assumptions(),
                 tier: tier(&cell.verdict),
                 documented: Some(Documented {
-                    promise: promise(cell.expected.promise),
+                    promise: cell.expected.promise,
                     says: cell.expected.says.to_owned(),
                     source: cell.expected.source.to_owned(),
                 }),
@@ -46,15 +46,6 @@ fn tier(verdict: &Verdict) -> Tier {
         } => Tier::of_counts(*images, 0, *losing, *most),
         Verdict::CanCorrupt { violations, images } => Tier::of_counts(*images, *violations, 0, 0),
         Verdict::NotMeasured { reason } => Tier::not_measured(reason),
-    }
-}
-
-fn promise(published: Published) -> Promise {
-    match published {
-        Published::Safe => Promise::Safe,
-        Published::MayLose => Promise::MayLose,
-        Published::MayCorrupt => Promise::MayCorrupt,
-        Published::Silent => Promise::Silent,
     }
 }
 
