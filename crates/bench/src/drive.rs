@@ -143,6 +143,7 @@ mod tests {
             directory: directory.to_owned(),
             seed: 7,
             counting: false,
+            postgres: None,
         }
     }
 

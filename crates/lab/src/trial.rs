@@ -35,6 +35,11 @@ pub struct TrialSpec {
     /// cannot count answers `skipped`.
     #[serde(default)]
     pub counting: bool,
+    /// Where a PostgreSQL server listens, for trials with the target `postgres`: a connection URI
+    /// as libpq and the drivers of other languages read it. The trial keeps to one schema of its own
+    /// and removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<String>,
 }
 
 /// One line of a driver's answer.

@@ -115,6 +115,12 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// PostgreSQL server for the experiments that compare with one, such as
+    /// postgresql://user@host/database; trials keep to a schema of their own, which they remove.
+    /// Use it to measure the server that you have; give it again with --resume [default: a private
+    /// one of the PostgreSQL that is installed, in the directory measured, as long as the run].
+    #[arg(long, value_name = "URI")]
+    pub postgres: Option<String>,
     /// File with documents of your own for the experiments on full-text search, instead of generated
     /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.
