@@ -7,6 +7,7 @@
 //! [`lab::design`]; the runner only carries it out.
 
 mod error;
+mod file_systems;
 pub mod machine;
 mod pilot;
 mod postgres;
@@ -18,6 +19,7 @@ mod tiers;
 pub mod workdir;
 
 pub use error::RunError;
+pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use pilot::run_pilots;
 pub use postgres::Servers;
 pub use process::Driver;

@@ -266,6 +266,7 @@ pub(super) mod tests {
             directory: directory.path(),
             seed: Seed(11),
             counter: None,
+            postgres: None,
             phase: &mut |_| {},
         };
         workload::find(workload).unwrap().run(&mut trial)

@@ -14,6 +14,7 @@ mod tiers;
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
+use crate::durability;
 use crate::words::verdict_sign;
 use crate::{answer, facts, figures, knees};
 use paint::Paint;
@@ -150,6 +151,9 @@ fn section(
     }
     effects::effects(text, experiment);
     tiers::tiers(text, experiment);
+    for line in durability::lines(experiment) {
+        text.item(Paint::Plain, "·", &line);
+    }
     if !experiment.claims.is_empty() {
         text.gap();
     }

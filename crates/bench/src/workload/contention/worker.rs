@@ -117,6 +117,7 @@ fn open(
         directory: &spec.directory,
         seed: spec.seed,
         counter: None,
+        postgres: None,
         phase: &mut |_| {},
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
