@@ -240,7 +240,7 @@ fn judging_many_claims_together_asks_more_of_each() {
 fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
     let on = |names: &str| {
         let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
-        World::default().judge(&claim(&body)).remove(0)
+        judged(&World::default(), &body)
     };
     let other = on("\"btrfs\", \"xfs\"");
     assert_eq!(other.verdict, Verdict::NotApplicable);

@@ -8,6 +8,7 @@ use lab::level::label;
 use lab::tier::{Class, ModelSafety, Safety, Tier, WORKLOAD};
 
 use crate::answer::{Piece, Sentence};
+use crate::durability;
 use crate::figures;
 use crate::names::Names;
 use crate::words::{Standing, by_rank, gain_words, named, plural};
@@ -104,6 +105,9 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
         None if finding.crash_relevant.is_empty() => Sentence::new(),
         None => unknown(finding, None),
     };
+    if let Some(change) = &finding.survives {
+        sentence.push(plain(&durability::change(change)));
+    }
     if let Some(faster) = &finding.faster {
         let class = faster.tier.as_ref().and_then(Tier::class);
         sentence.push(plain(match class {
@@ -115,6 +119,7 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
         let times = figures::times(faster.gain, faster.interval);
         sentence.push(Piece::Figure(format!("{times} times")));
         let tier = faster.tier.as_ref().map(words);
+        let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
         sentence.push(plain(&format!(
             " {} the reference: {}.",
             gain_words(metric),

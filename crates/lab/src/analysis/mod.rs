@@ -30,7 +30,7 @@ pub use collect::{Collector, seen};
 pub use curve::Curve;
 pub use durability::AtDurability;
 pub use effects::Effects;
-pub use find::{Faster, Finding, TierChange, findings};
+pub use find::{Faster, Finding, SurvivalChange, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
 
