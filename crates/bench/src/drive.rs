@@ -95,7 +95,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
     };
     let mut measured = workload.run(&mut trial)?;
     if spec.counting {
-        sqlite::add_counts_per_row(&mut measured.metrics);
+        sqlite::add_counts_for_each(&mut measured.metrics);
     }
     // Only a workload that counts what SQLite does to files is sure to have had a connection.
     if workload.info().counts || !measured.connections.is_empty() {

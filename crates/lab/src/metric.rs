@@ -423,6 +423,21 @@ pub const METRICS: &[Metric] = &[
         Unit::BytesPerRow,
         "bytes written to files of any kind for each row",
     ),
+    counted(
+        "syncs_per_txn",
+        Unit::Count,
+        "syncs of files and directories for each transaction",
+    ),
+    counted(
+        "pages_per_txn",
+        Unit::Count,
+        "pages written to the database or its log for each transaction",
+    ),
+    counted(
+        "bytes_written_per_txn",
+        Unit::Bytes,
+        "bytes written to files of any kind for each transaction",
+    ),
 ];
 
 /// The metric of this name; a phase suffix after a dot is allowed.

@@ -116,7 +116,7 @@ pub struct RunArgs {
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
     /// File with documents of your own for the experiments on full-text search, instead of generated
-    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// ones: .csv or .tsv with a heading, .jsonl, .parquet, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,

@@ -25,6 +25,7 @@ mod knees;
 mod markdown;
 mod names;
 pub mod settings;
+mod side_by_side;
 mod terminal;
 mod tiers;
 mod words;

@@ -3,6 +3,7 @@
 mod effects;
 mod evidence;
 mod marks;
+mod side_by_side;
 mod tiers;
 
 use std::fmt::Write;
@@ -32,6 +33,7 @@ pub fn markdown(analysis: &Analysis) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::add(&mut text, analysis);
     repeat(&mut text, analysis);
     text
 }

@@ -260,7 +260,15 @@ impl Counts {
         trial: &Trial<'_>,
         connections: &[Connection],
     ) -> Result<Option<Counts>, TrialError> {
-        let Some(counter) = &trial.counter else {
+        Counts::of(trial.counter.as_ref(), connections)
+    }
+
+    /// As [`Counts::begin_all`], with a counter of the connections' own.
+    pub(crate) fn of(
+        counter: Option<&Arc<CountingVfs>>,
+        connections: &[Connection],
+    ) -> Result<Option<Counts>, TrialError> {
+        let Some(counter) = counter else {
             return Ok(None);
         };
         for connection in connections {
@@ -318,24 +326,25 @@ impl Counts {
     }
 }
 
-/// Adds what was counted for each row, where the work has rows.
-pub(crate) fn add_counts_per_row(metrics: &mut BTreeMap<String, f64>) {
+/// What is told for each row and for each transaction: the metric, what it divides, and the rate
+/// that tells how many there were.
+const EACH: &[(&str, &str, &str)] = &[
+    ("pages_per_row", "pages_written", "rows_per_s"),
+    ("bytes_written_per_row", "bytes_written", "rows_per_s"),
+    ("syncs_per_txn", "syncs", "txns_per_s"),
+    ("pages_per_txn", "pages_written", "txns_per_s"),
+    ("bytes_written_per_txn", "bytes_written", "txns_per_s"),
+];
+
+/// Adds what was counted for each row and each transaction, where the work has them.
+pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     let figure = |name: &str| metrics.get(name).copied();
-    let Some(rows) = figure("rows_per_s")
-        .zip(figure("seconds"))
-        .map(|(rate, seconds)| rate * seconds)
-        .filter(|rows| *rows > 0.0)
-    else {
-        return;
+    let of = |&(each, all, rate): &(&str, &str, &str)| {
+        let number = figure(rate)? * figure("seconds")?;
+        (number > 0.0).then_some((each.to_owned(), figure(all)? / number))
     };
-    for (each, all) in [
-        ("pages_per_row", "pages_written"),
-        ("bytes_written_per_row", "bytes_written"),
-    ] {
-        if let Some(all) = metrics.get(all).copied() {
-            metrics.insert(each.to_owned(), all / rows);
-        }
-    }
+    let each: Vec<(String, f64)> = EACH.iter().filter_map(of).collect();
+    metrics.extend(each);
 }
 
 fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::directories::side_by_side;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
@@ -68,7 +69,16 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
-        let devices = devices(&self.plan, &self.gathered, &self.environment);
+        let levels: Vec<DeviceLevels> = self
+            .plan
+            .experiments
+            .iter()
+            .zip(&self.gathered)
+            .map(|(planned, gathered)| {
+                experiment::device_levels(planned, gathered, &self.environment)
+            })
+            .collect();
+        let devices = devices(&self.plan, &levels);
         let histories: Vec<&History> = self
             .gathered
             .iter()
@@ -99,31 +109,28 @@ impl Collector {
         Analysis {
             plan: self.plan,
             environment: self.environment,
-            experiments,
             trials,
             tier_trials: self.tiers.counts(),
             findings,
             recommendations,
+            side_by_side: side_by_side(&experiments, &levels),
+            experiments,
         }
     }
 }
 
 /// By experiment: its level on each device, where one of its claims compares devices.
-fn devices<'a>(
-    plan: &'a RunPlan,
-    gathered: &[Gathered],
-    environment: &EnvironmentFile,
-) -> HashMap<&'a str, Vec<DeviceLevels>> {
+fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, Vec<DeviceLevels>> {
     let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
-    for (planned, gathered) in plan.experiments.iter().zip(gathered) {
+    for (planned, levels) in plan.experiments.iter().zip(levels) {
         let experiment = &planned.experiment;
         if experiment
             .claims
             .iter()
             .any(|claim| claim.devices.is_some())
         {
-            let levels = experiment::device_levels(planned, gathered, environment);
-            devices.entry(&experiment.id).or_default().push(levels);
+            let of_experiment = devices.entry(&experiment.id).or_default();
+            of_experiment.push(levels.clone());
         }
     }
     devices

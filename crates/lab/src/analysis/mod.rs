@@ -5,6 +5,7 @@
 
 mod collect;
 pub mod curve;
+mod directories;
 pub mod effects;
 mod experiment;
 mod find;
@@ -26,6 +27,7 @@ use crate::trial::{DataTable, EngineMark, ReadBack};
 
 pub use collect::{Collector, seen};
 pub use curve::Curve;
+pub use directories::SideBySide;
 pub use effects::Effects;
 pub use find::{Faster, Finding, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
@@ -48,6 +50,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
     pub recommendations: Vec<Recommendation>,
+    /// The experiments that were done on more than one directory.
+    pub side_by_side: Vec<SideBySide>,
 }
 
 impl Analysis {

@@ -35,7 +35,7 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = native_driver()?;
     let folder = match &args.resume {
-        Some(path) => RunFolder::open(path)?,
+        Some(path) => resumed(path)?,
         None => match begin(&args, &driver, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
@@ -47,6 +47,13 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     progress.finish();
     let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
     conclude(folder.path(), end)
+}
+
+/// The run in this folder. The limits of the machine may be others than when it began.
+fn resumed(path: &Path) -> Result<RunFolder, Failure> {
+    let folder = RunFolder::open(path)?;
+    needs::check(&folder.plan()?)?;
+    Ok(folder)
 }
 
 /// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.

@@ -7,6 +7,7 @@ mod choice;
 mod effects;
 mod notes;
 mod paint;
+mod side_by_side;
 mod table;
 mod text;
 mod tiers;
@@ -41,6 +42,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::side_by_side(&mut text, analysis);
     effects::how_to_paste(&mut text, analysis);
     text.finish()
 }

@@ -55,6 +55,26 @@ pub fn nothing_yet() -> Analysis {
     Collector::new(plan, environment).finish()
 }
 
+/// The analysis of a run that did its first experiment on a second directory too.
+#[allow(dead_code)] // Used by one of the tests only.
+pub fn on_two_directories() -> Analysis {
+    let mut plan = plan();
+    plan.tiers = None;
+    plan.experiments.truncate(1);
+    let mut second = plan.experiments[0].clone();
+    second.key.push_str("-2");
+    second.directory = "/mnt/second|disk".into();
+    plan.experiments.push(second);
+    let trials: Vec<TrialRecord> = plan
+        .experiments
+        .iter()
+        .flat_map(|planned| trials_of(&plan, planned))
+        .collect();
+    let mut collector = Collector::new(plan, machine::environment());
+    trials.into_iter().for_each(|trial| collector.add(trial));
+    collector.finish()
+}
+
 fn plan_of_tiers() -> Option<lab::tier::TierPlan> {
     plan().tiers
 }
