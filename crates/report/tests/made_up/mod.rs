@@ -146,7 +146,7 @@ fn trial(
     let outcome = match planned.arms.get(arm) {
         None => limit(planned, label, place),
         Some(arm) if role == Role::Counting => counted(planned, arm),
-        Some(arm) => outcomes::trouble(&planned.key, &arm.levels, round)
+        Some(arm) => outcomes::trouble(&planned.experiment.id, &arm.levels, round)
             .unwrap_or_else(|| measured(planned, arm, place, role)),
     };
     TrialRecord {
@@ -187,7 +187,7 @@ fn limit(planned: &PlannedExperiment, name: &str, place: (u32, u32, u32)) -> Out
 }
 
 fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
-    let metrics = outcomes::counts(&planned.key, &arm.levels);
+    let metrics = outcomes::counts(&planned.experiment.id, &arm.levels);
     Outcome::Measured(Box::new(Measured {
         metrics,
         ..Measured::default()
@@ -196,20 +196,20 @@ fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
 
 fn measured(planned: &PlannedExperiment, arm: &Arm, place: (u32, u32, u32), role: Role) -> Outcome {
     let bias = if role == Role::Canary {
-        outcomes::canary_bias(&planned.key)
+        outcomes::canary_bias(&planned.experiment.id)
     } else {
         1.0
     };
-    let rate = outcomes::rate(&planned.key, &arm.levels) * noise(planned, place) * bias;
+    let rate = outcomes::rate(&planned.experiment.id, &arm.levels) * noise(planned, place) * bias;
     Outcome::Measured(Box::new(Measured {
-        metrics: outcomes::metrics(&planned.key, &arm.levels, rate),
+        metrics: outcomes::metrics(&planned.experiment.id, &arm.levels, rate),
         windows: windows(&arm.label, rate),
         engine: EngineMark {
             version: "3.50.4".to_owned(),
             source_id: machine::SOURCE_ID.to_owned(),
         },
         connections: connections(arm),
-        tables: outcomes::tables(&planned.key, &arm.levels),
+        tables: outcomes::tables(&planned.experiment.id, &arm.levels),
         ..Measured::default()
     }))
 }
