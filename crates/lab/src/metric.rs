@@ -338,6 +338,36 @@ pub const METRICS: &[Metric] = &[
         "operations that still waited for their turn when an overloaded open loop was stopped; counted with the latency they had reached",
     ),
     metric(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "operations on a queue a second, of all workers together: insertions, changes, deletions, claims, readings",
+    ),
+    metric(
+        "left_over",
+        Unit::Count,
+        Better::Lower,
+        "tasks and files that are still there when every task has been done and deleted",
+    ),
+    metric(
+        "connections_opened",
+        Unit::Count,
+        Better::Lower,
+        "connections that were opened during the measured work, where a pool keeps too few of them",
+    ),
+    metric(
+        "opening_percent",
+        Unit::Percent,
+        Better::Lower,
+        "of the time that all workers spent together, the part in which they opened connections",
+    ),
+    metric(
+        "settled_percent",
+        Unit::Percent,
+        Better::Lower,
+        "time of the second half of the repetitions, divided by that of the first; below 100 the work gets faster as it goes",
+    ),
+    metric(
         "timer_late_us",
         Unit::Microseconds,
         Better::Lower,

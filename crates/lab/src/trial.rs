@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Durability;
 use crate::level::Settings;
 use crate::tier::ModelSafety;
 
@@ -35,6 +36,11 @@ pub struct TrialSpec {
     /// cannot count answers `skipped`.
     #[serde(default)]
     pub counting: bool,
+    /// Where a PostgreSQL server listens, for trials with the target `postgres`: a connection URI
+    /// as libpq and the drivers of other languages read it. The trial keeps to one schema of its own
+    /// and removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<String>,
 }
 
 /// One line of a driver's answer.
@@ -106,6 +112,9 @@ pub struct Measured {
     /// What crashes can destroy, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,
+    /// What survives of an acknowledged change, where the target says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,

@@ -54,6 +54,7 @@ impl World {
             ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
+            file_system: Some("ext4"),
             devices: &self.devices,
         })
     }
@@ -236,6 +237,22 @@ fn judging_many_claims_together_asks_more_of_each() {
 }
 
 #[test]
+fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
+    let on = |names: &str| {
+        let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
+        World::default().judge(&claim(&body)).remove(0)
+    };
+    let other = on("\"btrfs\", \"xfs\"");
+    assert_eq!(other.verdict, Verdict::NotApplicable);
+    let why = other.why.unwrap();
+    assert!(
+        why.contains("btrfs and xfs") && why.contains("here is ext4"),
+        "{why}"
+    );
+    assert_ne!(on("\"btrfs\", \"ext4\"").verdict, Verdict::NotApplicable);
+}
+
+#[test]
 fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
     let body = format!("{RATIO}\nat_least = 1.2\nrequires = [\"fsync\"]");
     let fast = World {
@@ -358,6 +375,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
+        file_system: None,
         devices: &[],
     })
     .remove(0)

@@ -1,9 +1,11 @@
 //! The command line: every option with what it does and when it is worth using.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use runner::FileSystemKind;
 
 use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
@@ -115,6 +117,12 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// PostgreSQL server for the experiments that compare with one, such as
+    /// postgresql://user@host/database; trials keep to a schema of their own, which they remove.
+    /// Use it to measure the server that you have; give it again with --resume [default: a private
+    /// one of the PostgreSQL that is installed, in the directory measured, as long as the run].
+    #[arg(long, value_name = "URI")]
+    pub postgres: Option<String>,
     /// File with documents of your own for the experiments on full-text search, instead of generated
     /// ones: .csv or .tsv with a heading, .jsonl, .parquet, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.
@@ -288,6 +296,11 @@ pub struct ExportArgs {
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark doctor --dir /data
+  sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
+  sudo pragmark doctor --make-fs ext4,btrfs,tmpfs -- pragmark run queue-tasks {dirs}")]
 pub struct DoctorArgs {
     /// Directory whose disk is looked at; may be given several times [default: the current
     /// directory].
@@ -299,6 +312,39 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Instead of looking, make these file systems (ext4, xfs, btrfs, tmpfs), as root, in files that are
+    /// mounted by loop devices; print their directories and remove everything at Ctrl-C, or run the
+    /// command after `--` meanwhile. Use it for claims about file systems that this machine has not.
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with_all = ["dirs", "json"])]
+    pub make_fs: Vec<FileSystemKind>,
+    /// Size of each of them, such as 512M or 2G.
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = bytes, requires = "make_fs")]
+    pub size: u64,
+    /// Directory on whose disk they are made [default: the current directory].
+    #[arg(long = "in", value_name = "DIR", requires = "make_fs")]
+    pub parent: Option<PathBuf>,
+    /// What to run while they are there; `{dirs}` stands for `--dir` and each directory.
+    #[arg(last = true, value_name = "COMMAND", requires = "make_fs")]
+    pub command: Vec<OsString>,
+}
+
+/// Bytes that are written with a unit: K, M, G or T, of 1,024 each.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift))
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "must be a size above zero, such as 512M or 2G".to_owned())
 }
 
 /// Forms of the table of crashes.

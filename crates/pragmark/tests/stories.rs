@@ -20,5 +20,7 @@ mod laboratory;
 mod loading;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
+#[path = "stories/queue.rs"]
+mod queue;
 #[path = "stories/safety.rs"]
 mod safety;

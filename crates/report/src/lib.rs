@@ -14,6 +14,7 @@
 mod advice;
 mod answer;
 mod charts;
+mod durability;
 mod effects;
 mod error;
 pub mod export;

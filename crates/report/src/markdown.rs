@@ -12,6 +12,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
 use lab::claims::Judged;
 
 use crate::answer;
+use crate::durability;
 use crate::facts;
 use crate::figures;
 use crate::knees;
@@ -135,6 +136,7 @@ fn section(
         say!(text, "\n> {}\n", escaped(note));
     }
     arms(text, experiment);
+    survivors(text, experiment);
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
     }
@@ -200,6 +202,31 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     }
     for limit in &experiment.limits {
         limit_row(text, limit, experiment);
+    }
+}
+
+/// The best arm for each class of what survives.
+fn survivors(text: &mut String, experiment: &ExperimentAnalysis) {
+    let rows = durability::rows(experiment);
+    if rows.is_empty() {
+        return;
+    }
+    let metric = metric_heading(&experiment.metric).to_lowercase();
+    say!(
+        text,
+        "\n| what survives | best | {metric} | others, to the best | than the classes above |"
+    );
+    say!(text, "|---|---|--:|---|---|");
+    for row in rows {
+        say!(
+            text,
+            "| {} | {} | {} | {} | {} |",
+            row.survives,
+            code(&row.best),
+            row.figure,
+            escaped(&row.others),
+            row.remark
+        );
     }
 }
 

@@ -7,8 +7,10 @@
 //! [`lab::design`]; the runner only carries it out.
 
 mod error;
+mod file_systems;
 pub mod machine;
 mod pilot;
+mod postgres;
 pub mod process;
 pub mod record;
 mod run;
@@ -17,7 +19,9 @@ mod tiers;
 pub mod workdir;
 
 pub use error::RunError;
+pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use pilot::run_pilots;
+pub use postgres::Servers;
 pub use process::Driver;
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};

@@ -8,6 +8,7 @@ use lab::pilot::Pilot;
 use lab::record::{PlannedExperiment, RunPlan};
 
 use crate::error::RunError;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::run::{Slot, specification};
 use crate::workdir::WorkDir;
@@ -20,6 +21,7 @@ pub fn run_pilots(
     plan: &RunPlan,
     planned: &PlannedExperiment,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
 ) -> Result<Option<Vec<Pilot>>, RunError> {
     let work = WorkDir::create(&planned.directory, &plan.id)?;
@@ -33,8 +35,13 @@ pub fn run_pilots(
             arm: index,
             role: Role::Arm,
         };
-        let spec = specification(plan, planned, directory.path(), slot);
-        let Some(outcome) = run_trial(driver, &spec, limit, cancelled, &mut |_| {})? else {
+        let mut spec = specification(plan, planned, directory.path(), slot);
+        let provided = servers.provide(&mut spec, &planned.directory, &plan.id, cancelled);
+        let outcome = match provided {
+            Ok(()) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+            Err(instead) => instead,
+        };
+        let Some(outcome) = outcome else {
             return Ok(None);
         };
         drop(directory);

@@ -240,6 +240,7 @@ mod tests {
             directory: "/tmp".into(),
             seed: 1,
             counting: false,
+            postgres: None,
         }
     }
 

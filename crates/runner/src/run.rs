@@ -15,6 +15,7 @@ use lab::trial::{Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
 use crate::machine::Sampler;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::record::{Appender, RunFolder};
 use crate::stamp::now;
@@ -97,6 +98,7 @@ pub enum End {
 pub fn run(
     folder: &RunFolder,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
@@ -109,9 +111,13 @@ pub fn run(
         &mut histories,
         &mut appender,
         driver,
+        servers,
         cancelled,
         observer,
-    )?;
+    );
+    // No later trial needs them, and those that try crashes keep every CPU busy.
+    servers.stop();
+    let end = end?;
     if end == End::Cancelled {
         return Ok(end);
     }
@@ -124,12 +130,14 @@ fn run_rounds(
     histories: &mut [History],
     appender: &mut Appender<TrialRecord>,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
     let mut conductor = Conductor {
         plan,
         driver,
+        servers,
         cancelled,
         observer,
         appender,
@@ -220,6 +228,7 @@ enum Told {
 struct Conductor<'a> {
     plan: &'a RunPlan,
     driver: &'a Driver,
+    servers: &'a mut Servers,
     cancelled: &'a AtomicBool,
     observer: &'a mut dyn Observer,
     appender: &'a mut Appender<TrialRecord>,
@@ -335,12 +344,20 @@ impl<'a> Conductor<'a> {
                 return Ok(Some(Outcome::Failed { why }));
             }
         };
-        let spec = specification(self.plan, planned, directory.path(), slot);
+        let mut spec = specification(self.plan, planned, directory.path(), slot);
+        let (measured, cancelled) = (&planned.directory, self.cancelled);
+        if let Err(instead) = self
+            .servers
+            .provide(&mut spec, measured, &self.plan.id, cancelled)
+        {
+            return Ok(instead);
+        }
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
-        run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
+        let outcome = run_trial(self.driver, &spec, limit, cancelled, &mut |phase| {
             observer.event(Event::Phase(phase))
-        })
+        })?;
+        Ok(outcome.map(|outcome| self.servers.explained(measured, outcome)))
     }
 }
 
@@ -380,5 +397,6 @@ pub(crate) fn specification(
         directory: directory.to_owned(),
         seed: data.0,
         counting: slot.role == Role::Counting,
+        postgres: None,
     }
 }

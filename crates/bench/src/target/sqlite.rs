@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::pragma::{self, Access, Pragma, PragmaError, Timing, Values};
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
-use engine::{Connection, DbStatus, EngineError, OpenFlags};
+use engine::{Connection, DbStatus, EngineError, Library, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
@@ -132,16 +132,50 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
-    let connection = Connection::open(
+    open_with(
         &trial.library,
+        trial.settings,
+        trial.counter.as_deref(),
         path,
-        open_flags(trial.settings),
-        trial.counter.as_deref().map(CountingVfs::name),
-    )?;
-    for (entry, level) in in_order(trial.settings) {
+    )
+}
+
+/// How the connections of a trial are opened: for threads, which cannot have the trial itself.
+pub(crate) struct Opening {
+    library: Arc<Library>,
+    settings: Settings,
+    /// The counters of a counting trial.
+    pub(crate) counter: Option<Arc<CountingVfs>>,
+}
+
+impl Opening {
+    /// As the trial asks.
+    pub(crate) fn of(trial: &Trial<'_>) -> Opening {
+        Opening {
+            library: Arc::clone(&trial.library),
+            settings: trial.settings.clone(),
+            counter: trial.counter.clone(),
+        }
+    }
+
+    /// As [`open`].
+    pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
+        open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+    }
+}
+
+fn open_with(
+    library: &Arc<Library>,
+    settings: &Settings,
+    counter: Option<&CountingVfs>,
+    path: &Path,
+) -> Result<Connection, TrialError> {
+    let vfs = counter.map(CountingVfs::name);
+    let connection = Connection::open(library, path, open_flags(settings), vfs)?;
+    for (entry, level) in in_order(settings) {
         pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
     }
-    check_begin(&connection, trial.settings)?;
+    check_begin(&connection, settings)?;
     Ok(connection)
 }
 
@@ -347,7 +381,8 @@ pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     metrics.extend(each);
 }
 
-fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
+/// What was done to files, as metrics: for all together, and by kind where any took part.
+pub(crate) fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
     let kinds = [
         ("database", &counts.database),
         ("journal", &counts.journal),

@@ -286,6 +286,7 @@ pub(super) mod tests {
             library,
             directory: directory.path(),
             seed: Seed(11),
+            postgres: None,
             phase: &mut |_| {},
         };
         workload::find(workload).unwrap().run(&mut trial)

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::directories::side_by_side;
+use super::durability::by_durability;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
@@ -10,6 +11,7 @@ use super::{
 };
 use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
+use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
@@ -101,6 +103,7 @@ impl Collector {
                     analysed.safety = analysed.safety.take().or(safety);
                 }
                 analysed.best_at_tiers = best_at_tiers(&analysed);
+                analysed.by_durability = by_durability(&analysed);
                 analysed
             })
             .collect();
@@ -185,6 +188,7 @@ pub(super) struct GatheredArm {
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
     pub(super) safety: Option<Vec<ModelSafety>>,
+    pub(super) durability: Option<Durability>,
 }
 
 /// The trials of one experiment.
@@ -258,6 +262,11 @@ impl GatheredArm {
             let so_far = self.safety.take().unwrap_or_default();
             self.safety = Some(merged(so_far, measured.safety));
         }
+        // The weakest that any trial said, should they differ.
+        self.durability = match (self.durability, measured.durability) {
+            (Some(so_far), Some(said)) => Some(so_far.min(said)),
+            (so_far, said) => so_far.or(said),
+        };
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,

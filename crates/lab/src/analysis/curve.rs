@@ -241,6 +241,7 @@ mod tests {
             counts: BTreeMap::new(),
             tables: Vec::new(),
             safety: None,
+            durability: None,
         }
     }
 

@@ -43,6 +43,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        file_system: file_system(planned, environment),
         devices,
     });
     let stop = match next(course, &gathered.history) {
@@ -85,6 +86,7 @@ pub(super) fn analyse(
         arms,
         limits,
         best_at_tiers: Vec::new(),
+        by_durability: Vec::new(),
     }
 }
 
@@ -139,6 +141,14 @@ fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> O
         .machine
         .volume(&planned.directory)?
         .fsync_median_ns()
+}
+
+fn file_system<'e>(
+    planned: &PlannedExperiment,
+    environment: &'e EnvironmentFile,
+) -> Option<&'e str> {
+    let volume = environment.machine.volume(&planned.directory)?;
+    volume.file_system.as_deref()
 }
 
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
@@ -280,6 +290,7 @@ fn arms(
             counts: gathered.counts,
             tables: gathered.tables,
             safety: safety_of_trials(planned, gathered.safety),
+            durability: gathered.durability,
         })
         .collect()
 }

@@ -24,6 +24,8 @@ pub struct Evidence<'a> {
     pub problems: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
+    /// The file system of the measured directory, such as `ext4`; none where it is not known.
+    pub file_system: Option<&'a str>,
     /// The same experiment on every directory of the run, this one among them.
     pub devices: &'a [DeviceLevels],
 }
@@ -95,6 +97,18 @@ impl Evidence<'_> {
                 "it needs {precondition}, which was not measured"
             ))),
         }
+    }
+
+    /// Whether the claim speaks of this file system.
+    pub(super) fn check_file_system(&self, wanted: &[String]) -> Result<(), Unable> {
+        let here = self.file_system.unwrap_or("one that is not known");
+        if wanted.is_empty() || wanted.iter().any(|name| name == here) {
+            return Ok(());
+        }
+        Err(Unable::NotApplicable(format!(
+            "it speaks of {}; the file system here is {here}",
+            wanted.join(" and ")
+        )))
     }
 
     pub(super) fn figure(

@@ -10,13 +10,16 @@ use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::output;
+use super::{make_fs, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
 
 /// Looks and tells.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
+    if !args.make_fs.is_empty() {
+        return make_fs::execute(args);
+    }
     let dirs = if args.dirs.is_empty() {
         vec![PathBuf::from(".")]
     } else {

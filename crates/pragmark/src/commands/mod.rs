@@ -7,6 +7,7 @@ mod doctor;
 mod export;
 mod list;
 mod load;
+mod make_fs;
 mod man;
 mod needs;
 mod output;

@@ -15,6 +15,7 @@ mod tiers;
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
+use crate::durability;
 use crate::words::verdict_sign;
 use crate::{answer, facts, figures, knees};
 use paint::Paint;
@@ -152,6 +153,9 @@ fn section(
     }
     effects::effects(text, experiment);
     tiers::tiers(text, experiment);
+    for line in durability::lines(experiment) {
+        text.item(Paint::Plain, "·", &line);
+    }
     if !experiment.claims.is_empty() {
         text.gap();
     }

@@ -131,6 +131,7 @@ fn open(
         directory: &spec.directory,
         seed: spec.seed,
         counter: counter.cloned(),
+        postgres: None,
         phase: &mut |_| {},
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
