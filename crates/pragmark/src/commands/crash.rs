@@ -11,7 +11,7 @@ use ::crash::{
     Arm, CrashError, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Script, Synchronous,
     measure, write_witnesses,
 };
-use engine::{Library, Origin, Source};
+use engine::{Library, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::seed::Seed;
 use serde_json::json;
@@ -35,7 +35,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     }
     let library = Library::load(&source).map_err(Failure::unusable)?;
     let script = read_script(args, &library)?;
-    let plan = plan(args, loadable_again(source, &library), script);
+    let plan = plan(args, source, script);
     // An existing folder is a mistake to be told before minutes are spent.
     let unfinished = args.out.as_deref().map(unfinished_folder).transpose()?;
     let matrix = measured(args, &plan)?;
@@ -69,15 +69,6 @@ fn staged(args: &CrashArgs, engine: Source) -> accidents::Common<'_> {
             names(&args.synchronous),
             names(&args.locking_mode),
         ],
-    }
-}
-
-/// The engine in a form that every thread can load a copy of. Asked for by its name a second time, the
-/// dynamic loader gives the copy that is loaded already, which has no file.
-fn loadable_again(source: Source, library: &Library) -> Source {
-    match &library.identity().origin {
-        Origin::System(path) if path.is_absolute() => Source::Path(path.clone()),
-        _ => source,
     }
 }
 
