@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
-use crate::tier::ModelSafety;
+use crate::tier::{ModelSafety, Schedules};
 
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
@@ -106,6 +106,9 @@ pub struct Measured {
     /// What crashes can destroy, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,
+    /// What came of two connections that met at chosen moments; from the workload `crash` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Schedules>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,

@@ -12,7 +12,7 @@ use crate::design::{Done, History, Role, Seen};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
-use crate::tier::{ModelSafety, merged};
+use crate::tier::{ModelSafety, Schedules, merged};
 use crate::trial::{DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
@@ -178,6 +178,7 @@ pub(super) struct GatheredArm {
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
     pub(super) safety: Option<Vec<ModelSafety>>,
+    pub(super) schedules: Option<Schedules>,
 }
 
 /// The trials of one experiment.
@@ -250,6 +251,12 @@ impl GatheredArm {
         if !measured.safety.is_empty() {
             let so_far = self.safety.take().unwrap_or_default();
             self.safety = Some(merged(so_far, measured.safety));
+        }
+        if let Some(schedules) = measured.schedules {
+            self.schedules = Some(match self.schedules.take() {
+                Some(so_far) => so_far.merged(schedules),
+                None => schedules,
+            });
         }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
