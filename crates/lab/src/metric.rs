@@ -200,6 +200,18 @@ pub const METRICS: &[Metric] = &[
         "the most acknowledged commits that such an image lacks",
     ),
     metric(
+        "schedules",
+        Unit::Count,
+        Better::Higher,
+        "schedules of two connections that were played, each once",
+    ),
+    metric(
+        "wrong_schedules",
+        Unit::Count,
+        Better::Lower,
+        "schedules that damaged the database, showed a state that never was or locked a connection out",
+    ),
+    metric(
         "txns_per_s",
         Unit::OpsPerSecond,
         Better::Higher,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::Durability;
 use crate::level::Settings;
-use crate::tier::ModelSafety;
+use crate::tier::{ModelSafety, Schedules};
 
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
@@ -115,6 +115,9 @@ pub struct Measured {
     /// What survives of an acknowledged change, where the target says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// What came of two connections that met at chosen moments; from the workload `crash` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Schedules>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,

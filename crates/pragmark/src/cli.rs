@@ -371,9 +371,15 @@ Examples:
   pragmark crash --journal-mode wal --synchronous normal,full --images 100000
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
   pragmark crash --engine system            the SQLite that your application loads
+  pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
+  pragmark crash mine.toml                  the settings of an experiment's arms
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
 pub struct CrashArgs {
+    /// An experiment, by its name or the path of its file: the settings of its arms are tried instead of
+    /// those of the options.
+    #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
+    pub experiment: Option<String>,
     /// Journal modes, separated by commas [default: all six].
     #[arg(long, value_name = "MODES", value_delimiter = ',')]
     pub journal_mode: Vec<crash::JournalMode>,
@@ -386,6 +392,10 @@ pub struct CrashArgs {
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
     pub page_size: Vec<u32>,
+    /// Whether SQLite is told that overwriting is powersafe, as it assumes: 1, 0 or both. 0 is what
+    /// `psow=0` in the URI of a database says, and worth trying under non-powersafe-overwrite.
+    #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
+    pub psow: Vec<bool>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
@@ -404,9 +414,10 @@ pub struct CrashArgs {
     /// Seed of all random choices: the same seed gives the same table.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library; may be
+    /// given several times to see what differs.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
-    pub engine: String,
+    pub engine: Vec<String>,
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -425,6 +436,14 @@ pub struct CrashArgs {
     /// Accidents that really happen.
     #[command(flatten)]
     pub accidents: AccidentArgs,
+}
+
+fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("must be 0 or 1".to_owned()),
+    }
 }
 
 fn page_size(text: &str) -> Result<u32, String> {

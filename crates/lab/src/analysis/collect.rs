@@ -15,7 +15,7 @@ use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
-use crate::tier::{ModelSafety, merged};
+use crate::tier::{ModelSafety, Schedules, merged};
 use crate::trial::{DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
@@ -189,6 +189,7 @@ pub(super) struct GatheredArm {
     pub(super) tables: Vec<DataTable>,
     pub(super) safety: Option<Vec<ModelSafety>>,
     pub(super) durability: Option<Durability>,
+    pub(super) schedules: Option<Schedules>,
 }
 
 /// The trials of one experiment.
@@ -267,6 +268,12 @@ impl GatheredArm {
             (Some(so_far), Some(said)) => Some(so_far.min(said)),
             (so_far, said) => so_far.or(said),
         };
+        if let Some(schedules) = measured.schedules {
+            self.schedules = Some(match self.schedules.take() {
+                Some(so_far) => so_far.merged(schedules),
+                None => schedules,
+            });
+        }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,

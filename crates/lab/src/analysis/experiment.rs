@@ -10,7 +10,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
-use crate::tier::{self, ModelSafety, Safety};
+use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -289,7 +289,7 @@ fn arms(
             engine: gathered.engine,
             counts: gathered.counts,
             tables: gathered.tables,
-            safety: safety_of_trials(planned, gathered.safety),
+            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
         })
         .collect()
@@ -299,12 +299,13 @@ fn arms(
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
+    schedules: Option<Schedules>,
 ) -> Option<Safety> {
     if planned.experiment.workload != tier::WORKLOAD {
         return None;
     }
     Some(match found {
-        Some(models) => Safety::of(models),
+        Some(models) => Safety::of(models).with_schedules(schedules),
         None => Safety::not_measured("no trial of it was measured"),
     })
 }
