@@ -112,7 +112,7 @@ fn send(output: &mut impl Write, message: &Message) -> io::Result<()> {
 
 /// Asks the kernel to end this process when its parent dies, so that a killed pragmark leaves no
 /// trial behind. Where the kernel cannot, the trial ends when it has done its work.
-pub(crate) fn die_with_the_parent() {
+pub fn die_with_the_parent() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
@@ -143,6 +143,7 @@ mod tests {
             directory: directory.to_owned(),
             seed: 7,
             counting: false,
+            binding: None,
         }
     }
 

@@ -18,7 +18,7 @@ pub mod workdir;
 
 pub use error::RunError;
 pub use pilot::run_pilots;
-pub use process::Driver;
+pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};
 pub use stamp::{now, run_id};

@@ -11,7 +11,7 @@ use lab::design::{History, Next, Role, StopReason, expected_seconds, outlook, tu
 use lab::level::Level;
 use lab::record::{PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use lab::tier::{TierPlan, TierSet};
-use lab::trial::{Outcome, PROTOCOL, TrialSpec};
+use lab::trial::{BindingSpec, DRIVER, NATIVE, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
 use crate::machine::Sampler;
@@ -366,6 +366,13 @@ pub(crate) fn specification(
         Some(Level::Text(engine)) => engine,
         _ => plan.engine.clone(),
     };
+    let binding = match settings.remove(DRIVER) {
+        Some(Level::Text(driver)) if driver != NATIVE => Some(BindingSpec {
+            driver,
+            ..BindingSpec::default()
+        }),
+        _ => None,
+    };
     // All arms of a round work on the same data; rounds differ.
     let data = plan
         .seed
@@ -380,5 +387,6 @@ pub(crate) fn specification(
         directory: directory.to_owned(),
         seed: data.0,
         counting: slot.role == Role::Counting,
+        binding,
     }
 }

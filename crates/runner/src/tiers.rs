@@ -118,6 +118,7 @@ fn trial(
         directory: directory.path().to_owned(),
         seed: plan.seed.child("tiers").child(&set.to_string()).0,
         counting: false,
+        binding: None,
     };
     let limit = Duration::from_secs_f64(plan.trial_limit_s.min(seconds + GRACE_S));
     run_trial(driver, &spec, limit, cancelled, &mut |phase| {
@@ -211,6 +212,7 @@ mod tests {
         Driver {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
+            bindings: None,
         }
     }
 

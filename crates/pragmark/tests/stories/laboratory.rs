@@ -91,6 +91,8 @@ impl Laboratory {
         command
             .args(arguments)
             .current_dir(self.path())
+            // What the user of this machine has built is no business of the tests.
+            .env("PRAGMARK_CACHE", self.path().join("cache"))
             .stdin(Stdio::null());
         // Few stories are about the noise of the machine, and looking at it takes seconds.
         let begins_a_run = arguments.first() == Some(&"run") && !arguments.contains(&"--resume");
