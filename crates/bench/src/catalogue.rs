@@ -2,7 +2,9 @@
 
 use lab::catalogue::{Accepts, Catalogue, Parameter, Scope};
 use lab::level::Settings;
+use lab::trial::{DRIVER, NATIVE};
 
+use crate::bindings::{self, BINDINGS};
 use crate::target::sqlite;
 use crate::workload;
 
@@ -18,6 +20,7 @@ pub fn catalogue() -> Catalogue {
         scope: Scope::Connection,
         crash_relevant: false,
     });
+    shared.push(driver());
     Catalogue {
         workloads: workload::ALL
             .iter()
@@ -28,9 +31,24 @@ pub fn catalogue() -> Catalogue {
     }
 }
 
+fn driver() -> Parameter {
+    let names = BINDINGS.iter().map(|(name, _)| *name);
+    Parameter {
+        name: DRIVER.to_owned(),
+        accepts: Accepts::Choice([NATIVE].into_iter().chain(names).map(str::to_owned).collect()),
+        // Without one the native driver does the work, as for all that know nothing of bindings.
+        default: None,
+        about: "the binding through which the work is done: that of pragmark itself, or one of another language, of which `pragmark driver list` says whether it is ready".to_owned(),
+        scope: Scope::Connection,
+        crash_relevant: false,
+    }
+}
+
 /// Why no engine and no machine can run a workload with these settings.
 fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
-    sqlite::why_impossible(settings).or_else(|| {
+    let impossible =
+        sqlite::why_impossible(settings).or_else(|| bindings::why_impossible(workload, settings));
+    impossible.or_else(|| {
         let checked = workload::find(workload)?.check(settings);
         checked.err().map(|error| error.to_string())
     })

@@ -47,7 +47,7 @@ pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
-pub use library::{Identity, Library, Origin, Source};
+pub use library::{Identity, Library, Origin, Source, bytes};
 pub use options::{COMPILE_OPTIONS, CompileOption, OPTIMISATION};
 pub use statement::{Statement, StatementStatus, Step};
 pub use value::{Value, ValueRef};

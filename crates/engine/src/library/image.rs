@@ -11,6 +11,29 @@ use std::path::{Path, PathBuf};
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
+/// The bytes of a library, for programs that are to load it by themselves.
+///
+/// # Errors
+/// [`EngineError::Unreadable`] for a file that cannot be read. The system's library is found by the
+/// loader alone: [`EngineError::NoSystemLibrary`].
+pub fn bytes(source: &Source) -> Result<Cow<'static, [u8]>, EngineError> {
+    match source {
+        Source::Embedded => Ok(Cow::Borrowed(DEFAULT_ENGINE)),
+        Source::Path(path) => Ok(Cow::Owned(read(path)?)),
+        Source::System => Err(EngineError::NoSystemLibrary {
+            names: Vec::new(),
+            reason: "the dynamic loader of each program finds it for itself".to_owned(),
+        }),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
+    std::fs::read(path).map_err(|source| EngineError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// A library mapped into the process.
 pub(super) struct Image {
     mapped: Mapped,
@@ -30,11 +53,7 @@ impl Image {
     }
 
     fn from_file(path: &Path, origin: Origin) -> Result<Image, EngineError> {
-        let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Image::from_bytes(Cow::Owned(bytes), origin)
+        Image::from_bytes(Cow::Owned(read(path)?), origin)
     }
 
     fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {

@@ -8,6 +8,7 @@ mod image;
 mod source;
 
 pub use identity::{Identity, Origin};
+pub use image::bytes;
 pub use source::Source;
 
 use crate::error::EngineError;
