@@ -40,6 +40,9 @@ pub enum Command {
     Load(LoadArgs),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// List, install or remove drivers: the programs that do the work through bindings of other
+    /// languages.
+    Driver(DriverArgs),
     /// Measure what crashes do to databases, by settings and by what storage may lose.
     Crash(Box<CrashArgs>),
     /// Print completions for a shell.
@@ -63,6 +66,9 @@ pub enum Command {
     /// Write to a database until killed, as a specification on standard input says.
     #[command(hide = true)]
     WriteUntilKilled,
+    /// Start a driver in another language, which then ends with its parent.
+    #[command(hide = true)]
+    Become(BecomeArgs),
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {
@@ -80,6 +86,55 @@ pub enum ScaleArg {
     Default,
     /// The published sizes: hours, and much disk space.
     Paper,
+}
+
+/// Options of `driver`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark driver list                      which drivers are ready, and what the others need
+  pragmark driver install go-mattn          download and build what one driver needs
+  pragmark driver install                   all of them
+  pragmark run bindings                     what a call through each costs")]
+pub struct DriverArgs {
+    /// Directory with a folder for each language, in place of the drivers that come with pragmark. Use it
+    /// to change a driver or to write one.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub drivers: Option<PathBuf>,
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: DriverCommand,
+}
+
+/// What to do with drivers.
+#[derive(Debug, Subcommand)]
+pub enum DriverCommand {
+    /// List the drivers, each asked to describe itself.
+    List {
+        /// Print JSON, with compile options and defaults.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install drivers into the user's cache (or PRAGMARK_CACHE); may download packages.
+    Install {
+        /// Their names; all where none is given.
+        names: Vec<String>,
+    },
+    /// Remove what was installed.
+    Remove {
+        /// Their names; all where none is given.
+        names: Vec<String>,
+    },
+}
+
+/// The program that pragmark is to become.
+#[derive(Debug, Args)]
+pub struct BecomeArgs {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<std::ffi::OsString>,
 }
 
 /// Options of `run`.
@@ -115,6 +170,10 @@ pub struct RunArgs {
     /// Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// Directory with drivers in other languages, in place of those that come with pragmark. Use it to
+    /// measure a binding with a driver that you have changed or written.
+    #[arg(long, value_name = "DIR")]
+    pub drivers: Option<PathBuf>,
     /// File with documents of your own for the experiments on full-text search, instead of generated
     /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.

@@ -4,13 +4,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
 use lab::record::EngineRecord;
 use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::output;
+use super::{driver, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
@@ -33,13 +34,17 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
         .map(|name| (name, bench::describe_engine(name)))
         .into();
     let tools = machine::find_tools();
+    let registry = driver::registry(None)?;
+    let drivers = driver::states(&registry);
     let text = if args.json {
-        as_json(&environment, &noise, &engines, &tools)
+        as_json(&environment, &noise, &engines, &tools, &drivers)
     } else {
-        as_text(&environment, &noise, &engines, &tools)
+        as_text(&environment, &noise, &engines, &tools, &drivers)
     };
     output::write_text(None, &text)
 }
+
+type Drivers<'a> = [(&'a Manifest, State)];
 
 type Engines = [(&'static str, Result<EngineRecord, bench::TrialError>)];
 
@@ -48,6 +53,7 @@ fn as_json(
     noise: &NoiseProbe,
     engines: &Engines,
     tools: &[Tool],
+    drivers: &Drivers<'_>,
 ) -> String {
     let engines: Vec<_> = engines
         .iter()
@@ -60,7 +66,7 @@ fn as_json(
         .iter()
         .map(|tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint }))
         .collect();
-    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools });
+    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools, "drivers": driver::as_json(drivers) });
     format!("{all:#}\n")
 }
 
@@ -69,6 +75,7 @@ fn as_text(
     noise: &NoiseProbe,
     engines: &Engines,
     tools: &[Tool],
+    drivers: &Drivers<'_>,
 ) -> String {
     let mut text = String::new();
     text += &machine_lines(environment);
@@ -90,6 +97,8 @@ fn as_text(
     for tool in tools {
         text += &tool_line(tool);
     }
+    text += "\nDrivers in other languages\n";
+    text += &driver::lines(drivers);
     let warnings = environment.warnings();
     text += if warnings.is_empty() {
         "\nNo warnings.\n"

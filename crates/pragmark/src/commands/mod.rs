@@ -4,6 +4,7 @@ pub mod accidents;
 mod crash;
 mod describe_engine;
 mod doctor;
+mod driver;
 mod export;
 mod list;
 mod load;
@@ -41,6 +42,8 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
         Command::WriteUntilKilled => accidents::write_until_killed(),
+        Command::Driver(args) => driver::execute(&args),
+        Command::Become(args) => driver::become_program(&args),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

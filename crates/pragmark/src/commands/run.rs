@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{needs, output, own_text, paper, report, shared_memory};
+use super::{driver, needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -33,7 +34,7 @@ const RUNS: &str = "pragmark-runs";
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
-    let driver = native_driver()?;
+    let driver = native_driver(args.drivers.as_deref())?;
     let folder = match &args.resume {
         Some(path) => RunFolder::open(path)?,
         None => match begin(&args, &driver, &interrupted)? {
@@ -179,13 +180,15 @@ fn absolute_engine(engine: &str) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-fn native_driver() -> Result<Driver, Failure> {
+/// pragmark itself, with the drivers in other languages for the trials that name one.
+fn native_driver(drivers: Option<&Path>) -> Result<Driver, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find pragmark's own program: {error}"))
     })?;
     Ok(Driver {
         program,
         arguments: vec!["trial".into()],
+        bindings: Some(Arc::new(driver::registry(drivers)?)),
     })
 }
 
