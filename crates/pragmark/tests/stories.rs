@@ -2,6 +2,8 @@
 
 #[path = "stories/accidents.rs"]
 mod accidents;
+#[path = "stories/bindings.rs"]
+mod bindings;
 #[path = "stories/contention.rs"]
 mod contention;
 #[path = "stories/crashes.rs"]

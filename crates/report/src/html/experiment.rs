@@ -4,6 +4,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
 
+use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
 use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
@@ -37,6 +38,7 @@ pub(super) struct ExperimentView<'a> {
     pub(super) models: Option<ModelsView>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
+    pub(super) bindings: Option<BindingsView>,
     pub(super) arms: ArmTable,
     pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
@@ -109,6 +111,7 @@ fn view<'a>(
         }),
         effects: effects(experiment),
         advice: Vec::new(),
+        bindings: BindingsView::of(experiment),
         arms: ArmTable::of(experiment),
         beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),
