@@ -13,12 +13,14 @@ mod import;
 mod measure;
 mod settings;
 mod target;
+mod training;
 mod workload;
 
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextSummary};
+pub use training::training;
 pub use workload::contention::work as contention_worker;
 
 use lab::level::Settings;

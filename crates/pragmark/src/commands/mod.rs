@@ -4,6 +4,7 @@ pub mod accidents;
 mod crash;
 mod describe_engine;
 mod doctor;
+mod engine;
 mod export;
 mod list;
 mod load;
@@ -36,6 +37,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Load(args) => load::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
+        Command::Engine(command) => engine::execute(&command),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
