@@ -14,6 +14,7 @@ mod import;
 mod measure;
 mod settings;
 mod target;
+mod training;
 mod workload;
 
 pub use bindings::{BINDINGS, binding_spec, judge_binding};
@@ -21,6 +22,7 @@ pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextSummary};
+pub use training::training;
 pub use workload::contention::work as contention_worker;
 
 use lab::level::Settings;

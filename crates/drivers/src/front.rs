@@ -36,13 +36,15 @@ pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
             "an engine can be put in front of a binding on Linux only; `--engine system` measures the binding with the library that it loads by itself".to_owned(),
         ));
     }
-    let bytes = engine::bytes(engine).map_err(|error| DriverError::Engine(error.to_string()))?;
     let directory = tempfile::Builder::new()
         .prefix("pragmark-engine-")
         .tempdir()
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
-    std::fs::write(&path, bytes).context("write", &path)?;
+    match engine {
+        Source::Path(library) => std::fs::copy(library, &path).context("copy", library).map(drop)?,
+        _ => std::fs::write(&path, engine::default_engine()).context("write", &path)?,
+    }
     Ok(Some(Front {
         environment: environment(directory.path(), &path),
         directory,

@@ -8,6 +8,8 @@ mod bindings;
 mod contention;
 #[path = "stories/crashes.rs"]
 mod crashes;
+#[path = "stories/engines.rs"]
+mod engines;
 #[path = "stories/everyday.rs"]
 mod everyday;
 #[path = "stories/full_text.rs"]

@@ -14,6 +14,7 @@ pub mod record;
 mod run;
 mod stamp;
 mod tiers;
+mod train;
 pub mod workdir;
 
 pub use error::RunError;
@@ -22,3 +23,4 @@ pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};
 pub use stamp::{now, run_id};
+pub use train::train;

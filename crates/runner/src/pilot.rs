@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use lab::design::Role;
 use lab::pilot::Pilot;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{EngineRecord, PlannedExperiment, RunPlan};
+use lab::trial::Outcome;
 
 use crate::error::RunError;
 use crate::process::{Driver, run_trial};
@@ -18,6 +19,7 @@ use crate::workdir::WorkDir;
 /// When the measured directory cannot be used or the driver cannot be started.
 pub fn run_pilots(
     plan: &RunPlan,
+    engines: &[EngineRecord],
     planned: &PlannedExperiment,
     driver: &Driver,
     cancelled: &AtomicBool,
@@ -33,8 +35,11 @@ pub fn run_pilots(
             arm: index,
             role: Role::Arm,
         };
-        let spec = specification(plan, planned, directory.path(), slot);
-        let Some(outcome) = run_trial(driver, &spec, limit, cancelled, &mut |_| {})? else {
+        let outcome = match specification(plan, engines, planned, directory.path(), slot) {
+            Ok(spec) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+            Err(why) => Some(Outcome::Skipped { why }),
+        };
+        let Some(outcome) = outcome else {
             return Ok(None);
         };
         drop(directory);

@@ -3,6 +3,7 @@
 //! It stands apart because it alone speaks to the dynamic loader and differs between systems.
 
 use super::{Origin, Source};
+use crate::build;
 use crate::error::EngineError;
 use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
 use std::borrow::Cow;
@@ -11,27 +12,9 @@ use std::path::{Path, PathBuf};
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
-/// The bytes of a library, for programs that are to load it by themselves.
-///
-/// # Errors
-/// [`EngineError::Unreadable`] for a file that cannot be read. The system's library is found by the
-/// loader alone: [`EngineError::NoSystemLibrary`].
-pub fn bytes(source: &Source) -> Result<Cow<'static, [u8]>, EngineError> {
-    match source {
-        Source::Embedded => Ok(Cow::Borrowed(DEFAULT_ENGINE)),
-        Source::Path(path) => Ok(Cow::Owned(read(path)?)),
-        Source::System => Err(EngineError::NoSystemLibrary {
-            names: Vec::new(),
-            reason: "the dynamic loader of each program finds it for itself".to_owned(),
-        }),
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
-    std::fs::read(path).map_err(|source| EngineError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })
+/// The default engine as the bytes of a shared library, for programs that load it in their own way.
+pub fn default_engine() -> &'static [u8] {
+    DEFAULT_ENGINE
 }
 
 /// A library mapped into the process.
@@ -53,7 +36,12 @@ impl Image {
     }
 
     fn from_file(path: &Path, origin: Origin) -> Result<Image, EngineError> {
-        Image::from_bytes(Cow::Owned(read(path)?), origin)
+        let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        build::check(path, &bytes)?;
+        Image::from_bytes(Cow::Owned(bytes), origin)
     }
 
     fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {

@@ -13,10 +13,13 @@ use ::crash::{
 };
 use engine::{Library, Origin, Source};
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::record::engine_to_load as engine_to_load_of;
 use lab::seed::Seed;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::engine::{named, prepare, problem};
+use super::run::native_driver;
 use super::{accidents, output};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
@@ -29,7 +32,7 @@ const QUICK_IMAGES: usize = 600;
 
 /// Measures, prints, and writes where asked to.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
-    let source: Source = args.engine.parse().map_err(Failure::usage)?;
+    let source = engine_to_load(&args.engine)?;
     if args.accidents.any() {
         return accidents::execute(&args.accidents, &staged(args, source));
     }
@@ -53,6 +56,21 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
         true => Exit::Interrupted,
         false => Exit::Success,
     })
+}
+
+/// The library that the name means, built where it has to be.
+fn engine_to_load(name: &str) -> Result<Source, Failure> {
+    named(name)?;
+    let bar = std::io::stderr().is_terminal();
+    let interrupted = interrupt::flag()?;
+    let engines = prepare(&[name.to_owned()], &native_driver()?, &interrupted, bar)?;
+    match engines.iter().find_map(problem) {
+        Some(failure) => Err(failure),
+        None => {
+            let to_load = engine_to_load_of(&engines, name).map_err(Failure::unusable)?;
+            to_load.parse().map_err(Failure::usage)
+        }
+    }
 }
 
 /// What accidents that are made to happen need to know.

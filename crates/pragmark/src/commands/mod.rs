@@ -5,6 +5,7 @@ mod crash;
 mod describe_engine;
 mod doctor;
 mod driver;
+mod engine;
 mod export;
 mod list;
 mod load;
@@ -37,6 +38,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Load(args) => load::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
+        Command::Engine(command) => engine::execute(&command),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),

@@ -17,7 +17,7 @@ use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder};
 
-use super::{driver, needs, output, own_text, paper, report, shared_memory};
+use super::{driver, engine, needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -34,9 +34,13 @@ const RUNS: &str = "pragmark-runs";
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
-    let driver = native_driver(args.drivers.as_deref())?;
+    let driver = driver_of_run(args.drivers.as_deref())?;
     let folder = match &args.resume {
-        Some(path) => RunFolder::open(path)?,
+        Some(path) => {
+            let folder = RunFolder::open(path)?;
+            engine::check_unchanged(&folder.environment()?.engines, &driver)?;
+            folder
+        }
         None => match begin(&args, &driver, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
@@ -67,7 +71,7 @@ fn begin(
         pragmark: env!("CARGO_PKG_VERSION").to_owned(),
         seed: Seed(args.seed.unwrap_or_else(random_seed)),
         scale: scale(args, is_tour),
-        engine: absolute_engine(&args.engine)?,
+        engine: engine::name_in_plan(&args.engine)?,
         quick: args.quick,
         trial_limit_s: args.trial_limit,
         budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
@@ -81,10 +85,12 @@ fn begin(
     };
     let plan = plan(request.clone(), &catalogue);
     needs::check(&plan)?;
-    if !shared_memory::is_there(&request, &plan, driver, interrupted, &catalogue)? {
+    let bar = stderr().is_terminal() && !args.plain;
+    let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
+    if !shared_memory::is_there(&request, &plan, &engines, driver, interrupted, &catalogue)? {
         return Ok(None);
     }
-    let environment = environment(&plan, driver, args.probe)?;
+    let environment = environment(&plan, engines, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
         if !paper::is_wanted(&plan, &quick, &environment, driver, interrupted, args.yes)? {
@@ -168,31 +174,31 @@ fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(directories)
 }
 
-/// Trials run in directories of their own, so a library's path must not depend on the current one.
-fn absolute_engine(engine: &str) -> Result<String, Failure> {
-    if matches!(engine, "default" | "system") {
-        return Ok(engine.to_owned());
-    }
-    let path = Path::new(engine).canonicalize().map_err(|error| {
-        Failure::unusable(format!("cannot use the engine {engine}: {error}"))
-            .hint("--engine takes `default`, `system` or the path of a libsqlite3 shared library")
-    })?;
-    Ok(path.display().to_string())
-}
-
-/// pragmark itself, with the drivers in other languages for the trials that name one.
-fn native_driver(drivers: Option<&Path>) -> Result<Driver, Failure> {
+/// pragmark itself, as what runs trials.
+pub(super) fn native_driver() -> Result<Driver, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find pragmark's own program: {error}"))
     })?;
     Ok(Driver {
         program,
         arguments: vec!["trial".into()],
-        bindings: Some(Arc::new(driver::registry(drivers)?)),
+        bindings: None,
     })
 }
 
-fn environment(plan: &RunPlan, driver: &Driver, probe_s: f64) -> Result<EnvironmentFile, Failure> {
+/// The same with the drivers in other languages, for the trials that name one.
+fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
+    Ok(Driver {
+        bindings: Some(Arc::new(driver::registry(drivers)?)),
+        ..native_driver()?
+    })
+}
+
+fn environment(
+    plan: &RunPlan,
+    engines: Vec<EngineRecord>,
+    probe_s: f64,
+) -> Result<EnvironmentFile, Failure> {
     let mut directories: Vec<&Path> = plan
         .experiments
         .iter()
@@ -202,10 +208,6 @@ fn environment(plan: &RunPlan, driver: &Driver, probe_s: f64) -> Result<Environm
     directories.sort();
     directories.dedup();
     let machine = runner::machine::capture(&directories)?;
-    let engines = engines(plan)
-        .iter()
-        .map(|engine| describe(engine, driver))
-        .collect::<Result<_, _>>()?;
     Ok(EnvironmentFile {
         format: FORMAT,
         machine,
@@ -224,51 +226,6 @@ fn noise(directories: &[&Path], seconds: f64) -> Result<Option<NoiseProbe>, Fail
         directory,
         Duration::from_secs_f64(seconds),
     )?))
-}
-
-/// Every engine that the plan names, once.
-fn engines(plan: &RunPlan) -> Vec<String> {
-    let mut engines = vec![plan.engine.clone()];
-    for arm in plan.experiments.iter().flat_map(|planned| &planned.arms) {
-        if let Some(engine) = arm.settings.get("engine").and_then(|level| level.as_text())
-            && !engines.iter().any(|known| known == engine)
-        {
-            engines.push(engine.to_owned());
-        }
-    }
-    engines
-}
-
-/// Asks a process of its own, because loading a library runs its code.
-fn describe(engine: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
-    let answer = std::process::Command::new(&driver.program)
-        .args(["describe-engine", engine])
-        .output()
-        .map_err(|error| {
-            Failure::unusable(format!(
-                "cannot start {}: {error}",
-                driver.program.display()
-            ))
-        })?;
-    if !answer.status.success() {
-        let words = String::from_utf8_lossy(&answer.stderr);
-        let words = words.trim().trim_start_matches("error: ");
-        let words = if words.is_empty() {
-            "its loading ended the process"
-        } else {
-            words
-        };
-        return Err(
-            Failure::unusable(format!("cannot use the engine {engine}: {words}")).hint(
-                "--engine takes `default`, `system` or the path of a libsqlite3 shared library",
-            ),
-        );
-    }
-    serde_json::from_slice(&answer.stdout).map_err(|error| {
-        Failure::unusable(format!(
-            "the engine {engine} was described wrongly: {error}"
-        ))
-    })
 }
 
 fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {

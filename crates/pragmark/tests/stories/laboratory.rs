@@ -64,6 +64,17 @@ impl Laboratory {
         Answer(self.command(arguments).output().unwrap())
     }
 
+    /// Runs pragmark to its end with these variables in its environment.
+    pub fn pragmark_with_variables(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Answer {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Answer(command.output().unwrap())
+    }
+
     /// Runs pragmark to its end in a shell that has set the limits of open files (`-Sn 100`).
     pub fn pragmark_with_limit(&self, limit: &str, arguments: &[&str]) -> Answer {
         let mut command = Command::new("/bin/sh");
