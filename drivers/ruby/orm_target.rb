@@ -112,6 +112,9 @@ class OrmTarget
   end
 
   class OnPostgres < OrmTarget
+    # The schema of every trial, made after removing what a killed one may have left.
+    SCHEMA = "pragmark_trial".freeze
+
     attr_reader :connections
 
     def initialize(spec)
@@ -119,7 +122,6 @@ class OrmTarget
       require "pg"
       raise CannotRun, "the trial was given no PostgreSQL server" unless spec["postgres"]
 
-      @schema = "pragmark_#{Process.pid}_#{now}"
       @connections = []
     end
 
@@ -130,9 +132,9 @@ class OrmTarget
     def connect
       given = PG::Connection.conninfo_parse(@spec["postgres"]).select { |option| option[:val] }
       options = given.to_h { |option| [option[:keyword].to_sym, option[:val]] }
-      in_server { "CREATE SCHEMA #{@schema}" }
+      in_server { "DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}" }
       ActiveRecord::Base.establish_connection(
-        adapter: "postgresql", pool: Active::CONNECTIONS, schema_search_path: @schema,
+        adapter: "postgresql", pool: Active::CONNECTIONS, schema_search_path: SCHEMA,
         database: options.delete(:dbname), username: options.delete(:user), **options
       )
     end
@@ -164,7 +166,7 @@ class OrmTarget
 
     def close
       ActiveRecord::Base.remove_connection
-      in_server { "DROP SCHEMA #{@schema} CASCADE" }
+      in_server { "DROP SCHEMA #{SCHEMA} CASCADE" }
     end
 
     def key

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use engine::pragma::{self, Access};
 use lab::level::Settings;
+use lab::target;
 use lab::trial::{BindingSpec, Measured, Outcome};
 
 use crate::error::TrialError;
@@ -58,9 +59,8 @@ pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
 }
 
 fn prove(settings: &Settings, measured: &Measured) -> Result<(), TrialError> {
-    let target = settings.get("target").and_then(|level| level.as_text());
     // Another database system has none of SQLite's PRAGMAs.
-    if target.is_some_and(|target| target != "sqlite") {
+    if !target::is_sqlite(settings) {
         return Ok(());
     }
     sqlite::prove(settings, &measured.connections)

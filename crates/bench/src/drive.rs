@@ -169,6 +169,7 @@ mod tests {
             seed: 7,
             counting: false,
             binding: None,
+            postgres: None,
         }
     }
 

@@ -42,7 +42,9 @@ pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
     match engine {
-        Source::Path(library) => std::fs::copy(library, &path).context("copy", library).map(drop)?,
+        Source::Path(library) => std::fs::copy(library, &path)
+            .context("copy", library)
+            .map(drop)?,
         _ => std::fs::write(&path, engine::default_engine()).context("write", &path)?,
     }
     Ok(Some(Front {

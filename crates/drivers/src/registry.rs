@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use engine::Source;
 use lab::record::EngineRecord;
+use lab::target;
 use lab::trial::{BindingSpec, Outcome, TrialSpec};
 use runner::{Bindings, Prepared};
 use serde::Deserialize;
@@ -254,19 +255,10 @@ impl Bindings for Registry {
             return outcome;
         };
         match self.objection(spec, binding, &measured.engine.source_id) {
-            Some(why) if !is_elsewhere(spec) => Outcome::Failed { why },
+            Some(why) if target::is_sqlite(&spec.settings) => Outcome::Failed { why },
             _ => outcome,
         }
     }
-}
-
-/// Whether the trial drives something else than SQLite, so that no engine did the work.
-fn is_elsewhere(spec: &TrialSpec) -> bool {
-    let target = spec
-        .settings
-        .get("target")
-        .and_then(|level| level.as_text());
-    target.is_some_and(|target| target != "sqlite")
 }
 
 /// Why a trial cannot be prepared.
@@ -380,6 +372,7 @@ esac"#;
                 driver: driver.to_owned(),
                 ..BindingSpec::default()
             }),
+            postgres: None,
         }
     }
 

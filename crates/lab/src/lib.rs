@@ -24,5 +24,6 @@ pub mod record;
 pub mod samples;
 pub mod seed;
 pub mod stats;
+pub mod target;
 pub mod tier;
 pub mod trial;

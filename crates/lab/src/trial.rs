@@ -35,6 +35,11 @@ pub struct TrialSpec {
     /// cannot count answers `skipped`.
     #[serde(default)]
     pub counting: bool,
+    /// Where a PostgreSQL server listens, for trials with the target `postgres`: a connection URI
+    /// as libpq and the drivers of other languages read it. The trial keeps to one schema of its own
+    /// and removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<String>,
     /// The binding through which the work is to be done, where that is not the native driver's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingSpec>,

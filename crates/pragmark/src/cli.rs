@@ -174,6 +174,12 @@ pub struct RunArgs {
     /// path of a shared library. Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// PostgreSQL server for the experiments that compare with one, such as
+    /// postgresql://user@host/database; trials keep to a schema of their own, which they remove.
+    /// Use it to measure the server that you have; give it again with --resume [default: a private
+    /// one of the PostgreSQL that is installed, in the directory measured, as long as the run].
+    #[arg(long, value_name = "URI")]
+    pub postgres: Option<String>,
     /// Directory with drivers in other languages, in place of those that come with pragmark. Use it to
     /// measure a binding with a driver that you have changed or written.
     #[arg(long, value_name = "DIR")]

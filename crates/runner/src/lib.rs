@@ -9,6 +9,7 @@
 mod error;
 pub mod machine;
 mod pilot;
+mod postgres;
 pub mod process;
 pub mod record;
 mod run;
@@ -19,6 +20,7 @@ pub mod workdir;
 
 pub use error::RunError;
 pub use pilot::run_pilots;
+pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};

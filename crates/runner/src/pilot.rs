@@ -9,6 +9,7 @@ use lab::record::{EngineRecord, PlannedExperiment, RunPlan};
 use lab::trial::Outcome;
 
 use crate::error::RunError;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::run::{Slot, specification};
 use crate::workdir::WorkDir;
@@ -22,6 +23,7 @@ pub fn run_pilots(
     engines: &[EngineRecord],
     planned: &PlannedExperiment,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
 ) -> Result<Option<Vec<Pilot>>, RunError> {
     let work = WorkDir::create(&planned.directory, &plan.id)?;
@@ -36,7 +38,13 @@ pub fn run_pilots(
             role: Role::Arm,
         };
         let outcome = match specification(plan, engines, planned, directory.path(), slot) {
-            Ok(spec) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+            Ok(mut spec) => {
+                let measured = &planned.directory;
+                match servers.provide(&mut spec, measured, &plan.id, cancelled) {
+                    Ok(()) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+                    Err(instead) => instead,
+                }
+            }
             Err(why) => Some(Outcome::Skipped { why }),
         };
         let Some(outcome) = outcome else {

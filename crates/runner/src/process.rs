@@ -314,6 +314,7 @@ mod tests {
             seed: 1,
             counting: false,
             binding: None,
+            postgres: None,
         }
     }
 

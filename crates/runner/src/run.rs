@@ -18,6 +18,7 @@ use lab::trial::{BindingSpec, DRIVER, NATIVE, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
 use crate::machine::Sampler;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::record::{Appender, RunFolder};
 use crate::stamp::now;
@@ -100,6 +101,7 @@ pub enum End {
 pub fn run(
     folder: &RunFolder,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
@@ -114,9 +116,13 @@ pub fn run(
         &mut histories,
         &mut appender,
         driver,
+        servers,
         cancelled,
         observer,
-    )?;
+    );
+    // No later trial needs them, and those that try crashes keep every CPU busy.
+    servers.stop();
+    let end = end?;
     if end == End::Cancelled {
         return Ok(end);
     }
@@ -130,6 +136,7 @@ fn run_rounds(
     histories: &mut [History],
     appender: &mut Appender<TrialRecord>,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
@@ -137,6 +144,7 @@ fn run_rounds(
         plan,
         engines,
         driver,
+        servers,
         cancelled,
         observer,
         appender,
@@ -229,6 +237,7 @@ struct Conductor<'a> {
     /// The engines as they were looked at ahead of the run.
     engines: &'a [EngineRecord],
     driver: &'a Driver,
+    servers: &'a mut Servers,
     cancelled: &'a AtomicBool,
     observer: &'a mut dyn Observer,
     appender: &'a mut Appender<TrialRecord>,
@@ -345,15 +354,23 @@ impl<'a> Conductor<'a> {
             }
         };
         let spec = specification(self.plan, self.engines, planned, directory.path(), slot);
-        let spec = match spec {
+        let mut spec = match spec {
             Ok(spec) => spec,
             Err(why) => return Ok(Some(Outcome::Skipped { why })),
         };
+        let (measured, cancelled) = (&planned.directory, self.cancelled);
+        if let Err(instead) = self
+            .servers
+            .provide(&mut spec, measured, &self.plan.id, cancelled)
+        {
+            return Ok(instead);
+        }
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
-        run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
+        let outcome = run_trial(self.driver, &spec, limit, cancelled, &mut |phase| {
             observer.event(Event::Phase(phase))
-        })
+        })?;
+        Ok(outcome.map(|outcome| self.servers.explained(measured, outcome)))
     }
 }
 
@@ -398,5 +415,6 @@ pub(crate) fn specification(
         seed: data.0,
         counting: slot.role == Role::Counting,
         binding,
+        postgres: None,
     })
 }

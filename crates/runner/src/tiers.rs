@@ -119,6 +119,7 @@ fn specification(
         seed: plan.seed.child("tiers").child(&set.to_string()).0,
         counting: false,
         binding: None,
+        postgres: None,
     }
 }
 
@@ -245,7 +246,8 @@ mod tests {
         let (folder, mut plan) = folder(parent.path(), &["off"]);
         let (driver, never) = (shell(ANSWERS), AtomicBool::new(false));
         let mut notes = Notes::default();
-        let mut go = |plan: &RunPlan| run(&folder, plan, &[], 0.0, &driver, &never, &mut notes).unwrap();
+        let mut go =
+            |plan: &RunPlan| run(&folder, plan, &[], 0.0, &driver, &never, &mut notes).unwrap();
         assert_eq!(go(&plan), End::Finished);
         plan.tiers = Some(tiers(&["off", "full"]));
         assert_eq!(go(&plan), End::Finished);

@@ -66,6 +66,7 @@ fn exercise(
         seed: 1,
         counting: false,
         binding: None,
+        postgres: None,
     };
     run_trial(driver, &spec, LIMIT, cancelled, &mut |_| {})
         .map_err(|error| error.to_string())?

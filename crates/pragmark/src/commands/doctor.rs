@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use drivers::{Manifest, State};
 use ::engine::build::RELEASES;
+use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
 use lab::record::EngineRecord;
 use lab::stats::blocks_needed;

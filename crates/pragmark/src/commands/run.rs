@@ -15,7 +15,7 @@ use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
 use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
-use runner::{Driver, End, RunFolder};
+use runner::{Driver, End, RunFolder, Servers};
 
 use super::{driver, engine, needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
@@ -35,29 +35,39 @@ const RUNS: &str = "pragmark-runs";
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = driver_of_run(args.drivers.as_deref())?;
+    let mut servers = servers(&args);
     let folder = match &args.resume {
         Some(path) => {
             let folder = RunFolder::open(path)?;
             engine::check_unchanged(&folder.environment()?.engines, &driver)?;
             folder
         }
-        None => match begin(&args, &driver, &interrupted)? {
+        None => match begin(&args, &driver, &mut servers, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
             None => return Ok(Exit::Success),
         },
     };
     let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
-    let end = runner::run(&folder, &driver, &interrupted, &mut progress);
+    let end = runner::run(&folder, &driver, &mut servers, &interrupted, &mut progress);
     progress.finish();
     let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
     conclude(folder.path(), end)
+}
+
+/// Where trials that drive PostgreSQL find a server.
+fn servers(args: &RunArgs) -> Servers {
+    match &args.postgres {
+        Some(uri) => Servers::given(uri.clone()),
+        None => Servers::installed(),
+    }
 }
 
 /// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.
 fn begin(
     args: &RunArgs,
     driver: &Driver,
+    servers: &mut Servers,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = bench::catalogue();
@@ -93,7 +103,16 @@ fn begin(
     let environment = environment(&plan, engines, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
-        if !paper::is_wanted(&plan, &quick, &environment, driver, interrupted, args.yes)? {
+        let yes = args.yes;
+        if !paper::is_wanted(
+            &plan,
+            &quick,
+            &environment,
+            driver,
+            servers,
+            interrupted,
+            yes,
+        )? {
             return Ok(None);
         }
     }

@@ -14,7 +14,7 @@ use lab::design::Arm;
 use lab::level::Level;
 use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, RunPlan};
-use runner::{Driver, run_pilots};
+use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
 
@@ -58,7 +58,15 @@ pub fn is_there(
         catalogue,
     );
     for planned in &pilots.experiments {
-        let Some(outcomes) = run_pilots(&pilots, engines, planned, driver, interrupted)? else {
+        let Some(outcomes) = run_pilots(
+            &pilots,
+            engines,
+            planned,
+            driver,
+            &mut Servers::installed(),
+            interrupted,
+        )?
+        else {
             return Ok(false);
         };
         let problem_of = |index: usize| outcomes[index].outcome.problem();

@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use engine::{Connection, Library};
 use lab::catalogue::{Accepts, WorkloadInfo};
-use lab::level::{Level, Settings};
+use lab::level::Settings;
+use lab::target;
 use lab::trial::{BindingMark, Measured};
 
 use self::operations::{Operation, prepare};
@@ -83,9 +84,6 @@ const NUMBERS: [&str; 7] = [
     "synchronous",
 ];
 
-/// The setting that says what is driven.
-const TARGET: &str = "target";
-
 fn is_threaded(operation: &str) -> bool {
     operation.ends_with("-threading")
 }
@@ -139,9 +137,9 @@ impl Workload for Orm {
                     "what the article did, traps included, or what was meant, with threads at the same time",
                 ),
                 parameter(
-                    TARGET,
-                    Accepts::choice(&["sqlite", "postgres"]),
-                    "sqlite".into(),
+                    target::SETTING,
+                    Accepts::choice(&[target::SQLITE, target::POSTGRES]),
+                    target::SQLITE.into(),
                     "what is driven; a PostgreSQL server through ActiveRecord only",
                 ),
             ],
@@ -153,7 +151,7 @@ impl Workload for Orm {
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         refuse_counting(trial, "this workload compares bindings and counts nothing")?;
         let parameters = Parameters::read(trial.settings)?;
-        if trial.settings.get(TARGET).and_then(Level::as_text) == Some("postgres") {
+        if target::is_postgres(trial.settings) {
             return Err(TrialError::CannotRun(
                 "the native driver has these operations for SQLite only; ActiveRecord drives PostgreSQL (driver = \"ruby-activerecord\")".to_owned(),
             ));
@@ -317,6 +315,7 @@ fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>, TrialErr
 mod tests {
     use super::*;
     use crate::workload::common::tests::{problem, run};
+    use lab::level::Level;
 
     fn settings(mode: &str) -> Vec<(&'static str, Level)> {
         vec![
