@@ -23,6 +23,8 @@ pub enum Unit {
     Seconds,
     /// Microseconds.
     Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
     /// Bytes.
     Bytes,
     /// Bytes a row.
@@ -84,6 +86,18 @@ pub const METRICS: &[Metric] = &[
         Unit::RowsPerSecond,
         Better::Higher,
         "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)",
+    ),
+    metric(
+        "ns_per_row",
+        Unit::Nanoseconds,
+        Better::Lower,
+        "wall-clock time of one part of the work divided by the rows that it wrote or read, or by its statements where it has no rows",
+    ),
+    metric(
+        "read_back",
+        Unit::Count,
+        Better::Higher,
+        "the number that SQLite answers for the PRAGMA of this name after the work",
     ),
     metric(
         "mib_per_s",

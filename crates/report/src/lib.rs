@@ -13,6 +13,7 @@
 
 mod advice;
 mod answer;
+mod bindings;
 mod charts;
 mod durability;
 mod effects;

@@ -1,5 +1,6 @@
 //! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
 
+mod bindings;
 mod effects;
 mod evidence;
 mod marks;
@@ -140,6 +141,7 @@ fn section(
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
     }
+    bindings::add(text, experiment);
     effects::add(text, experiment);
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);

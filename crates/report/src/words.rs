@@ -146,6 +146,8 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "db_bytes" => "Database size",
         "wal_bytes" => "WAL size",
         "bytes_per_row" => "Bytes a row",
+        "ns_per_row" => "Time a row",
+        "read_back" => "PRAGMA read back",
         "generate_s" => "Time to generate the input",
         "close_s" => "Time to close",
         "p50_us" => "Median latency",

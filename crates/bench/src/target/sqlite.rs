@@ -202,6 +202,17 @@ fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
     pragmas
 }
 
+/// The PRAGMAs of the settings as statements, in the order in which they must be executed.
+pub(crate) fn pragma_statements(settings: &Settings) -> Vec<String> {
+    let statement = |(entry, level): (&Pragma, &Level)| {
+        let wanted = level.to_string();
+        // What the checks of experiments let pass has a normal spelling; SQLite refuses the rest.
+        let wanted = entry.normalise(&wanted).unwrap_or(wanted);
+        format!("PRAGMA {} = '{wanted}'", entry.name)
+    };
+    in_order(settings).into_iter().map(statement).collect()
+}
+
 /// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
 /// settings are proved afterwards.
 pub(crate) fn pragma_script(settings: &Settings) -> String {
@@ -417,6 +428,16 @@ fn figures(files: &FileCounts) -> [(&'static str, f64); 7] {
 
 /// Name under which it is read back whether a connection takes its mutex.
 const OPEN_MUTEX: &str = "open_mutex";
+
+/// The PRAGMAs of a fresh connection, to a file of its own in the trial's directory, before anything
+/// is set.
+pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, TrialError> {
+    let path = trial.directory.join("defaults.db");
+    let fresh = Connection::open(&trial.library, &path, OpenFlags::default(), None)?;
+    let pragmas = pragma::read_back(&fresh)?;
+    fresh.close()?;
+    Ok(pragmas)
+}
 
 /// Every configuration PRAGMA as the connection answers it, and how it was opened.
 pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack, TrialError> {

@@ -16,7 +16,7 @@ use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
 use crate::tier::{ModelSafety, Schedules, merged};
-use crate::trial::{DataTable, Measured, Outcome};
+use crate::trial::{BindingMark, DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -185,6 +185,7 @@ pub(super) struct GatheredArm {
     pub(super) steadiness: Option<SteadinessCounts>,
     pub(super) connections: Vec<ReadBack>,
     pub(super) engine: Option<EngineMark>,
+    pub(super) binding: Option<BindingMark>,
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
     pub(super) safety: Option<Vec<ModelSafety>>,
@@ -292,6 +293,7 @@ impl GatheredArm {
         }
         if self.engine.is_none() {
             self.engine = Some(measured.engine);
+            self.binding = measured.binding;
             self.connections = measured.connections;
             self.tables = measured.tables;
         }

@@ -130,7 +130,53 @@ impl Evidence<'_> {
         }
     }
 
+    /// Two figures of the same trials.
+    fn ratio_of_metrics(
+        &self,
+        of: &Settings,
+        metric: &str,
+        to_metric: &str,
+    ) -> Result<(Figure, String), Unable> {
+        let arm = self.arm(of)?;
+        let measure = format!("{metric} ÷ {to_metric} of {}", self.arms[arm].label);
+        let ratios = self
+            .both(metric, to_metric)
+            .map(|(upper, lower)| upper.log_ratios_to_metric(lower, arm));
+        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    fn both(&self, metric: &str, to_metric: &str) -> Option<(&Samples, &Samples)> {
+        self.samples.get(metric).zip(self.samples.get(to_metric))
+    }
+
+    /// How a ratio of two figures of the same trials differs between two arms.
+    fn ratio_of_metrics_compared(
+        &self,
+        pairs: &Pairs,
+        metric: &str,
+        to_metric: &str,
+    ) -> Result<(Figure, String), Unable> {
+        let (arm, over) = (self.arm(&pairs.of)?, self.arm(&pairs.over_of)?);
+        let measure = format!(
+            "({metric} ÷ {to_metric}) of {} ÷ that of {}",
+            self.arms[arm].label, self.arms[over].label
+        );
+        let ratios = self
+            .both(metric, to_metric)
+            .map(|(upper, lower)| upper.log_ratios_to_metric_compared(lower, arm, over));
+        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
     fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
+        if let Some(to_metric) = &pair.to_metric {
+            return self.ratio_of_metrics(&pair.of, metric, to_metric);
+        }
         if pair.across {
             let (comparison, pairs) = self.compare_across(&pair.of, &pair.to, metric)?;
             let (of, to) = (label(&pair.of), label(&pair.to));
@@ -146,6 +192,9 @@ impl Evidence<'_> {
     }
 
     fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String), Unable> {
+        if let Some(to_metric) = &pairs.to_metric {
+            return self.ratio_of_metrics_compared(pairs, metric, to_metric);
+        }
         let [of, to, over_of, over_to] = [&pairs.of, &pairs.to, &pairs.over_of, &pairs.over_to];
         let arms = [
             self.arm(of)?,

@@ -4,6 +4,7 @@
 //! that make tables sortable; the modules here only lay out what they fill in. Everything that
 //! comes from files or machines is escaped by the templates.
 
+mod bindings;
 mod claims;
 mod contents;
 mod environment;

@@ -3,6 +3,7 @@
 //! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
 //! the same in a pipe: colour only repeats what words and signs say.
 
+mod bindings;
 mod choice;
 mod effects;
 mod notes;
@@ -151,6 +152,7 @@ fn section(
     for knee in knees::knees(experiment) {
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
+    bindings::bindings(text, experiment);
     effects::effects(text, experiment);
     tiers::tiers(text, experiment);
     for line in durability::lines(experiment) {
