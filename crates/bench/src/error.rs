@@ -97,6 +97,12 @@ impl TrialError {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
+            // What the engine was compiled without is no failure of the trial.
+            TrialError::Engine(
+                error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
+            ) => Outcome::Skipped {
+                why: error.to_string(),
+            },
             other => Outcome::Failed {
                 why: other.to_string(),
             },

@@ -13,6 +13,7 @@ pub mod catalogue;
 pub mod claims;
 pub mod design;
 pub mod durability;
+pub mod engine_name;
 pub mod environment;
 pub mod experiment;
 pub mod level;

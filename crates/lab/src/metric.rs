@@ -23,6 +23,8 @@ pub enum Unit {
     Seconds,
     /// Microseconds.
     Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
     /// Bytes.
     Bytes,
     /// Bytes a row.
@@ -84,6 +86,18 @@ pub const METRICS: &[Metric] = &[
         Unit::RowsPerSecond,
         Better::Higher,
         "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)",
+    ),
+    metric(
+        "ns_per_row",
+        Unit::Nanoseconds,
+        Better::Lower,
+        "wall-clock time of one part of the work divided by the rows that it wrote or read, or by its statements where it has no rows",
+    ),
+    metric(
+        "read_back",
+        Unit::Count,
+        Better::Higher,
+        "the number that SQLite answers for the PRAGMA of this name after the work",
     ),
     metric(
         "mib_per_s",
@@ -198,6 +212,18 @@ pub const METRICS: &[Metric] = &[
         Unit::Count,
         Better::Lower,
         "the most acknowledged commits that such an image lacks",
+    ),
+    metric(
+        "schedules",
+        Unit::Count,
+        Better::Higher,
+        "schedules of two connections that were played, each once",
+    ),
+    metric(
+        "wrong_schedules",
+        Unit::Count,
+        Better::Lower,
+        "schedules that damaged the database, showed a state that never was or locked a connection out",
     ),
     metric(
         "txns_per_s",
@@ -452,6 +478,21 @@ pub const METRICS: &[Metric] = &[
         "bytes_written_per_row",
         Unit::BytesPerRow,
         "bytes written to files of any kind for each row",
+    ),
+    counted(
+        "syncs_per_txn",
+        Unit::Count,
+        "syncs of files and directories for each transaction",
+    ),
+    counted(
+        "pages_per_txn",
+        Unit::Count,
+        "pages written to the database or its log for each transaction",
+    ),
+    counted(
+        "bytes_written_per_txn",
+        Unit::Bytes,
+        "bytes written to files of any kind for each transaction",
     ),
 ];
 

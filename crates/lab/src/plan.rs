@@ -114,6 +114,17 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
     differing.into_iter().filter(decides).cloned().collect()
 }
 
+/// The settings that crashes are tried with: those that decide what a crash can destroy, and
+/// [`tier::BESIDES`].
+pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
+    let shared = catalogue.shared.iter();
+    let deciding = shared.filter(|parameter| parameter.crash_relevant);
+    deciding
+        .map(|parameter| parameter.name.clone())
+        .chain(tier::BESIDES.map(str::to_owned))
+        .collect()
+}
+
 /// One crash trial for each different set of settings that decide what a crash can destroy.
 ///
 /// An experiment of which no arm names such a setting says nothing of safety and has no part in it;
@@ -125,12 +136,7 @@ fn tiers(
     crash_s: f64,
     budget_s: Option<f64>,
 ) -> Option<TierPlan> {
-    let shared = catalogue.shared.iter();
-    let names: Vec<String> = shared
-        .filter(|parameter| parameter.crash_relevant)
-        .map(|parameter| parameter.name.clone())
-        .chain(tier::BESIDES.map(str::to_owned))
-        .collect();
+    let names = settings_that_decide(catalogue);
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
         let of_arms: Vec<TierSet> = planned

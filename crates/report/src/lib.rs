@@ -13,6 +13,7 @@
 
 mod advice;
 mod answer;
+mod bindings;
 mod charts;
 mod durability;
 mod effects;
@@ -26,6 +27,7 @@ mod knees;
 mod markdown;
 mod names;
 pub mod settings;
+mod side_by_side;
 mod terminal;
 mod tiers;
 mod words;

@@ -1,8 +1,10 @@
 //! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
 
+mod bindings;
 mod effects;
 mod evidence;
 mod marks;
+mod side_by_side;
 mod tiers;
 
 use std::fmt::Write;
@@ -33,6 +35,7 @@ pub fn markdown(analysis: &Analysis) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::add(&mut text, analysis);
     repeat(&mut text, analysis);
     text
 }
@@ -138,6 +141,7 @@ fn section(
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
     }
+    bindings::add(text, experiment);
     effects::add(text, experiment);
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);

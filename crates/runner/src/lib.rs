@@ -16,13 +16,15 @@ pub mod record;
 mod run;
 mod stamp;
 mod tiers;
+mod train;
 pub mod workdir;
 
 pub use error::RunError;
 pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use pilot::run_pilots;
 pub use postgres::Servers;
-pub use process::Driver;
+pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};
 pub use stamp::{now, run_id};
+pub use train::train;

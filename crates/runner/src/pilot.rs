@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use lab::design::Role;
 use lab::pilot::Pilot;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{EngineRecord, PlannedExperiment, RunPlan};
+use lab::trial::Outcome;
 
 use crate::error::RunError;
 use crate::postgres::Servers;
@@ -19,6 +20,7 @@ use crate::workdir::WorkDir;
 /// When the measured directory cannot be used or the driver cannot be started.
 pub fn run_pilots(
     plan: &RunPlan,
+    engines: &[EngineRecord],
     planned: &PlannedExperiment,
     driver: &Driver,
     servers: &mut Servers,
@@ -35,11 +37,15 @@ pub fn run_pilots(
             arm: index,
             role: Role::Arm,
         };
-        let mut spec = specification(plan, planned, directory.path(), slot);
-        let provided = servers.provide(&mut spec, &planned.directory, &plan.id, cancelled);
-        let outcome = match provided {
-            Ok(()) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
-            Err(instead) => instead,
+        let outcome = match specification(plan, engines, planned, directory.path(), slot) {
+            Ok(mut spec) => {
+                let measured = &planned.directory;
+                match servers.provide(&mut spec, measured, &plan.id, cancelled) {
+                    Ok(()) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+                    Err(instead) => instead,
+                }
+            }
+            Err(why) => Some(Outcome::Skipped { why }),
         };
         let Some(outcome) = outcome else {
             return Ok(None);

@@ -2,6 +2,7 @@
 //!
 //! A new workload is a module here and a line in [`ALL`].
 
+mod binding_basics;
 mod bulk_insert;
 mod common;
 pub(crate) mod contention;
@@ -10,6 +11,7 @@ mod explain;
 mod fts;
 mod limits;
 mod many_databases;
+mod orm;
 mod queue;
 mod quotes;
 mod set_query;
@@ -44,6 +46,8 @@ pub const ALL: &[&dyn Workload] = &[
     &fts::FtsQuery,
     &fts::FtsOverlap,
     &fts::FtsUpdate,
+    &binding_basics::BindingBasics,
+    &orm::Orm,
     &limits::Limits,
     &crash::Crash,
     &Empty,

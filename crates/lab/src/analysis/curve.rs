@@ -239,6 +239,7 @@ mod tests {
             connections: Vec::new(),
             engine: None,
             counts: BTreeMap::new(),
+            binding: None,
             tables: Vec::new(),
             safety: None,
             durability: None,

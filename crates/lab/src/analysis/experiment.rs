@@ -1,9 +1,12 @@
 //! One experiment: samples, effects, ranks and verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bindings;
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
+use super::{
+    ArmAnalysis, Bindings, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary,
+};
 use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::durability::Durability;
@@ -11,7 +14,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
-use crate::tier::{self, ModelSafety, Safety};
+use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -52,6 +55,7 @@ pub(super) fn analyse(
         Next::Trial { .. } => None,
     };
     let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
+    let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_arms, &dropped);
     let mut arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
     cap_durability(&mut arms, planned, environment);
     ExperimentAnalysis {
@@ -84,6 +88,7 @@ pub(super) fn analyse(
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
         effects: crossed,
+        bindings: Bindings::of(&arms, &figures_of_rows, ALPHA),
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
@@ -190,7 +195,8 @@ fn samples_of_needed_metrics(
         claim
             .forms()
             .into_iter()
-            .filter_map(|form| form.metric().map(str::to_owned))
+            .flat_map(|form| [form.metric(), form.to_metric()].map(|name| name.map(str::to_owned)))
+            .flatten()
             .collect::<Vec<_>>()
     });
     named
@@ -216,6 +222,16 @@ fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples 
         }
     }
     samples
+}
+
+/// The time for a row in each part of the work, where there are such parts.
+fn figures_by_row(arms: &[GatheredArm], dropped: &Dropped) -> BTreeMap<String, Samples> {
+    let names = arms.iter().flat_map(|arm| arm.figures.keys());
+    let parts: BTreeSet<&String> = names.filter(|name| bindings::is_part(name)).collect();
+    parts
+        .into_iter()
+        .map(|name| (name.clone(), samples_of(name, arms, dropped)))
+        .collect()
 }
 
 fn kept(figure: &Figure, dropped: &Dropped) -> bool {
@@ -308,9 +324,10 @@ fn arms(
             steadiness: gathered.steadiness,
             connections: gathered.connections,
             engine: gathered.engine,
+            binding: gathered.binding,
             counts: gathered.counts,
             tables: gathered.tables,
-            safety: safety_of_trials(planned, gathered.safety),
+            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
         })
         .collect()
@@ -320,12 +337,13 @@ fn arms(
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
+    schedules: Option<Schedules>,
 ) -> Option<Safety> {
     if planned.experiment.workload != tier::WORKLOAD {
         return None;
     }
     Some(match found {
-        Some(models) => Safety::of(models),
+        Some(models) => Safety::of(models).with_schedules(schedules),
         None => Safety::not_measured("no trial of it was measured"),
     })
 }

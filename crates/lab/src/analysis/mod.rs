@@ -3,8 +3,10 @@
 //! Trials are added one by one ([`Collector::add`]), so a record of any length can be read line by
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
+mod bindings;
 mod collect;
 pub mod curve;
+mod directories;
 mod durability;
 pub mod effects;
 mod experiment;
@@ -24,10 +26,12 @@ use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Class, Safety};
-use crate::trial::{DataTable, EngineMark, ReadBack};
+use crate::trial::{BindingMark, DataTable, EngineMark, ReadBack};
 
+pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, seen};
 pub use curve::Curve;
+pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
 pub use find::{Faster, Finding, SurvivalChange, TierChange, findings};
@@ -51,6 +55,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
     pub recommendations: Vec<Recommendation>,
+    /// The experiments that were done on more than one directory.
+    pub side_by_side: Vec<SideBySide>,
 }
 
 impl Analysis {
@@ -124,6 +130,8 @@ pub struct ExperimentAnalysis {
     pub curve: Option<Curve>,
     /// What each factor and each pair of factors does, where arms cross several factors.
     pub effects: Option<Effects>,
+    /// What a call through each binding costs, where arms differ in their driver.
+    pub bindings: Option<Bindings>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.
@@ -219,6 +227,8 @@ pub struct ArmAnalysis {
     pub connections: Vec<ReadBack>,
     /// The library that did the work in its first measured trial.
     pub engine: Option<EngineMark>,
+    /// The binding that did the work in its first measured trial.
+    pub binding: Option<BindingMark>,
     /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
     /// From the counting trial, whose time is not used; empty where there was none.
     pub counts: BTreeMap<String, f64>,

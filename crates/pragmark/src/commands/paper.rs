@@ -26,7 +26,9 @@ pub fn is_wanted(
     eprintln!("judging time and size: each arm once at the quick scale");
     let mut seconds = 0.0;
     for (planned, piloted) in plan.experiments.iter().zip(&quick.experiments) {
-        let Some(pilots) = run_pilots(quick, piloted, driver, servers, interrupted)? else {
+        let engines = &environment.engines;
+        let Some(pilots) = run_pilots(quick, engines, piloted, driver, servers, interrupted)?
+        else {
             return Ok(false);
         };
         let forecast = forecast(planned, piloted, &pilots);

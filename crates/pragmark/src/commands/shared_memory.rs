@@ -13,7 +13,7 @@ use lab::catalogue::Catalogue;
 use lab::design::Arm;
 use lab::level::Level;
 use lab::plan::{Request, plan};
-use lab::record::RunPlan;
+use lab::record::{EngineRecord, RunPlan};
 use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
@@ -38,6 +38,7 @@ reference = { journal_mode = "wal" }
 pub fn is_there(
     request: &Request,
     run: &RunPlan,
+    engines: &[EngineRecord],
     driver: &Driver,
     interrupted: &AtomicBool,
     catalogue: &Catalogue,
@@ -59,6 +60,7 @@ pub fn is_there(
     for planned in &pilots.experiments {
         let Some(outcomes) = run_pilots(
             &pilots,
+            engines,
             planned,
             driver,
             &mut Servers::installed(),

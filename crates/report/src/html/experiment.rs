@@ -4,6 +4,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
 
+use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
 use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
@@ -39,6 +40,7 @@ pub(super) struct ExperimentView<'a> {
     pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
+    pub(super) bindings: Option<BindingsView>,
     pub(super) arms: ArmTable,
     pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
@@ -112,6 +114,7 @@ fn view<'a>(
         durability: durability::rows(experiment),
         effects: effects(experiment),
         advice: Vec::new(),
+        bindings: BindingsView::of(experiment),
         arms: ArmTable::of(experiment),
         beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),

@@ -39,7 +39,7 @@ struct Sought {
 
 const SYSTEM: &[&str] = &["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-const SOUGHT: [Sought; 8] = [
+const SOUGHT: [Sought; 9] = [
     Sought {
         name: "C compiler",
         commands: &["cc", "gcc", "clang"],
@@ -48,6 +48,14 @@ const SOUGHT: [Sought; 8] = [
         usual_places: SYSTEM,
         hint: "compiles other SQLite versions and options; install it with \
                `apt install build-essential`, `dnf install gcc` or `xcode-select --install`",
+    },
+    Sought {
+        name: "Cargo",
+        commands: &["cargo"],
+        companions: &[],
+        version_arguments: &["--version"],
+        usual_places: SYSTEM,
+        hint: "fetches the source of other SQLite versions; install Rust from https://rustup.rs",
     },
     Sought {
         name: "sqlite3 shell",
