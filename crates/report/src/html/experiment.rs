@@ -3,6 +3,7 @@
 use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
+use lab::tier::WORKLOAD;
 
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
@@ -34,6 +35,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
     pub(super) tiers: Option<TierChart>,
+    /// Whether its trials try crashes, so that what they find stands in the place of speeds.
+    pub(super) tries_crashes: bool,
     pub(super) models: Option<ModelsView>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
@@ -103,6 +106,7 @@ fn view<'a>(
         chart,
         forest: forest(experiment),
         tiers: crate::charts::tiers::chart(experiment),
+        tries_crashes: experiment.workload == WORKLOAD,
         models: tiers::models(experiment).map(|table| ModelsView {
             legend: tiers::legend(),
             table,
