@@ -8,6 +8,7 @@ use crate::design::{arms, limits};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
+use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
 
 /// The largest part of a time limit that safety tiers may take.
@@ -141,6 +142,7 @@ fn tiers(
         let of_arms: Vec<TierSet> = planned
             .arms
             .iter()
+            .filter(|arm| target::is_sqlite(&arm.settings))
             .map(|arm| TierSet::of(&arm.settings, &names, engine))
             .collect();
         let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
@@ -168,6 +170,7 @@ fn tiers(
 mod tests {
     use super::*;
     use crate::catalogue::{Accepts, Parameter, Scope};
+    use crate::level::Settings;
 
     fn catalogue() -> Catalogue {
         let pragma = |name: &str, crash_relevant| Parameter {
@@ -226,6 +229,22 @@ mod tests {
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full", "synchronous=off"]);
         assert_eq!((tiers.seconds, tiers.expected_s()), (5.0, 10.0));
+    }
+
+    #[test]
+    fn arms_that_drive_something_else_than_sqlite_have_no_tier() {
+        let mut experiment = experiment("w", "synchronous");
+        experiment.design.kind = crate::experiment::DesignKind::List;
+        experiment.design.arms = vec![Settings::from([
+            (target::SETTING.to_owned(), "files".into()),
+            ("synchronous".to_owned(), "off".into()),
+        ])];
+        let mut plan = planned(&[("w", "synchronous")], 0.0, None);
+        plan.experiments[0].arms = arms(&experiment, Scale::Quick, &catalogue());
+        assert_eq!(plan.experiments[0].arms.len(), 2);
+        let tiers = tiers(&plan.experiments[..1], "default", &catalogue(), 5.0, None).unwrap();
+        let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
+        assert_eq!(sets, ["synchronous=full"]);
     }
 
     #[test]

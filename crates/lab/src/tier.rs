@@ -15,7 +15,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, Settings, label};
+use crate::engine_name::engine_of;
+use crate::level::{Settings, label};
 use crate::trial::Outcome;
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
@@ -584,9 +585,8 @@ impl TierSet {
     /// The set of an arm with these settings; `names` are the settings that decide, and `engine` is
     /// used where the arm names none.
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
-        let own = settings.get("engine").and_then(Level::as_text);
         TierSet {
-            engine: own.unwrap_or(engine).to_owned(),
+            engine: engine_of(settings, engine),
             settings: settings
                 .iter()
                 .filter(|(name, _)| names.contains(name))

@@ -5,6 +5,7 @@ use lab::level::Settings;
 use lab::record::PlannedExperiment;
 use lab::tier::WORKLOAD;
 
+use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
 use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
@@ -15,6 +16,7 @@ use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::charts::tiers::TierChart;
+use crate::durability;
 use crate::facts;
 use crate::found::{Found, found};
 use crate::tiers::{self, Models};
@@ -38,8 +40,10 @@ pub(super) struct ExperimentView<'a> {
     /// Whether its trials try crashes, so that what they find stands in the place of speeds.
     pub(super) tries_crashes: bool,
     pub(super) models: Option<ModelsView>,
+    pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
+    pub(super) bindings: Option<BindingsView>,
     pub(super) arms: ArmTable,
     pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
@@ -111,8 +115,10 @@ fn view<'a>(
             legend: tiers::legend(),
             table,
         }),
+        durability: durability::rows(experiment),
         effects: effects(experiment),
         advice: Vec::new(),
+        bindings: BindingsView::of(experiment),
         arms: ArmTable::of(experiment),
         beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),

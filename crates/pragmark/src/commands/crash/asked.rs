@@ -1,7 +1,6 @@
 //! Which settings are tried with which engine: those of the options, or those of an experiment's arms.
 
 use ::crash::{Arm, Bench, JournalMode, LockingMode, Synchronous};
-use engine::Source;
 use lab::catalogue::Catalogue;
 use lab::design::arms;
 use lab::experiment::Scale;
@@ -9,7 +8,7 @@ use lab::level::Level;
 use lab::plan::settings_that_decide;
 use lab::tier::TierSet;
 
-use super::failure;
+use super::{engines, failure};
 use crate::cli::CrashArgs;
 use crate::failure::Failure;
 use crate::library;
@@ -108,7 +107,7 @@ fn put(asked: &mut Vec<Asked>, engine: String, arm: Arm) {
 /// The settings of a set, on top of what its engine does by itself; none where it names a setting that
 /// cannot be tried, which is told.
 fn arm(set: &TierSet) -> Result<Option<Arm>, Failure> {
-    let source: Source = set.engine.parse().map_err(Failure::usage)?;
+    let source = engines::source(&set.engine)?;
     let mut bench = Bench::new(&source).map_err(failure)?;
     let mut arm = Arm::of_engine(&mut bench).map_err(failure)?;
     for (name, level) in &set.settings {

@@ -1,6 +1,7 @@
 //! `pragmark crash`: what crashes do to databases, by settings and by what storage may lose.
 
 mod asked;
+mod engines;
 mod folder;
 mod shown;
 
@@ -68,7 +69,7 @@ fn staged(args: &CrashArgs) -> Result<accidents::Common<'_>, Failure> {
         );
     };
     Ok(accidents::Common {
-        engine: engine.parse().map_err(Failure::usage)?,
+        engine: engines::source(engine)?,
         seed: args.seed,
         out: args.out.as_deref(),
         format: args.format,
@@ -84,7 +85,7 @@ fn staged(args: &CrashArgs) -> Result<accidents::Common<'_>, Failure> {
 fn plans(args: &CrashArgs, asked: Vec<Asked>) -> Result<Vec<(Plan, Heading)>, Failure> {
     let mut plans = Vec::new();
     for Asked { engine, arms } in asked {
-        let source: Source = engine.parse().map_err(Failure::usage)?;
+        let source = engines::source(&engine)?;
         let library = Library::load(&source).map_err(Failure::unusable)?;
         let script = read_script(args, &library)?;
         let plan = plan(args, source, arms, script);
