@@ -67,10 +67,10 @@ impl World {
         let mut generator = Seed(11).generator();
         for round in 0..self.rounds {
             let drift = 1.0 + f64::from(round) / 5.0;
-            for arm in 0..4 {
+            for (arm, truth) in truth.iter().enumerate() {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
                 let role = if arm == 0 { Role::Reference } else { Role::Arm };
-                samples.add(round, 0, arm, role, truth[arm] * drift * wobble);
+                samples.add(round, 0, arm, role, truth * drift * wobble);
             }
         }
         samples
@@ -267,7 +267,7 @@ fn judging_many_claims_together_asks_more_of_each() {
 fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
     let on = |names: &str| {
         let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
-        World::default().judge(&claim(&body)).remove(0)
+        judged(&World::default(), &body)
     };
     let other = on("\"btrfs\", \"xfs\"");
     assert_eq!(other.verdict, Verdict::NotApplicable);
@@ -399,7 +399,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
     judge(&Evidence {
         experiment: &experiment,
         arms: &arms,
-        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
+        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
         file_system: None,

@@ -105,7 +105,7 @@ struct Group {
 impl Group {
     fn new(rows: &Rows) -> Group {
         let rounds = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let centred: Vec<Vec<Option<f64>>> = rows.iter().filter_map(centred).collect();
+        let centred: Vec<Vec<Option<f64>>> = rows.iter().filter_map(|row| centred(row)).collect();
         let figures = |round: usize| -> Vec<f64> {
             let in_round = centred.iter().filter_map(|row| *row.get(round)?);
             in_round.collect()
@@ -145,13 +145,13 @@ fn course_noise(apart: &[f64]) -> Option<Part> {
     })
 }
 
-fn measured(row: &Vec<Option<f64>>) -> Option<Vec<f64>> {
+fn measured(row: &[Option<f64>]) -> Option<Vec<f64>> {
     let figures: Vec<f64> = row.iter().flatten().copied().collect();
     (!figures.is_empty()).then_some(figures)
 }
 
 /// A row less its mean; none of it was measured where there is no mean.
-fn centred(row: &Vec<Option<f64>>) -> Option<Vec<Option<f64>>> {
+fn centred(row: &[Option<f64>]) -> Option<Vec<Option<f64>>> {
     let level = mean(&measured(row)?)?;
     Some(row.iter().map(|figure| Some((*figure)? - level)).collect())
 }

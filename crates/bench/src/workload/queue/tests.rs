@@ -33,7 +33,7 @@ fn targets() -> Vec<Vec<(&'static str, Level)>> {
     vec![
         wal("off"),
         wal("full"),
-        with(wal("off"), &[each_time.clone()]),
+        with(wal("off"), std::slice::from_ref(&each_time)),
         with(
             wal("off"),
             &[each_time.clone(), ("connections", "shared".into())],
