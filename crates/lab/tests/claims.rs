@@ -382,7 +382,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
     judge(&Evidence {
         experiment: &experiment,
         arms: &arms,
-        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
+        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
         devices: &[],
