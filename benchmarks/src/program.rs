@@ -35,6 +35,8 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         directory: directory.to_owned(),
         seed,
         counting: false,
+        postgres: None,
+        binding: None,
     }
 }
 

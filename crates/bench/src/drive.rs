@@ -10,6 +10,7 @@ use engine::vfs::CountingVfs;
 use engine::{Library, Origin, Source};
 use lab::record::{EngineRecord, ProvenanceRecord};
 use lab::seed::Seed;
+use lab::target;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
@@ -116,14 +117,17 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
             .counting
             .then(|| CountingVfs::register(&library).map(Arc::new))
             .transpose()?,
+        postgres: spec.postgres.as_deref(),
         phase,
     };
     let mut measured = workload.run(&mut trial)?;
     if spec.counting {
-        sqlite::add_counts_per_row(&mut measured.metrics);
+        sqlite::add_counts_for_each(&mut measured.metrics);
     }
-    // Only a workload that counts what SQLite does to files is sure to have had a connection.
-    if workload.info().counts || !measured.connections.is_empty() {
+    // Only a workload that counts what SQLite does to files is sure to have had a connection, and no
+    // PRAGMA holds for another target.
+    let had_connections = workload.info().counts || !measured.connections.is_empty();
+    if had_connections && target::is_sqlite(&spec.settings) {
         sqlite::prove(&spec.settings, &measured.connections)?;
     }
     Ok(Measured { engine, ..measured })

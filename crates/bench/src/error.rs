@@ -36,6 +36,14 @@ pub enum TrialError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A PostgreSQL server could not be used.
+    #[error("cannot {doing}: {why}")]
+    Server {
+        /// What was tried.
+        doing: &'static str,
+        /// What the server or its driver said.
+        why: String,
+    },
     /// The work was done but its result is wrong.
     #[error("wrong result: {what} is {found} instead of {wanted}")]
     WrongResult {

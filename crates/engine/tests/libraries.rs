@@ -101,6 +101,34 @@ fn the_system_library_runs() {
 }
 
 #[test]
+fn the_system_library_is_loaded_twice_and_after_a_copy_of_its_file() {
+    let system = || match Library::load(&Source::System) {
+        Ok(library) => Some(library),
+        Err(EngineError::NoSystemLibrary { reason, .. }) if !reason.contains("mapped") => {
+            eprintln!("skipped: no system library here ({reason})");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let Some(first) = system() else { return };
+    let second = system().expect("a second copy");
+    assert_eq!(first.identity(), second.identity());
+    assert_ne!(first.api().step as usize, second.api().step as usize);
+    let Origin::System(path) = first.identity().origin.clone() else {
+        panic!("{:?}", first.identity().origin);
+    };
+    drop((first, second));
+
+    // A copy of the file, which calls itself as the system's library does, is not taken for it.
+    if path.is_absolute() {
+        let by_path = load(&path).expect("the same file");
+        let again = system().expect("the system's own");
+        assert_eq!(again.identity().origin, Origin::System(path));
+        assert_ne!(by_path.api().step as usize, again.api().step as usize);
+    }
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let error = load(Path::new("/nowhere/libsqlite3.so")).expect_err("missing");
     assert!(matches!(error, EngineError::Unreadable { .. }));

@@ -12,6 +12,7 @@ pub mod analysis;
 pub mod catalogue;
 pub mod claims;
 pub mod design;
+pub mod durability;
 pub mod engine_name;
 pub mod environment;
 pub mod experiment;

@@ -167,6 +167,17 @@ impl Samples {
         common_course(&table)
     }
 
+    /// For each of these arms the logarithms of its figures over its blocks' references, one for each
+    /// round of the experiment, none where it was not measured.
+    pub fn log_rows(&self, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
+        let rounds = self.rounds();
+        let row = |arm: &usize| {
+            let figure = |round: &u32| self.log_over_reference(*round, *arm);
+            rounds.iter().map(figure).collect()
+        };
+        arms.iter().map(row).collect()
+    }
+
     /// The level of all arms together, one figure for each round: the mean over the arms of the
     /// logarithm of their figures, with the same care for arms that a round lacks.
     pub fn mean_logs(&self) -> Vec<f64> {

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Durability;
 use crate::level::Settings;
-use crate::tier::ModelSafety;
+use crate::tier::{ModelSafety, Schedules};
 
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
@@ -135,6 +136,12 @@ pub struct Measured {
     /// What crashes can destroy, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,
+    /// What survives of an acknowledged change, where the target says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
+    /// What came of two connections that met at chosen moments; from the workload `crash` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Schedules>,
     /// The binding that did the work, from workloads that compare bindings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingMark>,

@@ -57,6 +57,7 @@ impl World {
             ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
+            file_system: Some("ext4"),
             devices: &self.devices,
         })
     }
@@ -66,10 +67,10 @@ impl World {
         let mut generator = Seed(11).generator();
         for round in 0..self.rounds {
             let drift = 1.0 + f64::from(round) / 5.0;
-            for arm in 0..4 {
+            for (arm, truth) in truth.iter().enumerate() {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
                 let role = if arm == 0 { Role::Reference } else { Role::Arm };
-                samples.add(round, 0, arm, role, truth[arm] * drift * wobble);
+                samples.add(round, 0, arm, role, truth * drift * wobble);
             }
         }
         samples
@@ -263,6 +264,22 @@ fn judging_many_claims_together_asks_more_of_each() {
 }
 
 #[test]
+fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
+    let on = |names: &str| {
+        let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
+        judged(&World::default(), &body)
+    };
+    let other = on("\"btrfs\", \"xfs\"");
+    assert_eq!(other.verdict, Verdict::NotApplicable);
+    let why = other.why.unwrap();
+    assert!(
+        why.contains("btrfs and xfs") && why.contains("here is ext4"),
+        "{why}"
+    );
+    assert_ne!(on("\"btrfs\", \"ext4\"").verdict, Verdict::NotApplicable);
+}
+
+#[test]
 fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
     let body = format!("{RATIO}\nat_least = 1.2\nrequires = [\"fsync\"]");
     let fast = World {
@@ -385,6 +402,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
+        file_system: None,
         devices: &[],
     })
     .remove(0)

@@ -87,6 +87,12 @@ fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
 }
 
 #[test]
+fn a_misspelt_file_system_is_named_with_the_nearest() {
+    let claim = "[[claims]]\nid = \"a\"\nsays = \"b\"\nratio = { of = { columns = 2 }, to = { columns = 1 } }\nat_least = 1\nfile_systems = [\"btfrs\"]\n";
+    has_one_problem(&columns(claim), &["unknown file system", "`btrfs`"]);
+}
+
+#[test]
 fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
     has_one_problem(
         &columns("").replace("workload =", "base = { jurnal_mode = \"wal\" }\nworkload ="),

@@ -1,9 +1,11 @@
 //! The command line: every option with what it does and when it is worth using.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use runner::FileSystemKind;
 
 use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
@@ -185,7 +187,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub drivers: Option<PathBuf>,
     /// File with documents of your own for the experiments on full-text search, instead of generated
-    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// ones: .csv or .tsv with a heading, .jsonl, .parquet, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
@@ -357,6 +359,11 @@ pub struct ExportArgs {
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark doctor --dir /data
+  sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
+  sudo pragmark doctor --make-fs ext4,btrfs,tmpfs -- pragmark run queue-tasks {dirs}")]
 pub struct DoctorArgs {
     /// Directory whose disk is looked at; may be given several times [default: the current
     /// directory].
@@ -368,6 +375,39 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Instead of looking, make these file systems (ext4, xfs, btrfs, tmpfs), as root, in files that are
+    /// mounted by loop devices; print their directories and remove everything at Ctrl-C, or run the
+    /// command after `--` meanwhile. Use it for claims about file systems that this machine has not.
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with_all = ["dirs", "json"])]
+    pub make_fs: Vec<FileSystemKind>,
+    /// Size of each of them, such as 512M or 2G.
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = bytes, requires = "make_fs")]
+    pub size: u64,
+    /// Directory on whose disk they are made [default: the current directory].
+    #[arg(long = "in", value_name = "DIR", requires = "make_fs")]
+    pub parent: Option<PathBuf>,
+    /// What to run while they are there; `{dirs}` stands for `--dir` and each directory.
+    #[arg(last = true, value_name = "COMMAND", requires = "make_fs")]
+    pub command: Vec<OsString>,
+}
+
+/// Bytes that are written with a unit: K, M, G or T, of 1,024 each.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift))
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "must be a size above zero, such as 512M or 2G".to_owned())
 }
 
 /// Forms of the table of crashes.
@@ -394,9 +434,15 @@ Examples:
   pragmark crash --journal-mode wal --synchronous normal,full --images 100000
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
   pragmark crash --engine system            the SQLite that your application loads
+  pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
+  pragmark crash mine.toml                  the settings of an experiment's arms
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
 pub struct CrashArgs {
+    /// An experiment, by its name or the path of its file: the settings of its arms are tried instead of
+    /// those of the options.
+    #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
+    pub experiment: Option<String>,
     /// Journal modes, separated by commas [default: all six].
     #[arg(long, value_name = "MODES", value_delimiter = ',')]
     pub journal_mode: Vec<crash::JournalMode>,
@@ -409,6 +455,10 @@ pub struct CrashArgs {
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
     pub page_size: Vec<u32>,
+    /// Whether SQLite is told that overwriting is powersafe, as it assumes: 1, 0 or both. 0 is what
+    /// `psow=0` in the URI of a database says, and worth trying under non-powersafe-overwrite.
+    #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
+    pub psow: Vec<bool>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
@@ -428,9 +478,10 @@ pub struct CrashArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
-    /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library.
+    /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library; may
+    /// be given several times to see what differs.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
-    pub engine: String,
+    pub engine: Vec<String>,
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -449,6 +500,14 @@ pub struct CrashArgs {
     /// Accidents that really happen.
     #[command(flatten)]
     pub accidents: AccidentArgs,
+}
+
+fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("must be 0 or 1".to_owned()),
+    }
 }
 
 fn page_size(text: &str) -> Result<u32, String> {

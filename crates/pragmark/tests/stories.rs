@@ -24,5 +24,7 @@ mod laboratory;
 mod loading;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
+#[path = "stories/queue.rs"]
+mod queue;
 #[path = "stories/safety.rs"]
 mod safety;

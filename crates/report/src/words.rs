@@ -177,6 +177,9 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "pages_written" => "Pages written",
         "pages_per_row" => "Pages written a row",
         "bytes_written_per_row" => "Bytes written a row",
+        "syncs_per_txn" => "Syncs a transaction",
+        "pages_per_txn" => "Pages written a transaction",
+        "bytes_written_per_txn" => "Bytes written a transaction",
         other => &in_words(other),
     };
     match phase {

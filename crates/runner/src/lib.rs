@@ -7,6 +7,7 @@
 //! [`lab::design`]; the runner only carries it out.
 
 mod error;
+mod file_systems;
 pub mod machine;
 mod pilot;
 mod postgres;
@@ -19,6 +20,7 @@ mod train;
 pub mod workdir;
 
 pub use error::RunError;
+pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use pilot::run_pilots;
 pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};

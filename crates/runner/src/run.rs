@@ -111,14 +111,18 @@ pub fn run(
     let mut appender = folder.appender()?;
     let mut histories = read_histories(folder, &plan)?;
     let end = run_rounds(
-        &plan,
-        &engines,
+        Conductor {
+            plan: &plan,
+            engines: &engines,
+            driver,
+            servers,
+            cancelled,
+            observer,
+            appender: &mut appender,
+            work: HashMap::new(),
+            told: vec![Told::Nothing; plan.experiments.len()],
+        },
         &mut histories,
-        &mut appender,
-        driver,
-        servers,
-        cancelled,
-        observer,
     );
     // No later trial needs them, and those that try crashes keep every CPU busy.
     servers.stop();
@@ -130,29 +134,9 @@ pub fn run(
     tiers::run(folder, &plan, &engines, used_s, driver, cancelled, observer)
 }
 
-fn run_rounds(
-    plan: &RunPlan,
-    engines: &[EngineRecord],
-    histories: &mut [History],
-    appender: &mut Appender<TrialRecord>,
-    driver: &Driver,
-    servers: &mut Servers,
-    cancelled: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<End, RunError> {
-    let mut conductor = Conductor {
-        plan,
-        engines,
-        driver,
-        servers,
-        cancelled,
-        observer,
-        appender,
-        work: HashMap::new(),
-        told: vec![Told::Nothing; plan.experiments.len()],
-    };
+fn run_rounds(mut conductor: Conductor<'_>, histories: &mut [History]) -> Result<End, RunError> {
     while let Some((index, slot)) = conductor.look_ahead(histories) {
-        if cancelled.load(Ordering::Relaxed)
+        if conductor.cancelled.load(Ordering::Relaxed)
             || conductor.carry_out(index, slot, histories)? == End::Cancelled
         {
             return Ok(End::Cancelled);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::pragma::{self, Access, Pragma, PragmaError, Timing, Values};
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
-use engine::{Connection, DbStatus, EngineError, OpenFlags};
+use engine::{Connection, DbStatus, EngineError, Library, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
@@ -132,16 +132,50 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
-    let connection = Connection::open(
+    open_with(
         &trial.library,
+        trial.settings,
+        trial.counter.as_deref(),
         path,
-        open_flags(trial.settings),
-        trial.counter.as_deref().map(CountingVfs::name),
-    )?;
-    for (entry, level) in in_order(trial.settings) {
+    )
+}
+
+/// How the connections of a trial are opened: for threads, which cannot have the trial itself.
+pub(crate) struct Opening {
+    library: Arc<Library>,
+    settings: Settings,
+    /// The counters of a counting trial.
+    pub(crate) counter: Option<Arc<CountingVfs>>,
+}
+
+impl Opening {
+    /// As the trial asks.
+    pub(crate) fn of(trial: &Trial<'_>) -> Opening {
+        Opening {
+            library: Arc::clone(&trial.library),
+            settings: trial.settings.clone(),
+            counter: trial.counter.clone(),
+        }
+    }
+
+    /// As [`open`].
+    pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
+        open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+    }
+}
+
+fn open_with(
+    library: &Arc<Library>,
+    settings: &Settings,
+    counter: Option<&CountingVfs>,
+    path: &Path,
+) -> Result<Connection, TrialError> {
+    let vfs = counter.map(CountingVfs::name);
+    let connection = Connection::open(library, path, open_flags(settings), vfs)?;
+    for (entry, level) in in_order(settings) {
         pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
     }
-    check_begin(&connection, trial.settings)?;
+    check_begin(&connection, settings)?;
     Ok(connection)
 }
 
@@ -271,7 +305,15 @@ impl Counts {
         trial: &Trial<'_>,
         connections: &[Connection],
     ) -> Result<Option<Counts>, TrialError> {
-        let Some(counter) = &trial.counter else {
+        Counts::of(trial.counter.as_ref(), connections)
+    }
+
+    /// As [`Counts::begin_all`], with a counter of the connections' own.
+    pub(crate) fn of(
+        counter: Option<&Arc<CountingVfs>>,
+        connections: &[Connection],
+    ) -> Result<Option<Counts>, TrialError> {
+        let Some(counter) = counter else {
             return Ok(None);
         };
         for connection in connections {
@@ -329,27 +371,29 @@ impl Counts {
     }
 }
 
-/// Adds what was counted for each row, where the work has rows.
-pub(crate) fn add_counts_per_row(metrics: &mut BTreeMap<String, f64>) {
+/// What is told for each row and for each transaction: the metric, what it divides, and the rate
+/// that tells how many there were.
+const EACH: &[(&str, &str, &str)] = &[
+    ("pages_per_row", "pages_written", "rows_per_s"),
+    ("bytes_written_per_row", "bytes_written", "rows_per_s"),
+    ("syncs_per_txn", "syncs", "txns_per_s"),
+    ("pages_per_txn", "pages_written", "txns_per_s"),
+    ("bytes_written_per_txn", "bytes_written", "txns_per_s"),
+];
+
+/// Adds what was counted for each row and each transaction, where the work has them.
+pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     let figure = |name: &str| metrics.get(name).copied();
-    let Some(rows) = figure("rows_per_s")
-        .zip(figure("seconds"))
-        .map(|(rate, seconds)| rate * seconds)
-        .filter(|rows| *rows > 0.0)
-    else {
-        return;
+    let of = |&(each, all, rate): &(&str, &str, &str)| {
+        let number = figure(rate)? * figure("seconds")?;
+        (number > 0.0).then_some((each.to_owned(), figure(all)? / number))
     };
-    for (each, all) in [
-        ("pages_per_row", "pages_written"),
-        ("bytes_written_per_row", "bytes_written"),
-    ] {
-        if let Some(all) = metrics.get(all).copied() {
-            metrics.insert(each.to_owned(), all / rows);
-        }
-    }
+    let each: Vec<(String, f64)> = EACH.iter().filter_map(of).collect();
+    metrics.extend(each);
 }
 
-fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
+/// What was done to files, as metrics: for all together, and by kind where any took part.
+pub(crate) fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
     let kinds = [
         ("database", &counts.database),
         ("journal", &counts.journal),

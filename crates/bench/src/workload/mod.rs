@@ -12,6 +12,7 @@ mod fts;
 mod limits;
 mod many_databases;
 mod orm;
+mod queue;
 mod quotes;
 mod set_query;
 mod text_insert;
@@ -40,6 +41,7 @@ pub const ALL: &[&dyn Workload] = &[
     &explain::Explain,
     &contention::Contention,
     &many_databases::ManyDatabases,
+    &queue::Queue,
     &fts::FtsInsert,
     &fts::FtsQuery,
     &fts::FtsOverlap,
@@ -89,6 +91,8 @@ pub struct Trial<'a> {
     pub seed: Seed,
     /// The file system seen through counters, in a counting trial.
     pub counter: Option<Arc<CountingVfs>>,
+    /// Where a PostgreSQL server listens, for trials that drive one.
+    pub postgres: Option<&'a str>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

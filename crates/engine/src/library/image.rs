@@ -2,7 +2,7 @@
 //!
 //! It stands apart because it alone speaks to the dynamic loader and differs between systems.
 
-use super::{Origin, Source};
+use super::{Origin, Source, soname};
 use crate::build;
 use crate::error::EngineError;
 use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
@@ -44,8 +44,12 @@ impl Image {
         Image::from_bytes(Cow::Owned(bytes), origin)
     }
 
-    fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
+    fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
         let path = path_of(&origin).to_owned();
+        // The loader would otherwise find this copy when it is asked for the system's library.
+        if let Some(place) = soname::place(&bytes) {
+            soname::remove(bytes.to_mut(), place);
+        }
         let copy = copy::Copy::of(&bytes).map_err(|source| EngineError::Copy {
             path: path.clone(),
             source,

@@ -5,6 +5,7 @@
 
 mod identity;
 mod image;
+mod soname;
 mod source;
 
 pub use identity::{Identity, Origin};

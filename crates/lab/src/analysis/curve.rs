@@ -242,6 +242,7 @@ mod tests {
             binding: None,
             tables: Vec::new(),
             safety: None,
+            durability: None,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
-use crate::tier::{self, ModelSafety, Safety};
+use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -46,6 +46,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        file_system: file_system(planned, environment),
         devices,
     });
     let stop = match next(course, &gathered.history) {
@@ -90,6 +91,7 @@ pub(super) fn analyse(
         arms,
         limits,
         best_at_tiers: Vec::new(),
+        by_durability: Vec::new(),
     }
 }
 
@@ -144,6 +146,14 @@ fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> O
         .machine
         .volume(&planned.directory)?
         .fsync_median_ns()
+}
+
+fn file_system<'e>(
+    planned: &PlannedExperiment,
+    environment: &'e EnvironmentFile,
+) -> Option<&'e str> {
+    let volume = environment.machine.volume(&planned.directory)?;
+    volume.file_system.as_deref()
 }
 
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
@@ -296,7 +306,8 @@ fn arms(
             binding: gathered.binding,
             counts: gathered.counts,
             tables: gathered.tables,
-            safety: safety_of_trials(planned, gathered.safety),
+            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
+            durability: gathered.durability,
         })
         .collect()
 }
@@ -305,12 +316,13 @@ fn arms(
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
+    schedules: Option<Schedules>,
 ) -> Option<Safety> {
     if planned.experiment.workload != tier::WORKLOAD {
         return None;
     }
     Some(match found {
-        Some(models) => Safety::of(models),
+        Some(models) => Safety::of(models).with_schedules(schedules),
         None => Safety::not_measured("no trial of it was measured"),
     })
 }

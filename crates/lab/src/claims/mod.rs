@@ -79,6 +79,10 @@ pub struct Claim {
     /// What must hold on this machine for the claim to be applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Precondition>,
+    /// The file systems of which the claim speaks, such as `ext4` and `btrfs`, where it does not speak
+    /// of all; it needs a run over a directory on one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<String>,
     /// Sizes, counts and plans: the predicate must hold in every round, no statistics.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,

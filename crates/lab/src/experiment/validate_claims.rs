@@ -7,6 +7,12 @@ use crate::design::{Arm, partners, select};
 use crate::level::{Level, Settings, contains, label, overlaid};
 use crate::metric;
 
+/// File systems of which claims may speak, by the names that kernels give them.
+const FILE_SYSTEMS: [&str; 12] = [
+    "apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "nfs4", "tmpfs", "xfs",
+    "zfs",
+];
+
 impl Checker<'_, '_, '_> {
     pub(super) fn check_claims(&mut self, arms: &[Arm]) {
         for (index, claim) in self.experiment.claims.iter().enumerate() {
@@ -42,6 +48,7 @@ impl Checker<'_, '_, '_> {
             self.check_to_metric(&path, form.metric(), metric);
         }
         self.check_bounds(&path, claim, form);
+        self.check_file_systems(&path, claim);
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
             Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, arms),
@@ -57,6 +64,15 @@ impl Checker<'_, '_, '_> {
                 .findings
                 .at(&path, "both devices of the claim are of the same kind"),
             Form::Devices(_) => {}
+        }
+    }
+
+    fn check_file_systems(&mut self, path: &[Step], claim: &Claim) {
+        for name in &claim.file_systems {
+            if !FILE_SYSTEMS.contains(&name.as_str()) {
+                let what = format!("the claim `{}` speaks of an unknown file system", claim.id);
+                self.findings.unknown(path, what, name, FILE_SYSTEMS);
+            }
         }
     }
 

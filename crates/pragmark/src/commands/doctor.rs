@@ -12,13 +12,16 @@ use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::{driver, engine, output};
+use super::{driver, engine, make_fs, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
 
 /// Looks and tells.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
+    if !args.make_fs.is_empty() {
+        return make_fs::execute(args);
+    }
     let dirs = if args.dirs.is_empty() {
         vec![PathBuf::from(".")]
     } else {

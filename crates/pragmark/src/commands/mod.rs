@@ -9,6 +9,7 @@ mod engine;
 mod export;
 mod list;
 mod load;
+mod make_fs;
 mod man;
 mod needs;
 mod output;

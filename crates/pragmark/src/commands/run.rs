@@ -37,11 +37,7 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let driver = driver_of_run(args.drivers.as_deref())?;
     let mut servers = servers(&args);
     let folder = match &args.resume {
-        Some(path) => {
-            let folder = RunFolder::open(path)?;
-            engine::check_unchanged(&folder.environment()?.engines, &driver)?;
-            folder
-        }
+        Some(path) => resumed(path, &driver)?,
         None => match begin(&args, &driver, &mut servers, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
@@ -53,6 +49,15 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     progress.finish();
     let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
     conclude(folder.path(), end)
+}
+
+/// The run in this folder. The limits of the machine may be others than when it began, and engines may
+/// have been replaced.
+fn resumed(path: &Path, driver: &Driver) -> Result<RunFolder, Failure> {
+    let folder = RunFolder::open(path)?;
+    engine::check_unchanged(&folder.environment()?.engines, driver)?;
+    needs::check(&folder.plan()?)?;
+    Ok(folder)
 }
 
 /// Where trials that drive PostgreSQL find a server.

@@ -15,6 +15,7 @@ use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::charts::tiers::TierChart;
+use crate::durability;
 use crate::facts;
 use crate::found::{Found, found};
 use crate::tiers::{self, Models};
@@ -36,6 +37,7 @@ pub(super) struct ExperimentView<'a> {
     pub(super) forest: Forest,
     pub(super) tiers: Option<TierChart>,
     pub(super) models: Option<ModelsView>,
+    pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
     pub(super) bindings: Option<BindingsView>,
@@ -109,6 +111,7 @@ fn view<'a>(
             legend: tiers::legend(),
             table,
         }),
+        durability: durability::rows(experiment),
         effects: effects(experiment),
         advice: Vec::new(),
         bindings: BindingsView::of(experiment),

@@ -8,6 +8,7 @@ mod choice;
 mod effects;
 mod notes;
 mod paint;
+mod side_by_side;
 mod table;
 mod text;
 mod tiers;
@@ -15,6 +16,7 @@ mod tiers;
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
+use crate::durability;
 use crate::words::verdict_sign;
 use crate::{answer, facts, figures, knees};
 use paint::Paint;
@@ -42,6 +44,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::side_by_side(&mut text, analysis);
     effects::how_to_paste(&mut text, analysis);
     text.finish()
 }
@@ -152,6 +155,9 @@ fn section(
     bindings::bindings(text, experiment);
     effects::effects(text, experiment);
     tiers::tiers(text, experiment);
+    for line in durability::lines(experiment) {
+        text.item(Paint::Plain, "·", &line);
+    }
     if !experiment.claims.is_empty() {
         text.gap();
     }

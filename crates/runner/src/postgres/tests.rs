@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A directory that the server's user may enter.
 fn open_directory() -> TempDir {

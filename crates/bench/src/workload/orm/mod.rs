@@ -193,6 +193,7 @@ impl Opener {
             directory: &self.directory,
             seed: lab::seed::Seed(0),
             counter: None,
+            postgres: None,
             phase: &mut |_| {},
         };
         sqlite::open(&trial, &self.directory.join(DATABASE))
