@@ -1190,6 +1190,24 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
 }
 
 #[test]
+fn an_empty_file_and_a_few_rows_more_are_left_to_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    std::fs::write(&database, "").unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    for (mode, rows, reason) in [
+        (Mode::Create, 2_000, "the database is empty"),
+        (Mode::Append, 999, "too few"),
+    ] {
+        request.mode = mode;
+        let summary = run(vec![many(0..rows, 4)], &request).unwrap();
+        assert_eq!(summary.rows_by_pages, 0);
+        let why = summary.why_arrays.unwrap();
+        assert!(why.contains(reason), "{why}");
+    }
+}
+
+#[test]
 fn columns_find_their_places_in_a_table_that_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");
