@@ -37,7 +37,7 @@ pub enum Command {
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
     /// Load CSV, Parquet or Arrow files into a table of a SQLite database, as fast as the disk allows.
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
     /// Measure what crashes do to databases, by settings and by what storage may lose.
