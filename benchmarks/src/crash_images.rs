@@ -20,6 +20,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             synchronous,
             locking_mode: LockingMode::Normal,
             page_size: 4096,
+            powersafe_overwrite: true,
         };
         let plan = Plan {
             arms: vec![arm],

@@ -5,6 +5,7 @@
 //! measured on the development machine. They are run by hand, never as tests.
 
 mod big_report;
+mod build_engine;
 mod crash_images;
 mod empty_trial;
 mod insert_loop;
@@ -47,6 +48,16 @@ enum Benchmark {
         /// Trials.
         #[arg(long, default_value_t = 200)]
         trials: usize,
+    },
+    /// Building an engine of the built-in version against the C compiler by itself. To reach: at most
+    /// 10 % more.
+    BuildEngine {
+        /// The build; not a profile-guided one.
+        #[arg(long, default_value = "3.54.1")]
+        name: String,
+        /// Pairs.
+        #[arg(long, default_value_t = 4)]
+        pairs: usize,
     },
     /// A report over many outcomes. To reach: 100,000 in at most 3 s and 500 MB.
     BigReport {
@@ -100,6 +111,7 @@ fn main() -> ExitCode {
     let result = match cli.benchmark {
         Benchmark::InsertLoop { rows, pairs } => insert_loop::run(&cli.pragmark, rows, pairs),
         Benchmark::EmptyTrial { trials } => empty_trial::run(&cli.pragmark, trials),
+        Benchmark::BuildEngine { name, pairs } => build_engine::run(&cli.pragmark, &name, pairs),
         Benchmark::BigReport { outcomes } => big_report::run(&cli.pragmark, outcomes),
         Benchmark::CrashImages { images } => crash_images::run(images),
         Benchmark::Load {

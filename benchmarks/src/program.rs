@@ -35,6 +35,8 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         directory: directory.to_owned(),
         seed,
         counting: false,
+        postgres: None,
+        binding: None,
     }
 }
 
@@ -43,6 +45,7 @@ pub fn measure(program: &Path, spec: &TrialSpec) -> Result<Measured, Failure> {
     let driver = Driver {
         program: program.to_owned(),
         arguments: vec!["trial".into()],
+        bindings: None,
     };
     let never = AtomicBool::new(false);
     match run_trial(&driver, spec, Duration::from_secs(600), &never, &mut |_| {})? {

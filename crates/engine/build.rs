@@ -43,20 +43,19 @@ fn required_path(variable: &str) -> PathBuf {
 /// The command that makes the shared library. Flags which come last win, so the level of
 /// optimisation is the declared one even where CFLAGS or the cargo profile ask for another.
 fn compile_command(source: &Path, library: &Path) -> Command {
-    let compiler = cc::Build::new()
-        .opt_level(2)
-        .debug(false)
-        .warnings(false)
-        .pic(true)
-        .flag_if_supported("-fno-plt")
-        .flag_if_supported("-fno-semantic-interposition")
-        .get_compiler();
+    let mut build = cc::Build::new();
+    build.opt_level(2).debug(false).warnings(false).pic(true);
+    for flag in options::WHERE_SUPPORTED {
+        build.flag_if_supported(*flag);
+    }
+    let compiler = build.get_compiler();
     assert!(
         !compiler.is_like_msvc(),
         "the default engine needs a gcc or clang compatible compiler"
     );
     let mut command = compiler.to_command();
-    command.args([options::OPTIMISATION, "-fPIC"]);
+    command.arg(options::OPTIMISATION);
+    command.args(options::COMMON_FLAGS);
     command.args(
         options::COMPILE_OPTIONS
             .iter()
@@ -66,29 +65,12 @@ fn compile_command(source: &Path, library: &Path) -> Command {
         .arg(source)
         .arg("-o")
         .arg(library)
-        .args(link_arguments());
+        .args(options::link_arguments(&target_system()));
     command
 }
 
-/// `-Bsymbolic` keeps SQLite's internal calls inside the library even where another SQLite is already
-/// in the process; macOS binds that way by itself (two-level namespaces).
-///
-/// With it, and the compiler told that no function is replaced from outside and that the C library is
-/// called without stubs, inserting through the shared library costs what it costs through a static
-/// link (0.997, median of 40 pairs); without those two it was 1.05.
-fn link_arguments() -> &'static [&'static str] {
-    match std::env::var("CARGO_CFG_TARGET_OS").as_deref() {
-        Ok("macos") => &["-dynamiclib", "-Wl,-x"],
-        Ok("linux") => &[
-            "-shared",
-            "-Wl,-Bsymbolic",
-            "-s",
-            "-lm",
-            "-lpthread",
-            "-ldl",
-        ],
-        _ => &["-shared", "-Wl,-Bsymbolic", "-s", "-lm", "-lpthread"],
-    }
+fn target_system() -> String {
+    std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default()
 }
 
 fn run(mut command: Command) {

@@ -1,8 +1,12 @@
 //! What experiment files may name: this room's workloads and the engine's PRAGMAs.
 
+use engine::build::EngineName;
 use lab::catalogue::{Accepts, Catalogue, Parameter, Scope};
+use lab::engine_name::{ENGINE, ENGINE_OPTIONS, engine_of};
 use lab::level::Settings;
+use lab::trial::{DRIVER, NATIVE};
 
+use crate::bindings::{self, BINDINGS};
 use crate::target::sqlite;
 use crate::workload;
 
@@ -10,14 +14,9 @@ use crate::workload;
 pub fn catalogue() -> Catalogue {
     let mut shared = sqlite::connection_settings();
     shared.extend(sqlite::pragma_settings());
-    shared.push(Parameter {
-        name: "engine".to_owned(),
-        accepts: Accepts::Text,
-        default: None,
-        about: "the SQLite library: default, system, or the path of a shared library".to_owned(),
-        scope: Scope::Connection,
-        crash_relevant: false,
-    });
+    shared.push(of_engine(ENGINE, ABOUT_ENGINE));
+    shared.push(of_engine(ENGINE_OPTIONS, ABOUT_ENGINE_OPTIONS));
+    shared.push(driver());
     Catalogue {
         workloads: workload::ALL
             .iter()
@@ -28,12 +27,53 @@ pub fn catalogue() -> Catalogue {
     }
 }
 
+fn driver() -> Parameter {
+    let names = BINDINGS.iter().map(|(name, _)| *name);
+    Parameter {
+        name: DRIVER.to_owned(),
+        accepts: Accepts::Choice([NATIVE].into_iter().chain(names).map(str::to_owned).collect()),
+        // Without one the native driver does the work, as for all that know nothing of bindings.
+        default: None,
+        about: "the binding through which the work is done: that of pragmark itself, or one of another language, of which `pragmark driver list` says whether it is ready".to_owned(),
+        scope: Scope::Connection,
+        crash_relevant: false,
+    }
+}
+
+const ABOUT_ENGINE: &str = "the SQLite library: default, system, a version with option sets as in \
+3.54.1+recommended, the name of an added engine, or the path of a shared library; `pragmark engine \
+list` shows them";
+
+const ABOUT_ENGINE_OPTIONS: &str = "the option sets that the engine's version is compiled with, \
+joined by +; default: those of the built-in engine; `pragmark engine list` shows them";
+
+fn of_engine(name: &str, about: &str) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        accepts: Accepts::Text,
+        default: None,
+        about: about.to_owned(),
+        scope: Scope::Connection,
+        crash_relevant: false,
+    }
+}
+
 /// Why no engine and no machine can run a workload with these settings.
 fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
-    sqlite::why_impossible(settings).or_else(|| {
-        let checked = workload::find(workload)?.check(settings);
-        checked.err().map(|error| error.to_string())
-    })
+    why_no_engine(settings)
+        .or_else(|| sqlite::why_impossible(settings))
+        .or_else(|| bindings::why_impossible(workload, settings))
+        .or_else(|| {
+            let checked = workload::find(workload)?.check(settings);
+            checked.err().map(|error| error.to_string())
+        })
+}
+
+/// Why the settings name no engine that could be had anywhere.
+fn why_no_engine(settings: &Settings) -> Option<String> {
+    let name = engine_of(settings, "default");
+    let parsed = name.parse::<EngineName>();
+    parsed.err().map(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! The native driver: one specification in, messages out.
 
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use engine::build::Provenance;
 use engine::vfs::CountingVfs;
 use engine::{Library, Origin, Source};
-use lab::record::EngineRecord;
+use lab::record::{EngineRecord, ProvenanceRecord};
 use lab::seed::Seed;
+use lab::target;
 use lab::trial::{EngineMark, Measured, Message, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::TrialError;
@@ -42,13 +44,37 @@ pub fn drive(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
 pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
     let library = Library::load(&Source::from_str(name)?)?;
     let identity = library.identity();
+    let path = path_of(&identity.origin);
+    let provenance = match &path {
+        Some(path) => provenance(path)?,
+        None => None,
+    };
     Ok(EngineRecord {
         name: name.to_owned(),
-        path: path_of(&identity.origin),
+        problem: None,
+        path,
         version: identity.version.clone(),
         source_id: identity.source_id.clone(),
         compile_options: identity.compile_options.clone(),
+        provenance,
     })
+}
+
+/// How a library was made, where pragmark keeps it.
+fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>, TrialError> {
+    let beside =
+        Provenance::beside(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
+    Ok(beside.map(|provenance| {
+        let compiled = provenance.compiled.as_ref();
+        ProvenanceRecord {
+            compiler: compiled.map(|compiled| compiled.compiler_version.clone()),
+            arguments: compiled.map_or(Vec::new(), |compiled| compiled.arguments.clone()),
+            profile_guided: compiled.is_some_and(|compiled| compiled.profile_guided),
+            source: provenance.source,
+            sha256: provenance.sha256,
+            created: provenance.created,
+        }
+    }))
 }
 
 fn path_of(origin: &Origin) -> Option<PathBuf> {
@@ -91,14 +117,17 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
             .counting
             .then(|| CountingVfs::register(&library).map(Arc::new))
             .transpose()?,
+        postgres: spec.postgres.as_deref(),
         phase,
     };
     let mut measured = workload.run(&mut trial)?;
     if spec.counting {
-        sqlite::add_counts_per_row(&mut measured.metrics);
+        sqlite::add_counts_for_each(&mut measured.metrics);
     }
-    // Only a workload that counts what SQLite does to files is sure to have had a connection.
-    if workload.info().counts || !measured.connections.is_empty() {
+    // Only a workload that counts what SQLite does to files is sure to have had a connection, and no
+    // PRAGMA holds for another target.
+    let had_connections = workload.info().counts || !measured.connections.is_empty();
+    if had_connections && target::is_sqlite(&spec.settings) {
         sqlite::prove(&spec.settings, &measured.connections)?;
     }
     Ok(Measured { engine, ..measured })
@@ -112,7 +141,7 @@ fn send(output: &mut impl Write, message: &Message) -> io::Result<()> {
 
 /// Asks the kernel to end this process when its parent dies, so that a killed pragmark leaves no
 /// trial behind. Where the kernel cannot, the trial ends when it has done its work.
-pub(crate) fn die_with_the_parent() {
+pub fn die_with_the_parent() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
 }
@@ -143,6 +172,8 @@ mod tests {
             directory: directory.to_owned(),
             seed: 7,
             counting: false,
+            binding: None,
+            postgres: None,
         }
     }
 

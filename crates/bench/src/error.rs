@@ -36,6 +36,14 @@ pub enum TrialError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A PostgreSQL server could not be used.
+    #[error("cannot {doing}: {why}")]
+    Server {
+        /// What was tried.
+        doing: &'static str,
+        /// What the server or its driver said.
+        why: String,
+    },
     /// The work was done but its result is wrong.
     #[error("wrong result: {what} is {found} instead of {wanted}")]
     WrongResult {
@@ -89,6 +97,12 @@ impl TrialError {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             TrialError::CannotRun(why) => Outcome::Skipped { why: why.clone() },
+            // What the engine was compiled without is no failure of the trial.
+            TrialError::Engine(
+                error @ (EngineError::SingleThreaded | EngineError::Unsupported { .. }),
+            ) => Outcome::Skipped {
+                why: error.to_string(),
+            },
             other => Outcome::Failed {
                 why: other.to_string(),
             },

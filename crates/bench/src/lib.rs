@@ -4,6 +4,7 @@
 //! This code runs in a process of its own for each trial. It measures and verifies; it knows
 //! neither statistics nor printing, and what it has to say goes to the parent as messages.
 
+mod bindings;
 mod catalogue;
 mod descriptors;
 mod drive;
@@ -13,12 +14,15 @@ mod import;
 mod measure;
 mod settings;
 mod target;
+mod training;
 mod workload;
 
+pub use bindings::{BINDINGS, binding_spec, judge_binding};
 pub use catalogue::catalogue;
-pub use drive::{describe_engine, drive};
+pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextSummary};
+pub use training::training;
 pub use workload::contention::work as contention_worker;
 
 use lab::level::Settings;

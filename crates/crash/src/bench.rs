@@ -74,6 +74,11 @@ impl Bench {
         Ok(())
     }
 
+    /// Whether databases that are opened from now on are said to be overwritten powersafely.
+    pub fn set_powersafe_overwrite(&self, powersafe: bool) {
+        self.memory.set_powersafe_overwrite(powersafe);
+    }
+
     /// Opens a database in memory, recorded.
     ///
     /// # Errors
@@ -87,6 +92,11 @@ impl Bench {
             flags,
             vfs,
         )?)
+    }
+
+    /// The size of a file in bytes; 0 where there is none.
+    pub fn size(&self, name: &str) -> usize {
+        self.memory.with_file(name, <[u8]>::len).unwrap_or_default()
     }
 
     /// The number of calls recorded so far.

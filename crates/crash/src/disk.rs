@@ -409,6 +409,37 @@ impl<'t> Disk<'t> {
         files
     }
 
+    /// The first step that a state lacks, or that was damaged on its way.
+    pub fn first_missing(&self, units: &Units, state: &State) -> Option<usize> {
+        let lacking = state.versions.iter().enumerate();
+        let lacking = lacking
+            .filter(|(unit, there)| **there < units.pending(*unit))
+            .map(|(unit, there)| self.step_of(units, unit, *there as usize));
+        let damaged = state.damage.iter().filter_map(|damage| match damage {
+            Damage::Destroyed { unit, .. } => Some(self.step_of(units, *unit, 0)),
+            // What is torn is lacking too, and so is what garbage stands for.
+            Damage::Torn { .. } | Damage::Garbage { .. } => None,
+        });
+        lacking.chain(damaged).min()
+    }
+
+    /// The step of a unit's pending change with that number.
+    fn step_of(&self, units: &Units, unit: usize, number: usize) -> usize {
+        match &units.list[unit] {
+            Unit::Entry(name) => self.entries[name.0].pending[number].0,
+            Unit::Journal(steps) => steps[number],
+            Unit::Sector { inode, writes, .. } => {
+                let place = units.writes[writes.start + number];
+                self.inodes[inode.0].pending[place].step
+            }
+            Unit::Size(inode) => {
+                let operations = self.inodes[inode.0].pending.iter();
+                let mut changes = operations.filter(|operation| operation.changes_size());
+                changes.nth(number).map_or(self.taken, |change| change.step)
+            }
+        }
+    }
+
     /// Metadata of steps before this one is there, as far as the journal's state says.
     fn journal_cut(&self, units: &Units, state: &State) -> usize {
         if self.rule != SyncRule::Journal {

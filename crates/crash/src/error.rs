@@ -10,6 +10,9 @@ pub enum CrashError {
     /// The engine could not be loaded or used.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
+    /// The engine answers with a value of a setting that does not exist.
+    #[error("of the engine's own settings, {0}")]
+    Setting(#[from] crate::settings::UnknownValue),
     /// A statement of a script failed.
     #[error("{}:{line}: {reason}", .path.display())]
     Script {

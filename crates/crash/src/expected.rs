@@ -3,6 +3,7 @@
 //! The first rule that fits an arm and a model holds.
 
 use crate::model::Model;
+use crate::occasion::Occasion;
 use crate::settings::{Arm, JournalMode, LockingMode, Synchronous};
 use crate::tally::Verdict;
 pub use lab::tier::Promise;
@@ -158,6 +159,12 @@ const RULES: &[Rule] = &[
 
 /// What the documentation says of an arm under a model.
 pub fn expected(arm: &Arm, model: Model) -> Expectation {
+    // With psow=0 SQLite keeps what it writes apart from what it must not destroy, so that a sector
+    // may go with a write to it and no more is lost than without it.
+    let model = match model {
+        Model::NonPowersafeOverwrite if !arm.powersafe_overwrite => Model::Reorder,
+        other => other,
+    };
     let fits = |rule: &&Rule| {
         (rule.journal_modes.is_empty() || rule.journal_modes.contains(&arm.journal_mode))
             && (rule.synchronous.is_empty() || rule.synchronous.contains(&arm.synchronous))
@@ -206,20 +213,26 @@ impl Standing {
 }
 
 /// Why a measured cell differs from the documentation, where the cause is known from SQLite's source;
-/// `None` where it is not, or where nothing differs.
-pub fn cause(arm: &Arm, model: Model, verdict: &Verdict) -> Option<&'static str> {
+/// `None` where it is not, or where nothing differs. `only` are the occasions on which alone the verdict
+/// holds, if there are any.
+pub fn cause(
+    arm: &Arm,
+    model: Model,
+    verdict: &Verdict,
+    only: &[Occasion],
+) -> Option<&'static str> {
     let is_rollback = ROLLBACK.contains(&arm.journal_mode);
     match Standing::of(verdict, expected(arm, model).promise) {
         Standing::Agrees => None,
-        Standing::Worse => match (arm.journal_mode, arm.synchronous) {
-            (JournalMode::Delete, Synchronous::Full) => Some(
+        Standing::Worse => match (arm.journal_mode, arm.synchronous, only) {
+            (JournalMode::Delete, Synchronous::Full, [Occasion::Shrinking]) => Some(
                 "a commit that shrinks the database truncates the file after the journal was deleted \
                  (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
                  and the journal is then rolled back over a file that has lost pages it does not hold",
             ),
-            (JournalMode::Wal, Synchronous::Normal) => Some(
-                "the built-in workload leaves WAL mode once; that change writes the first page under a \
-                 rollback journal, for which NORMAL syncs no more than it does in DELETE mode",
+            (JournalMode::Wal, Synchronous::Normal, [Occasion::ModeChange]) => Some(
+                "leaving WAL mode writes the first page under a rollback journal, for which NORMAL \
+                 syncs no more than it does in DELETE mode",
             ),
             _ => None,
         },
@@ -255,6 +268,7 @@ mod tests {
             Synchronous::ALL,
             LockingMode::ALL,
             &[4096],
+            &[true],
         );
         assert_eq!(arms.len(), 48);
         for arm in arms {

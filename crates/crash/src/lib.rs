@@ -6,6 +6,7 @@
 //! committed transaction produced.
 
 mod bench;
+mod compare;
 mod content;
 mod disk;
 mod error;
@@ -14,6 +15,7 @@ mod judge;
 mod look;
 mod matrix;
 mod model;
+mod occasion;
 pub mod present;
 mod record;
 mod script;
@@ -24,6 +26,7 @@ mod trace;
 mod witness;
 
 pub use bench::{Bench, Problem, Recovered};
+pub use compare::{Difference, differences};
 pub use content::Content;
 pub use error::CrashError;
 pub use expected::{Expectation, Promise, Standing, cause, expected};
@@ -35,7 +38,8 @@ pub use settings::{Arm, JournalMode, LockingMode, Synchronous, UnknownValue};
 
 pub use disk::{Damage, Disk, State, Units};
 pub use model::{LYING_WINDOW, Model, SyncRule, UnknownModel};
+pub use occasion::{Marked, Occasion, Occasions, touched};
 pub use states::{Candidate, Go, Source, minimise, prefix_files, visit};
-pub use tally::{Tally, Verdict, Witness};
+pub use tally::{Everyday, Narrowed, OnOccasion, Tally, Verdict, Witness};
 pub use trace::{File, Inode, Name, Step, Trace};
 pub use witness::{describe, write_witnesses};

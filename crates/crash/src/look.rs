@@ -4,6 +4,7 @@ use crate::disk::State;
 use crate::error::CrashError;
 use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
+use crate::occasion::{Occasion, Occasions, touched};
 use crate::record::Recording;
 use crate::states::{Candidate, Source, draw_one, minimise, prefix_files};
 use crate::tally::{Tally, Witness};
@@ -18,11 +19,33 @@ const MINIMISED: u32 = 3;
 /// How many crashes within one recovery are looked at.
 const SECOND_CRASHES: usize = 2;
 
-/// What was found at an image, and the most commits that had been acknowledged when it could be left.
+/// What was found at an image, over all the crashes that leave it.
 struct Seen {
+    /// The most commits that had been acknowledged.
     acknowledged: usize,
     /// The commit it holds; `None` for a violation.
     committed: Option<usize>,
+    /// The occasions that it takes: none if one of these crashes touches none.
+    touched: Occasions,
+    /// The same of those crashes by which a commit is lost; `None` where none is.
+    touched_losing: Option<Occasions>,
+}
+
+impl Seen {
+    fn note(&mut self, acknowledged: usize, touched: Occasions) {
+        self.acknowledged = self.acknowledged.max(acknowledged);
+        self.touched = self.touched.of_either(touched);
+        if self.committed.is_some_and(|held| acknowledged > held) {
+            let before = self.touched_losing.unwrap_or(touched);
+            self.touched_losing = Some(before.of_either(touched));
+        }
+    }
+
+    /// Acknowledged commits that are missing.
+    fn lost(&self) -> u64 {
+        let lost = |held| self.acknowledged.saturating_sub(held) as u64;
+        self.committed.map_or(0, lost)
+    }
 }
 
 /// A crash: when, and what of it is missing.
@@ -30,6 +53,7 @@ struct Crash<'a> {
     cut: usize,
     acknowledged: usize,
     faults: usize,
+    touched: Occasions,
     /// Where the image was drawn from; `None` for prefixes.
     source: Option<Source<'a>>,
 }
@@ -91,16 +115,24 @@ impl<'a, 'b> Look<'a, 'b> {
             cut: candidate.cut,
             acknowledged: self.recording.acknowledged(candidate.cut),
             faults: candidate.faults,
+            touched: touched(
+                &self.recording.marked,
+                candidate.first_missing,
+                candidate.cut,
+            ),
             source: candidate.source,
         };
         let key = hash(&candidate.files);
-        let before = self.seen.get(&key);
-        if before.is_some_and(|seen| seen.acknowledged >= crash.acknowledged) {
-            return Ok(());
-        }
-        let again = before.is_none() && self.is_chosen_for_second_crash();
+        let is_new = match self.seen.get_mut(&key) {
+            Some(seen) if seen.acknowledged >= crash.acknowledged => {
+                seen.note(crash.acknowledged, crash.touched);
+                return Ok(());
+            }
+            before => before.is_none(),
+        };
+        let again = is_new && self.is_chosen_for_second_crash();
         let copy = again.then(|| candidate.files.clone());
-        match self.judged(key, candidate.files, crash.acknowledged)? {
+        match self.judged(key, candidate.files, &crash)? {
             Judgement::Violated(violation) => self.keep_violation(&crash, violation),
             Judgement::Committed(committed) => {
                 self.keep_loss(&crash, committed);
@@ -122,14 +154,14 @@ impl<'a, 'b> Look<'a, 'b> {
         &mut self,
         key: u128,
         files: Vec<File>,
-        acknowledged: usize,
+        crash: &Crash<'_>,
     ) -> Result<Judgement, CrashError> {
         let mut judgement = self.judge.judge(self.recording, files)?;
         let is_new = !self.seen.contains_key(&key);
         if judgement == Judgement::Violated(Violation::Split) && !self.splits_count {
             self.tally.split_unpromised += u64::from(is_new);
             // Each database by itself is in order, and nothing was promised of them together.
-            judgement = Judgement::Committed(acknowledged);
+            judgement = Judgement::Committed(crash.acknowledged);
         }
         let committed = match &judgement {
             Judgement::Committed(committed) => Some(*committed),
@@ -143,17 +175,28 @@ impl<'a, 'b> Look<'a, 'b> {
             }
         }
         let seen = self.seen.entry(key).or_insert(Seen {
-            acknowledged,
+            acknowledged: crash.acknowledged,
             committed,
+            touched: crash.touched,
+            touched_losing: None,
         });
-        seen.acknowledged = seen.acknowledged.max(acknowledged);
+        seen.note(crash.acknowledged, crash.touched);
         Ok(judgement)
     }
 
-    /// Whether a violation at this image would make a better witness than the one there is.
-    fn is_better(&self, faults: usize) -> bool {
+    /// Whether a violation at this image would make a better witness than the one there is: one that
+    /// befalls everyone is better than one that befalls few, then one crash better than two, then few
+    /// faults better than many.
+    fn is_better(&self, crash: &Crash<'_>) -> bool {
+        let rank = (!crash.touched.is_empty(), false, crash.faults);
         let known = self.violation.as_ref();
-        known.is_none_or(|witness| faults < witness.faults || witness.second_crash)
+        known.is_none_or(|witness| {
+            rank < (
+                !witness.occasions.is_empty(),
+                witness.second_crash,
+                witness.faults,
+            )
+        })
     }
 
     fn keep_violation(
@@ -161,38 +204,52 @@ impl<'a, 'b> Look<'a, 'b> {
         crash: &Crash<'_>,
         violation: Violation,
     ) -> Result<(), CrashError> {
-        if !self.is_better(crash.faults) {
+        if !self.is_better(crash) {
             return Ok(());
         }
-        let (files, faults) = self.smallest(crash)?;
-        // The smallest image may show another violation than the one it was found by.
-        let violation = match self.judge.judge(self.recording, files.clone())? {
+        let (files, smallest) = self.smallest(crash)?;
+        // The smallest image may show another violation than the one it was found by, touch fewer
+        // occasions, and be one that has not been seen: it counts like any other.
+        let violation = match self.judged(hash(&files), files.clone(), &smallest)? {
             Judgement::Violated(now) => now,
             Judgement::Committed(_) => violation,
         };
         self.violation = Some(Witness {
-            cut: crash.cut,
-            acknowledged: crash.acknowledged,
-            faults,
+            cut: smallest.cut,
+            acknowledged: smallest.acknowledged,
+            faults: smallest.faults,
             lost: 0,
             files,
             violation: Some(violation),
             second_crash: false,
+            occasions: smallest.touched,
             committed: Vec::new(),
         });
         Ok(())
     }
 
-    /// The image with as few faults as still violate, and their number.
-    fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, usize), CrashError> {
+    /// The image with as few faults as still violate, and the crash that leaves it.
+    fn smallest(&mut self, crash: &Crash<'_>) -> Result<(Vec<File>, Crash<'static>), CrashError> {
+        let with = |faults, touched| Crash {
+            cut: crash.cut,
+            acknowledged: crash.acknowledged,
+            faults,
+            touched,
+            source: None,
+        };
         match &crash.source {
             Some(source) if self.minimised < MINIMISED => {
                 self.minimised += 1;
                 let state = self.smallest_state(source)?;
                 let files = source.disk.files(source.units, &state);
-                Ok((files, state.faults(source.units)))
+                let missing = source.disk.first_missing(source.units, &state);
+                let touched = touched(&self.recording.marked, missing, crash.cut);
+                Ok((files, with(state.faults(source.units), touched)))
             }
-            _ => Ok((crash.files(&self.recording.trace), crash.faults)),
+            _ => {
+                let files = crash.files(&self.recording.trace);
+                Ok((files, with(crash.faults, crash.touched)))
+            }
         }
     }
 
@@ -224,6 +281,7 @@ impl<'a, 'b> Look<'a, 'b> {
                 files: crash.files(&self.recording.trace),
                 violation: None,
                 second_crash: false,
+                occasions: crash.touched,
                 committed: Vec::new(),
             });
         }
@@ -243,7 +301,7 @@ impl<'a, 'b> Look<'a, 'b> {
             }
             self.tally.second_crashes += 1;
             let kept = files.clone();
-            let judgement = self.judged(key, files, crash.acknowledged)?;
+            let judgement = self.judged(key, files, crash)?;
             if let Judgement::Violated(violation) = judgement
                 && self.violation.is_none()
             {
@@ -255,6 +313,7 @@ impl<'a, 'b> Look<'a, 'b> {
                     files: kept,
                     violation: Some(violation),
                     second_crash: true,
+                    occasions: crash.touched,
                     committed: Vec::new(),
                 });
             }
@@ -266,17 +325,36 @@ impl<'a, 'b> Look<'a, 'b> {
     pub(crate) fn finish(mut self, visited: u64) -> (Tally, Option<Witness>) {
         self.tally.visited = visited;
         for seen in self.seen.values() {
-            if let Some(committed) = seen.committed {
-                let lost = seen.acknowledged.saturating_sub(committed);
-                self.tally.losing += u64::from(lost > 0);
-                self.tally.most_lost = self.tally.most_lost.max(lost as u64);
-            }
+            let lost = seen.lost();
+            self.tally.losing += u64::from(lost > 0);
+            self.tally.most_lost = self.tally.most_lost.max(lost);
+            put_down(&mut self.tally, seen);
         }
         let mut witness = self.violation.or(self.loss);
         if let Some(witness) = &mut witness {
             witness.committed = neighbours(self.recording, witness.acknowledged);
         }
         (self.tally, witness)
+    }
+}
+
+/// Counts an image for everyday work or for the occasions that it takes.
+fn put_down(tally: &mut Tally, seen: &Seen) {
+    let (violates, lost) = (seen.committed.is_none(), seen.lost());
+    let everyday = &mut tally.everyday;
+    if seen.touched.is_empty() {
+        everyday.images += 1;
+        everyday.violations += u64::from(violates);
+    }
+    if seen.touched_losing.is_some_and(Occasions::is_empty) {
+        everyday.losing += 1;
+        everyday.most_lost = everyday.most_lost.max(lost);
+    }
+    for occasion in Occasion::ALL {
+        let counts = tally.occasions.entry(occasion).or_default();
+        counts.violations += u64::from(violates && seen.touched.contains(occasion));
+        let loses = seen.touched_losing.is_some_and(|on| on.contains(occasion));
+        counts.losing += u64::from(loses);
     }
 }
 

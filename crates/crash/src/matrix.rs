@@ -5,7 +5,7 @@
 
 use crate::bench::Bench;
 use crate::error::CrashError;
-use crate::expected::{Expectation, expected};
+use crate::expected::{Expectation, Standing, cause, expected};
 use crate::judge::Judge;
 use crate::look::Look;
 use crate::model::Model;
@@ -13,7 +13,7 @@ use crate::record::{NotMeasured, Recording};
 use crate::script::Script;
 use crate::settings::Arm;
 use crate::states::{Go, visit};
-use crate::tally::{Tally, Verdict, Witness};
+use crate::tally::{Narrowed, Tally, Verdict, Witness};
 use engine::Source;
 use lab::seed::Seed;
 use serde::Serialize;
@@ -53,6 +53,10 @@ pub struct Cell {
     pub expected: Expectation,
     /// What was found.
     pub verdict: Verdict,
+    /// Where the verdict holds on occasions only: on which, and what holds otherwise.
+    pub narrowed: Option<Narrowed>,
+    /// Why it differs from the documentation, where that is known.
+    pub cause: Option<&'static str>,
     /// The counts behind it; absent where nothing was measured.
     pub tally: Option<Tally>,
     /// An image that shows a violation, or else one that shows a loss.
@@ -142,6 +146,23 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     Ok(matrix)
 }
 
+impl Matrix {
+    /// Why nothing at all was measured, each reason once with the first settings that it concerns; `None`
+    /// where anything was.
+    pub fn refused(&self) -> Option<Vec<(Arm, &str)>> {
+        let mut refused: Vec<(Arm, &str)> = Vec::new();
+        for cell in &self.cells {
+            let Verdict::NotMeasured { reason } = &cell.verdict else {
+                return None;
+            };
+            if !refused.iter().any(|(_, known)| known == reason) {
+                refused.push((cell.arm, reason));
+            }
+        }
+        (!refused.is_empty()).then_some(refused)
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()
@@ -149,6 +170,11 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Cell {
+    /// How it stands to the documentation.
+    pub fn standing(&self) -> Standing {
+        Standing::of(&self.verdict, self.expected.promise)
+    }
+
     fn images(&self) -> u64 {
         self.tally.as_ref().map_or(0, |tally| tally.images)
     }
@@ -233,6 +259,8 @@ fn not_measured(arm: &Arm, model: Model, reason: String) -> Cell {
         model,
         expected: expected(arm, model),
         verdict: Verdict::NotMeasured { reason },
+        narrowed: None,
+        cause: None,
         tally: None,
         witness: None,
     }
@@ -276,11 +304,15 @@ fn measure_cell(
         return Err(error);
     }
     let (tally, witness) = look.finish(visited as u64);
+    let (verdict, narrowed) = (Verdict::of(&tally), Narrowed::of(&tally));
+    let only = narrowed.as_ref().map_or(&[][..], |narrowed| &narrowed.only);
     Ok(Cell {
         arm: *arm,
         model,
         expected: expected(arm, model),
-        verdict: Verdict::of(&tally),
+        cause: cause(arm, model, &verdict, only),
+        verdict,
+        narrowed,
         tally: Some(tally),
         witness,
     })

@@ -1,7 +1,8 @@
 //! The matrix in words: for the terminal and as Markdown. It stands apart because nothing here measures
 //! or decides.
 
-use crate::expected::{Promise, Standing, cause};
+use crate::compare::Difference;
+use crate::expected::{Promise, Standing};
 use crate::matrix::{Cell, Matrix};
 use crate::model::Model;
 use crate::settings::Arm;
@@ -43,17 +44,19 @@ fn short(model: Model) -> &'static str {
 }
 
 /// A verdict in one word.
-fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::NoViolation { .. } => "ok",
-        Verdict::LosesCommits { .. } => "loses",
-        Verdict::CanCorrupt { .. } => "BAD",
-        Verdict::NotMeasured { .. } => "-",
+fn word(cell: &Cell) -> &'static str {
+    match (&cell.verdict, cell.narrowed.is_some()) {
+        (Verdict::NoViolation { .. }, _) => "ok",
+        (Verdict::LosesCommits { .. }, false) => "loses",
+        (Verdict::LosesCommits { .. }, true) => "(loses)",
+        (Verdict::CanCorrupt { .. }, false) => "BAD",
+        (Verdict::CanCorrupt { .. }, true) => "(BAD)",
+        (Verdict::NotMeasured { .. }, _) => "-",
     }
 }
 
 fn mark(cell: &Cell) -> &'static str {
-    match Standing::of(&cell.verdict, cell.expected.promise) {
+    match cell.standing() {
         Standing::Worse => "!",
         _ => "",
     }
@@ -102,7 +105,7 @@ pub fn terminal(heading: &Heading, matrix: &Matrix) -> String {
         for model in &models {
             let cell = row.iter().find(|cell| cell.model == *model);
             let word = cell.map_or(String::new(), |cell| {
-                format!("{}{}", word(&cell.verdict), mark(cell))
+                format!("{}{}", word(cell), mark(cell))
             });
             let _ = write!(text, "{word:>7}");
         }
@@ -136,6 +139,7 @@ fn legend(models: &[Model]) -> String {
         "\nok     no violation in the images looked at, which is no proof\n\
          loses  acknowledged commits can be missing; never corrupt\n\
          BAD    can corrupt: a witness was found\n\
+         (…)    only on an occasion that is named below\n\
          -      not measured\n\
          !      worse than SQLite's documentation promises\n\n",
     );
@@ -157,12 +161,11 @@ fn legend(models: &[Model]) -> String {
 
 /// What differs from the documentation, and what was not measured.
 fn findings(matrix: &Matrix) -> String {
-    let standing = |cell: &&Cell| Standing::of(&cell.verdict, cell.expected.promise);
     let mut text = String::new();
     let worse: Vec<&Cell> = matrix
         .cells
         .iter()
-        .filter(|cell| standing(cell) == Standing::Worse)
+        .filter(|cell| cell.standing() == Standing::Worse)
         .collect();
     if worse.is_empty() {
         text.push_str("\nNo cell is worse than documented.\n");
@@ -172,10 +175,11 @@ fn findings(matrix: &Matrix) -> String {
     for cell in worse {
         let _ = writeln!(text, "  {}", sentence(cell));
     }
+    text.push_str(&narrowed(matrix));
     let better = matrix
         .cells
         .iter()
-        .filter(|cell| standing(cell) == Standing::Better);
+        .filter(|cell| cell.standing() == Standing::Better);
     let better = better.count();
     if better > 0 {
         let _ = writeln!(
@@ -202,6 +206,26 @@ fn findings(matrix: &Matrix) -> String {
     text
 }
 
+/// The cells whose verdict holds on occasions only, but for those that are listed as worse anyway.
+fn narrowed(matrix: &Matrix) -> String {
+    let mut text = String::new();
+    for cell in &matrix.cells {
+        if let Some(narrowed) = &cell.narrowed
+            && cell.standing() != Standing::Worse
+        {
+            let _ = writeln!(
+                text,
+                "  {} under {}: {}, {narrowed}",
+                cell.arm, cell.model, cell.verdict
+            );
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("\nOn occasions only, as documented:\n{text}"),
+    }
+}
+
 fn not_measured(matrix: &Matrix) -> String {
     let mut text = String::new();
     for row in rows(matrix) {
@@ -214,15 +238,17 @@ fn not_measured(matrix: &Matrix) -> String {
 
 /// A cell that differs from the documentation, in one sentence.
 fn sentence(cell: &Cell) -> String {
+    let only = cell.narrowed.as_ref();
+    let only = only.map_or(String::new(), |narrowed| format!(", {narrowed}"));
     let mut text = format!(
-        "{} under {}: {}; documented: {} ({})",
+        "{} under {}: {}{only}; documented: {} ({})",
         cell.arm,
         cell.model,
         cell.verdict,
         cell.expected.promise.words(),
         cell.expected.source
     );
-    match cause(&cell.arm, cell.model, &cell.verdict) {
+    match cell.cause {
         Some(cause) => {
             let _ = write!(text, ". Cause: {cause}");
         }
@@ -321,6 +347,10 @@ fn cell_markdown(cell: &Cell) -> String {
         Verdict::NoViolation { images } => format!("none in {images}"),
         Verdict::NotMeasured { .. } => "not measured".to_owned(),
     };
+    let verdict = match &cell.narrowed {
+        Some(narrowed) => format!("{verdict}, {narrowed}"),
+        None => verdict,
+    };
     let mark = mark(cell);
     match cell.expected.promise {
         Promise::Silent => format!("{verdict} [–]"),
@@ -332,7 +362,7 @@ fn disagreements(text: &mut String, matrix: &Matrix, standing: Standing, title: 
     let cells: Vec<&Cell> = matrix
         .cells
         .iter()
-        .filter(|cell| Standing::of(&cell.verdict, cell.expected.promise) == standing)
+        .filter(|cell| cell.standing() == standing)
         .collect();
     let _ = write!(text, "\n## {title}\n\n");
     if cells.is_empty() {
@@ -341,6 +371,35 @@ fn disagreements(text: &mut String, matrix: &Matrix, standing: Standing, title: 
     for cell in cells {
         let _ = writeln!(text, "- {}", sentence(cell));
     }
+}
+
+/// How engines differ, in words: each by its name, with its verdict.
+pub fn differences(headings: &[&Heading], differences: &[Difference]) -> String {
+    let mut text = String::from("\n## Differences between engines\n\n");
+    if differences.is_empty() {
+        text.push_str("None: every cell that all of them have says the same but for its counts.\n");
+    }
+    for difference in differences {
+        let verdicts = headings.iter().zip(&difference.verdicts);
+        let verdicts: Vec<String> = verdicts
+            .map(|(heading, verdict)| {
+                format!("{} (SQLite {}): {verdict}", heading.engine, heading.sqlite)
+            })
+            .collect();
+        let _ = writeln!(
+            text,
+            "- {} under {}: {}",
+            difference.arm,
+            difference.model,
+            verdicts.join("; ")
+        );
+    }
+    text
+}
+
+/// Text that fits into a terminal of 80 columns.
+pub fn for_terminal(text: &str) -> String {
+    wrapped(text)
 }
 
 /// The name of an arm under a model, as folders and messages have it.

@@ -3,12 +3,13 @@
 use crate::bench::Bench;
 use crate::content::Content;
 use crate::error::CrashError;
+use crate::occasion::{Marked, Occasion, shrinking};
 use crate::script::{Act, Script};
 use crate::settings::Arm;
 use crate::trace::Trace;
 use engine::{Connection, EngineError, Value};
 use lab::seed::Seed;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The database that a workload opens.
 pub const MAIN: &str = "main.db";
@@ -31,6 +32,8 @@ pub struct Recording {
     pub commits: Vec<Commit>,
     /// The names of the databases.
     pub databases: Vec<String>,
+    /// The acts at which something happened that many applications never do.
+    pub marked: Vec<Marked>,
     /// The largest that the databases were together, in bytes.
     pub largest: usize,
 }
@@ -52,15 +55,14 @@ impl Recording {
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
         bench.reset(seed.0)?;
-        let mut recorder = Recorder {
-            contents: HashMap::new(),
-            commits: Vec::new(),
-        };
+        bench.set_powersafe_overwrite(arm.powersafe_overwrite);
+        let mut recorder = Recorder::default();
         let mut connection = match open(bench, arm)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
         recorder.note(bench, &connection)?;
+        recorder.begin_act(bench, &connection)?;
         for act in &script.acts {
             match act {
                 Act::Reopen => {
@@ -76,9 +78,11 @@ impl Recording {
                         .map_err(|error| failed(script, *line, sql, error))?;
                 }
             }
+            recorder.end_act(bench, &connection)?;
             if !connection.in_transaction() {
                 recorder.note(bench, &connection)?;
             }
+            recorder.begin_act(bench, &connection)?;
         }
         connection.close()?;
         recorder.finish(bench, script).map(Ok)
@@ -149,10 +153,50 @@ fn open(bench: &Bench, arm: &Arm) -> Result<Result<Connection, NotMeasured>, Cra
 }
 
 /// What is known of the databases while they change.
+#[derive(Default)]
 struct Recorder {
     contents: HashMap<String, Content>,
     /// The calls recorded so far, and the contents, at every commit.
     commits: Vec<(usize, HashMap<String, Content>)>,
+    /// The acts, and the closing of the connection after them.
+    acts: Vec<ActRecord>,
+}
+
+/// An act, in calls recorded, and the journal modes around it.
+#[derive(Default)]
+struct ActRecord {
+    begin: usize,
+    end: usize,
+    /// The journal modes of databases that had content, by file.
+    modes_before: BTreeMap<String, String>,
+    changes_mode: bool,
+}
+
+/// The journal modes of the databases that have content, by file.
+fn journal_modes(
+    bench: &Bench,
+    connection: &Connection,
+) -> Result<BTreeMap<String, String>, CrashError> {
+    let mut modes = BTreeMap::new();
+    for (schema, file) in databases(connection)? {
+        if bench.size(&file) > 0 {
+            let mode = connection.query_text(&format!("PRAGMA \"{schema}\".journal_mode"))?;
+            modes.insert(file, mode);
+        }
+    }
+    Ok(modes)
+}
+
+/// The databases with a file: their schemas and files.
+fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashError> {
+    let rows = connection.query_all("PRAGMA database_list")?;
+    let named = rows.into_iter().filter_map(|row| match row.as_slice() {
+        [_, Value::Text(schema), Value::Text(file)] if !file.is_empty() => {
+            Some((schema.clone(), file.clone()))
+        }
+        _ => None,
+    });
+    Ok(named.collect())
 }
 
 impl Recorder {
@@ -160,14 +204,9 @@ impl Recorder {
     /// the position is taken, because it may itself open and close files.
     fn note(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
         let position = bench.position();
-        let databases = connection.query_all("PRAGMA database_list")?;
-        for row in databases {
-            if let [_, Value::Text(schema), Value::Text(file)] = row.as_slice()
-                && !file.is_empty()
-            {
-                let content = Content::read(connection, &format!("\"{schema}\""))?;
-                self.contents.insert(file.clone(), content);
-            }
+        for (schema, file) in databases(connection)? {
+            let content = Content::read(connection, &format!("\"{schema}\""))?;
+            self.contents.insert(file, content);
         }
         let changed = self
             .commits
@@ -179,7 +218,47 @@ impl Recorder {
         Ok(())
     }
 
-    fn finish(self, bench: &Bench, script: &Script) -> Result<Recording, CrashError> {
+    fn begin_act(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
+        self.acts.push(ActRecord {
+            modes_before: journal_modes(bench, connection)?,
+            begin: bench.position(),
+            ..ActRecord::default()
+        });
+        Ok(())
+    }
+
+    fn end_act(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
+        let end = bench.position();
+        let now = journal_modes(bench, connection)?;
+        if let Some(act) = self.acts.last_mut() {
+            act.end = end;
+            let changed =
+                |(file, mode): (&String, &String)| now.get(file).is_some_and(|other| other != mode);
+            act.changes_mode = act.modes_before.iter().any(changed);
+        }
+        Ok(())
+    }
+
+    /// The steps of the acts at which there was an occasion.
+    fn marked(&self, trace: &Trace) -> Vec<Marked> {
+        let steps = |act: &ActRecord| trace.cut_after(act.begin)..trace.cut_after(act.end);
+        let changing = self.acts.iter().filter(|act| act.changes_mode);
+        let changing = changing.map(|act| Marked {
+            steps: steps(act),
+            occasion: Occasion::ModeChange,
+        });
+        let spans: Vec<_> = self.acts.iter().map(steps).collect();
+        let shrinking = shrinking(trace, &spans).into_iter().map(|steps| Marked {
+            steps,
+            occasion: Occasion::Shrinking,
+        });
+        changing.chain(shrinking).collect()
+    }
+
+    fn finish(mut self, bench: &Bench, script: &Script) -> Result<Recording, CrashError> {
+        if let Some(closing) = self.acts.last_mut() {
+            closing.end = bench.position();
+        }
         let calls = bench.take_calls();
         let trace = Trace::new(&[], &calls);
         let databases: Vec<String> = trace
@@ -209,11 +288,13 @@ impl Recorder {
         if let (Some(path), true) = (&script.path, commits.len() < 2) {
             return Err(CrashError::NothingCommitted { path: path.clone() });
         }
+        let marked = self.marked(&trace);
         let largest = largest(&trace, &databases);
         Ok(Recording {
             trace,
             commits,
             databases,
+            marked,
             largest,
         })
     }

@@ -1,5 +1,10 @@
 //! The settings whose safety is measured: an arm is one choice of them.
 
+use crate::bench::Bench;
+use crate::error::CrashError;
+use crate::model::Model;
+use crate::record::MAIN;
+use engine::Value;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -126,6 +131,10 @@ pub struct Arm {
     pub locking_mode: LockingMode,
     /// The page size in bytes.
     pub page_size: u32,
+    /// Whether SQLite is told that a write changes no byte outside of it, whatever happens: true is its
+    /// default, false what `psow=0` or `SQLITE_POWERSAFE_OVERWRITE=0` say
+    /// (<https://sqlite.org/psow.html>).
+    pub powersafe_overwrite: bool,
 }
 
 impl Arm {
@@ -135,23 +144,56 @@ impl Arm {
         synchronous: &[Synchronous],
         locking_modes: &[LockingMode],
         page_sizes: &[u32],
+        powersafe_overwrite: &[bool],
     ) -> Vec<Arm> {
         let mut arms = Vec::new();
-        for &page_size in page_sizes {
-            for &locking_mode in locking_modes {
-                for &journal_mode in journal_modes {
-                    for &synchronous in synchronous {
-                        arms.push(Arm {
+        for &powersafe_overwrite in powersafe_overwrite {
+            for &page_size in page_sizes {
+                for &locking_mode in locking_modes {
+                    for &journal_mode in journal_modes {
+                        arms.extend(synchronous.iter().map(|&synchronous| Arm {
                             journal_mode,
                             synchronous,
                             locking_mode,
                             page_size,
-                        });
+                            powersafe_overwrite,
+                        }));
                     }
                 }
             }
         }
         arms
+    }
+
+    /// What an engine does where nothing is set.
+    ///
+    /// # Errors
+    /// It answers with a value that is not known here; the engine's.
+    pub fn of_engine(bench: &mut Bench) -> Result<Arm, CrashError> {
+        bench.reset(0)?;
+        let connection = bench.open(MAIN)?;
+        let answer = |name: &str| connection.query_value(&format!("PRAGMA {name}"));
+        let number = answer("synchronous")?;
+        let known = |value: &&Synchronous| Value::Integer(value.number()) == number;
+        let synchronous = match Synchronous::ALL.iter().find(known) {
+            Some(value) => *value,
+            // Refused with a message that names the values there are.
+            None => number.to_string().parse()?,
+        };
+        Ok(Arm {
+            journal_mode: answer("journal_mode")?.to_string().parse()?,
+            synchronous,
+            locking_mode: answer("locking_mode")?.to_string().parse()?,
+            page_size: connection.query_i64("PRAGMA page_size")? as u32,
+            powersafe_overwrite: true,
+        })
+    }
+
+    /// Whether SQLite, told of the device what this arm tells it, takes into account what a model lets
+    /// happen (see [`Model::is_within_assumptions`]).
+    pub fn assumes(&self, model: Model) -> bool {
+        let told = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
+        told || model.is_within_assumptions()
     }
 
     /// Whether a commit over attached databases goes through a super-journal, and so is atomic over all
@@ -172,11 +214,15 @@ impl fmt::Display for Arm {
             synchronous,
             locking_mode,
             page_size,
+            powersafe_overwrite,
         } = self;
         write!(f, "{journal_mode}/{synchronous}/{locking_mode}")?;
-        match page_size {
-            4096 => Ok(()),
-            other => write!(f, "/{other}"),
+        if *page_size != 4096 {
+            write!(f, "/{page_size}")?;
+        }
+        match powersafe_overwrite {
+            true => Ok(()),
+            false => f.write_str("/psow=0"),
         }
     }
 }

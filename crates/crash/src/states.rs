@@ -24,6 +24,8 @@ pub struct Candidate<'a> {
     pub files: Vec<File>,
     /// How many units lack a change or are damaged; for prefixes, how many steps are missing.
     pub faults: usize,
+    /// The first step that is missing or damaged.
+    pub first_missing: Option<usize>,
     /// Where it was drawn from; `None` for prefixes.
     pub source: Option<Source<'a>>,
 }
@@ -125,6 +127,7 @@ fn visit_prefixes(trace: &Trace, model: Model, look: &mut impl FnMut(Candidate<'
             cut,
             files: disk.files(&units, &State::default()),
             faults: cut - there,
+            first_missing: (there < cut).then_some(there),
             source: None,
         };
         if look(candidate) == Go::Stop || there == trace.steps.len() {
@@ -237,6 +240,7 @@ fn candidate<'a>(
         cut,
         files: disk.files(units, state),
         faults: state.faults(units),
+        first_missing: disk.first_missing(units, state),
         source: Some(Source { disk, units, state }),
     }
 }

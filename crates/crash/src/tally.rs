@@ -1,8 +1,10 @@
 //! Counting what images showed, and what may be said of them.
 
 use crate::judge::Violation;
+use crate::occasion::{Occasion, Occasions};
 use crate::trace::File;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The counts of one cell. Images are distinct ones: equal files count once.
@@ -29,6 +31,33 @@ pub struct Tally {
     pub losing: u64,
     /// The most commits that one of them lacks.
     pub most_lost: u64,
+    /// The same of the images that touch no occasion.
+    pub everyday: Everyday,
+    /// Images that are bad and touch an occasion; those that touch two count for both.
+    pub occasions: BTreeMap<Occasion, OnOccasion>,
+}
+
+/// The counts of images that some crash leaves which touches no [`Occasion`]: what an application has to
+/// expect that never does those things.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Everyday {
+    /// Distinct images judged.
+    pub images: u64,
+    /// Images that should never have been.
+    pub violations: u64,
+    /// Images that lack acknowledged commits, but are in order otherwise.
+    pub losing: u64,
+    /// The most commits that one of them lacks.
+    pub most_lost: u64,
+}
+
+/// Bad images that every crash which leaves them touches an occasion with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnOccasion {
+    /// Images that should never have been.
+    pub violations: u64,
+    /// Images that lack acknowledged commits.
+    pub losing: u64,
 }
 
 impl Tally {
@@ -83,16 +112,100 @@ pub enum Verdict {
 impl Verdict {
     /// What the counts allow to be said.
     pub fn of(tally: &Tally) -> Verdict {
-        let images = tally.images;
-        match (tally.violations(), tally.losing) {
+        Verdict::of_counts(
+            tally.images,
+            tally.violations(),
+            tally.losing,
+            tally.most_lost,
+        )
+    }
+
+    fn of_counts(images: u64, violations: u64, losing: u64, most: u64) -> Verdict {
+        match (violations, losing) {
             (0, 0) => Verdict::NoViolation { images },
             (0, losing) => Verdict::LosesCommits {
                 losing,
                 images,
-                most: tally.most_lost,
+                most,
             },
             (violations, _) => Verdict::CanCorrupt { violations, images },
         }
+    }
+
+    /// Whether two verdicts say the same but for their counts.
+    pub fn is_as_bad_as(&self, other: &Verdict) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// How bad it is, from 0; what was not measured shows nothing.
+    pub fn severity(&self) -> u8 {
+        match self {
+            Verdict::NotMeasured { .. } | Verdict::NoViolation { .. } => 0,
+            Verdict::LosesCommits { .. } => 1,
+            Verdict::CanCorrupt { .. } => 2,
+        }
+    }
+}
+
+/// That a verdict holds on occasions only, and what holds otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Narrowed {
+    /// The occasions: every image that is as bad as the verdict says touches one of them.
+    pub only: Vec<Occasion>,
+    /// The verdict on the images that touch none.
+    pub otherwise: Verdict,
+}
+
+impl Narrowed {
+    /// What the counts allow to be said; `None` where everyday work fares no better.
+    pub fn of(tally: &Tally) -> Option<Narrowed> {
+        let Everyday {
+            images,
+            violations,
+            losing,
+            most_lost,
+        } = tally.everyday;
+        let otherwise = Verdict::of_counts(images, violations, losing, most_lost);
+        let verdict = Verdict::of(tally);
+        if images == 0 || otherwise.severity() >= verdict.severity() {
+            return None;
+        }
+        let bad = |on: &OnOccasion| match verdict {
+            Verdict::CanCorrupt { .. } => on.violations,
+            _ => on.losing,
+        };
+        let all = match verdict {
+            Verdict::CanCorrupt { violations, .. } => violations,
+            _ => tally.losing,
+        };
+        let occasions = || {
+            tally
+                .occasions
+                .iter()
+                .map(|(occasion, on)| (*occasion, bad(on)))
+        };
+        // One that all of them touch explains them; where there is none, it takes several.
+        let in_all = occasions().find(|(_, bad)| *bad == all);
+        let only = match in_all {
+            Some((occasion, _)) => vec![occasion],
+            None => occasions()
+                .filter(|(_, bad)| *bad > 0)
+                .map(|(occasion, _)| occasion)
+                .collect(),
+        };
+        Some(Narrowed { only, otherwise })
+    }
+}
+
+impl fmt::Display for Narrowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let only: Vec<&str> = self.only.iter().map(|occasion| occasion.words()).collect();
+        write!(
+            f,
+            "only {}; otherwise {}",
+            only.join(" or "),
+            self.otherwise
+        )
     }
 }
 
@@ -133,6 +246,8 @@ pub struct Witness {
     pub violation: Option<Violation>,
     /// Whether it took a second crash, during recovery from the first.
     pub second_crash: bool,
+    /// The occasions that its crash touches.
+    pub occasions: Occasions,
     /// What a crash at that moment may leave: the files right after the last acknowledged commit and
     /// after the next one, with the numbers of those commits.
     pub committed: Vec<(usize, Vec<File>)>,
@@ -159,5 +274,47 @@ mod tests {
         );
         tally.count(&Violation::Split);
         assert_eq!(said(&tally), "can corrupt (1 of 100, witness)");
+    }
+
+    #[test]
+    fn a_verdict_is_narrowed_where_everyday_work_fares_better() {
+        let on = |violations, losing| OnOccasion { violations, losing };
+        let mut tally = Tally {
+            images: 100,
+            corrupt: 3,
+            losing: 7,
+            most_lost: 2,
+            everyday: Everyday {
+                images: 80,
+                violations: 0,
+                losing: 7,
+                most_lost: 1,
+            },
+            occasions: [
+                (Occasion::ModeChange, on(1, 0)),
+                (Occasion::Shrinking, on(3, 0)),
+            ]
+            .into(),
+            ..Tally::default()
+        };
+        assert_eq!(
+            Narrowed::of(&tally).unwrap().to_string(),
+            "only where the database file shrinks (VACUUM); otherwise loses recent commits, never \
+             corrupts (7 of 80, up to 1)"
+        );
+        tally.occasions.insert(Occasion::Shrinking, on(2, 0));
+        assert_eq!(Narrowed::of(&tally).unwrap().only, Occasion::ALL);
+        tally.everyday.violations = 1;
+        assert_eq!(Narrowed::of(&tally), None);
+    }
+
+    #[test]
+    fn nothing_is_said_of_everyday_work_that_was_not_looked_at() {
+        let tally = Tally {
+            images: 3,
+            corrupt: 3,
+            ..Tally::default()
+        };
+        assert_eq!(Narrowed::of(&tally), None);
     }
 }

@@ -83,7 +83,7 @@ pub struct Trace {
     /// What was done.
     pub steps: Vec<Step>,
     /// How many steps the first calls of the record came to, by the number of calls.
-    cuts: Vec<usize>,
+    pub(crate) cuts: Vec<usize>,
     /// Names of files of kind database, in the order in which they were opened.
     pub databases: Vec<Name>,
     /// What the device of the first database promised (`SQLITE_IOCAP_*`).

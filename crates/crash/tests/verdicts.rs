@@ -4,8 +4,8 @@
 use engine::Source;
 use lab::seed::Seed;
 use pragmark_crash::{
-    Arm, Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Plan, Progress, Recording,
-    Script, Synchronous, Verdict, Violation, measure, write_witnesses,
+    Arm, Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
+    Recording, Script, Synchronous, Verdict, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
@@ -15,6 +15,7 @@ fn arm(journal_mode: JournalMode, synchronous: Synchronous) -> Arm {
         synchronous,
         locking_mode: LockingMode::Normal,
         page_size: 4096,
+        powersafe_overwrite: true,
     }
 }
 
@@ -212,6 +213,53 @@ fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
         matrix.cells[1].verdict,
         Verdict::NoViolation { .. }
     ));
+}
+
+/// Both findings that are worse than documented come from what few applications do.
+#[test]
+fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
+    let matrix = measured(&plan(
+        vec![
+            arm(JournalMode::Delete, Synchronous::Full),
+            arm(JournalMode::Wal, Synchronous::Normal),
+            arm(JournalMode::Delete, Synchronous::Off),
+        ],
+        &[Model::Torn],
+        6_000,
+    ));
+    let narrowed = |cell: usize| matrix.cells[cell].narrowed.as_ref();
+    for (cell, occasion) in [(0, Occasion::Shrinking), (1, Occasion::ModeChange)] {
+        let narrowed = narrowed(cell).unwrap_or_else(|| panic!("{}", matrix.cells[cell].verdict));
+        assert_eq!(narrowed.only, [occasion]);
+        assert!(
+            matches!(narrowed.otherwise, Verdict::LosesCommits { images, .. } if images > 3_000),
+            "{narrowed}"
+        );
+        assert!(matrix.cells[cell].cause.is_some());
+        let witness = matrix.cells[cell].witness.as_ref().expect("a witness");
+        assert!(witness.occasions.contains(occasion));
+    }
+    assert_eq!(narrowed(2), None, "without syncs every commit is at risk");
+    let daily = matrix.cells[2].witness.as_ref().expect("a witness");
+    assert!(daily.occasions.is_empty());
+}
+
+#[test]
+fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
+    let occasions = |text: &str| -> Vec<Occasion> {
+        let recording = recorded(text).expect("records");
+        recording
+            .marked
+            .iter()
+            .map(|marked| marked.occasion)
+            .collect()
+    };
+    let rows = "CREATE TABLE t(x); INSERT INTO t VALUES (randomblob(9000)); DELETE FROM t;";
+    assert_eq!(occasions(rows), []);
+    let vacuum = format!("{rows} VACUUM; PRAGMA wal_checkpoint; INSERT INTO t VALUES (1);");
+    assert_eq!(occasions(&vacuum), [Occasion::Shrinking]);
+    let changes = format!("{rows} PRAGMA journal_mode = delete; INSERT INTO t VALUES (1);");
+    assert_eq!(occasions(&changes), [Occasion::ModeChange]);
 }
 
 fn recorded(text: &str) -> Result<Recording, CrashError> {

@@ -69,6 +69,22 @@ pub enum EngineError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A library that pragmark keeps is not the one that was written.
+    #[error("{path} is damaged: {why}")]
+    Damaged {
+        /// The library.
+        path: PathBuf,
+        /// What shows it.
+        why: String,
+    },
+    /// The library could not be initialised.
+    #[error("{path} cannot be initialised (SQLite result code {code})")]
+    NotInitialised {
+        /// The library that was asked for.
+        path: PathBuf,
+        /// What `sqlite3_initialize` answered.
+        code: i32,
+    },
     /// The name of an engine is empty.
     #[error("an engine is `default`, `system` or the path of a SQLite library; the name is empty")]
     EmptySource,

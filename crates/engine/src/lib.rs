@@ -1,5 +1,5 @@
-//! SQLite, loaded at run time: libraries, connections, statements, the PRAGMA catalogue and the
-//! counting VFS.
+//! SQLite, built and loaded at run time: libraries, connections, statements, the PRAGMA catalogue and
+//! the counting VFS.
 //!
 //! This is the only room that speaks to SQLite, and it knows nothing of experiments. Design
 //! constraints:
@@ -31,6 +31,7 @@
 compile_error!("pragmark loads SQLite through the POSIX dynamic loader; only Unix is supported");
 
 mod array;
+pub mod build;
 mod columns;
 mod connection;
 mod error;
@@ -47,7 +48,9 @@ pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
-pub use library::{Identity, Library, Origin, Source};
-pub use options::{COMPILE_OPTIONS, CompileOption, OPTIMISATION};
+pub use library::{Identity, Library, Origin, Source, default_engine};
+pub use options::{
+    COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
+};
 pub use statement::{Statement, StatementStatus, Step};
 pub use value::{Value, ValueRef};

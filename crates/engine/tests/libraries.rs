@@ -2,9 +2,10 @@
 
 mod support;
 
+use pragmark_engine::build::{BuildName, Recipe};
 use pragmark_engine::vfs::CountingVfs;
 use pragmark_engine::{
-    COMPILE_OPTIONS, Connection, EngineError, Library, OpenFlags, Origin, Source,
+    COMPILE_OPTIONS, CompileOption, Connection, EngineError, Library, OpenFlags, Origin, Source,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,6 +101,34 @@ fn the_system_library_runs() {
 }
 
 #[test]
+fn the_system_library_is_loaded_twice_and_after_a_copy_of_its_file() {
+    let system = || match Library::load(&Source::System) {
+        Ok(library) => Some(library),
+        Err(EngineError::NoSystemLibrary { reason, .. }) if !reason.contains("mapped") => {
+            eprintln!("skipped: no system library here ({reason})");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let Some(first) = system() else { return };
+    let second = system().expect("a second copy");
+    assert_eq!(first.identity(), second.identity());
+    assert_ne!(first.api().step as usize, second.api().step as usize);
+    let Origin::System(path) = first.identity().origin.clone() else {
+        panic!("{:?}", first.identity().origin);
+    };
+    drop((first, second));
+
+    // A copy of the file, which calls itself as the system's library does, is not taken for it.
+    if path.is_absolute() {
+        let by_path = load(&path).expect("the same file");
+        let again = system().expect("the system's own");
+        assert_eq!(again.identity().origin, Origin::System(path));
+        assert_ne!(by_path.api().step as usize, again.api().step as usize);
+    }
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let error = load(Path::new("/nowhere/libsqlite3.so")).expect_err("missing");
     assert!(matches!(error, EngineError::Unreadable { .. }));
@@ -187,6 +216,42 @@ fn a_library_without_threads_gives_out_one_connection_at_a_time() {
     let third = second().expect("free again");
     drop(vfs);
     assert_eq!(third.query_i64("SELECT 1").expect("a number"), 1);
+}
+
+/// What omits the most: functions that pragmark does not need must not keep such a library from loading.
+#[test]
+fn a_library_of_the_recommended_options_works() {
+    let (scratch, amalgamation) = (Scratch::new(), env!("PRAGMARK_AMALGAMATION"));
+    let path = scratch.file("recommended.so");
+    let source = Path::new(amalgamation).join("sqlite3.c");
+    let name: BuildName = "3.54.1+recommended".parse().expect("a name");
+    let options = Recipe::of(&name, &[]).options;
+    let mut arguments = vec!["-O0".to_owned()];
+    arguments.extend(options.iter().map(CompileOption::define));
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    compile(&arguments, &source, &path);
+    let library = Arc::new(load(&path).expect("loads"));
+    for option in options {
+        let name = option.name.strip_prefix("SQLITE_").expect("the prefix");
+        // SQLite does not report these; that the functions are missing or there proves them.
+        let unreported = ["ENABLE_CARRAY", "STRICT_SUBTYPE", "USE_ALLOCA"].contains(&name);
+        assert!(
+            library.identity().has_option(name) || unreported,
+            "{name}: {:?}",
+            library.identity().compile_options
+        );
+    }
+    let connection = memory(&library);
+    connection
+        .execute("CREATE TABLE t(x); INSERT INTO t VALUES (1), (2)")
+        .expect("runs");
+    assert_eq!(
+        connection.query_i64("SELECT sum(x) FROM t").expect("a sum"),
+        3
+    );
+    let quoted = connection.prepare("SELECT \"no such column\"");
+    assert!(quoted.is_err(), "strings in double quotes are an error");
+    pragmark_engine::pragma::read_back(&connection).expect("every PRAGMA answers or is not known");
 }
 
 /// Compiles C source text into a shared library.

@@ -138,7 +138,7 @@ fn the_same_seed_gives_the_same_journal() {
 }
 
 #[test]
-fn powersafe_overwrite_can_be_taken_away_by_a_uri() {
+fn powersafe_overwrite_can_be_taken_away_by_a_uri_and_for_all_files() {
     let library = engine();
     let vfs = memory(&library);
     let characteristics = |path: &str| {
@@ -151,6 +151,10 @@ fn powersafe_overwrite_can_be_taken_away_by_a_uri() {
     let psow = pragmark_engine::ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
     assert_ne!(characteristics("main.db") & psow, 0);
     assert_eq!(characteristics("file:main.db?psow=0") & psow, 0);
+    vfs.set_powersafe_overwrite(false);
+    assert_eq!(characteristics("main.db") & psow, 0);
+    vfs.set_powersafe_overwrite(true);
+    assert_ne!(characteristics("main.db") & psow, 0);
 }
 
 /// What a record says a file holds in the end.

@@ -23,6 +23,8 @@ pub enum Unit {
     Seconds,
     /// Microseconds.
     Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
     /// Bytes.
     Bytes,
     /// Bytes a row.
@@ -84,6 +86,18 @@ pub const METRICS: &[Metric] = &[
         Unit::RowsPerSecond,
         Better::Higher,
         "rows written a second, from the first statement to the end of the last phase that belongs to the work (index builds and commits included)",
+    ),
+    metric(
+        "ns_per_row",
+        Unit::Nanoseconds,
+        Better::Lower,
+        "wall-clock time of one part of the work divided by the rows that it wrote or read, or by its statements where it has no rows",
+    ),
+    metric(
+        "read_back",
+        Unit::Count,
+        Better::Higher,
+        "the number that SQLite answers for the PRAGMA of this name after the work",
     ),
     metric(
         "mib_per_s",
@@ -198,6 +212,18 @@ pub const METRICS: &[Metric] = &[
         Unit::Count,
         Better::Lower,
         "the most acknowledged commits that such an image lacks",
+    ),
+    metric(
+        "schedules",
+        Unit::Count,
+        Better::Higher,
+        "schedules of two connections that were played, each once",
+    ),
+    metric(
+        "wrong_schedules",
+        Unit::Count,
+        Better::Lower,
+        "schedules that damaged the database, showed a state that never was or locked a connection out",
     ),
     metric(
         "txns_per_s",
@@ -338,6 +364,36 @@ pub const METRICS: &[Metric] = &[
         "operations that still waited for their turn when an overloaded open loop was stopped; counted with the latency they had reached",
     ),
     metric(
+        "ops_per_s",
+        Unit::OpsPerSecond,
+        Better::Higher,
+        "operations on a queue a second, of all workers together: insertions, changes, deletions, claims, readings",
+    ),
+    metric(
+        "left_over",
+        Unit::Count,
+        Better::Lower,
+        "tasks and files that are still there when every task has been done and deleted",
+    ),
+    metric(
+        "connections_opened",
+        Unit::Count,
+        Better::Lower,
+        "connections that were opened during the measured work, where a pool keeps too few of them",
+    ),
+    metric(
+        "opening_percent",
+        Unit::Percent,
+        Better::Lower,
+        "of the time that all workers spent together, the part in which they opened connections",
+    ),
+    metric(
+        "settled_percent",
+        Unit::Percent,
+        Better::Lower,
+        "time of the second half of the repetitions, divided by that of the first; below 100 the work gets faster as it goes",
+    ),
+    metric(
         "timer_late_us",
         Unit::Microseconds,
         Better::Lower,
@@ -422,6 +478,21 @@ pub const METRICS: &[Metric] = &[
         "bytes_written_per_row",
         Unit::BytesPerRow,
         "bytes written to files of any kind for each row",
+    ),
+    counted(
+        "syncs_per_txn",
+        Unit::Count,
+        "syncs of files and directories for each transaction",
+    ),
+    counted(
+        "pages_per_txn",
+        Unit::Count,
+        "pages written to the database or its log for each transaction",
+    ),
+    counted(
+        "bytes_written_per_txn",
+        Unit::Bytes,
+        "bytes written to files of any kind for each transaction",
     ),
 ];
 

@@ -8,6 +8,7 @@ use crate::design::{arms, limits};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
+use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
 
 /// The largest part of a time limit that safety tiers may take.
@@ -113,6 +114,17 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
     differing.into_iter().filter(decides).cloned().collect()
 }
 
+/// The settings that crashes are tried with: those that decide what a crash can destroy, and
+/// [`tier::BESIDES`].
+pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
+    let shared = catalogue.shared.iter();
+    let deciding = shared.filter(|parameter| parameter.crash_relevant);
+    deciding
+        .map(|parameter| parameter.name.clone())
+        .chain(tier::BESIDES.map(str::to_owned))
+        .collect()
+}
+
 /// One crash trial for each different set of settings that decide what a crash can destroy.
 ///
 /// An experiment of which no arm names such a setting says nothing of safety and has no part in it;
@@ -124,17 +136,13 @@ fn tiers(
     crash_s: f64,
     budget_s: Option<f64>,
 ) -> Option<TierPlan> {
-    let shared = catalogue.shared.iter();
-    let names: Vec<String> = shared
-        .filter(|parameter| parameter.crash_relevant)
-        .map(|parameter| parameter.name.clone())
-        .chain(tier::BESIDES.map(str::to_owned))
-        .collect();
+    let names = settings_that_decide(catalogue);
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
         let of_arms: Vec<TierSet> = planned
             .arms
             .iter()
+            .filter(|arm| target::is_sqlite(&arm.settings))
             .map(|arm| TierSet::of(&arm.settings, &names, engine))
             .collect();
         let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
@@ -162,6 +170,7 @@ fn tiers(
 mod tests {
     use super::*;
     use crate::catalogue::{Accepts, Parameter, Scope};
+    use crate::level::Settings;
 
     fn catalogue() -> Catalogue {
         let pragma = |name: &str, crash_relevant| Parameter {
@@ -220,6 +229,22 @@ mod tests {
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full", "synchronous=off"]);
         assert_eq!((tiers.seconds, tiers.expected_s()), (5.0, 10.0));
+    }
+
+    #[test]
+    fn arms_that_drive_something_else_than_sqlite_have_no_tier() {
+        let mut experiment = experiment("w", "synchronous");
+        experiment.design.kind = crate::experiment::DesignKind::List;
+        experiment.design.arms = vec![Settings::from([
+            (target::SETTING.to_owned(), "files".into()),
+            ("synchronous".to_owned(), "off".into()),
+        ])];
+        let mut plan = planned(&[("w", "synchronous")], 0.0, None);
+        plan.experiments[0].arms = arms(&experiment, Scale::Quick, &catalogue());
+        assert_eq!(plan.experiments[0].arms.len(), 2);
+        let tiers = tiers(&plan.experiments[..1], "default", &catalogue(), 5.0, None).unwrap();
+        let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
+        assert_eq!(sets, ["synchronous=full"]);
     }
 
     #[test]

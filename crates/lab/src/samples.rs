@@ -4,7 +4,7 @@
 //! where the two ran in different blocks, through the reference trials of both blocks. So the
 //! drift of the machine between blocks cancels out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::design::Role;
 use crate::stats::{Interval, Method, PairedSample, student_interval};
@@ -49,14 +49,7 @@ impl Samples {
     /// Every figure of an arm, in the order of rounds and blocks; the reference has one per
     /// block.
     pub fn values(&self, arm: usize) -> Vec<f64> {
-        let mut placed: Vec<(BlockId, f64)> = if arm == 0 {
-            self.references
-                .iter()
-                .map(|(place, value)| (*place, *value))
-                .collect()
-        } else {
-            self.arms[arm].values().copied().collect()
-        };
+        let mut placed = self.placed(arm);
         placed.sort_unstable_by_key(|(place, _)| *place);
         placed.into_iter().map(|(_, value)| value).collect()
     }
@@ -95,6 +88,68 @@ impl Samples {
             .collect()
     }
 
+    /// The logarithms of this metric of an arm divided by another metric of the same trials, one for
+    /// each round in which both were measured. Of the reference, which a round may measure in
+    /// several blocks, their mean.
+    pub fn log_ratios_to_metric(&self, other: &Samples, arm: usize) -> Vec<f64> {
+        self.to_metric(other, arm).into_values().collect()
+    }
+
+    /// As [`Samples::log_ratios_to_metric`] for one arm, less those of another in the same round.
+    pub fn log_ratios_to_metric_compared(
+        &self,
+        other: &Samples,
+        arm: usize,
+        over: usize,
+    ) -> Vec<f64> {
+        let over = self.to_metric(other, over);
+        self.to_metric(other, arm)
+            .into_iter()
+            .filter_map(|(round, ratio)| Some(ratio - over.get(&round)?))
+            .collect()
+    }
+
+    fn to_metric(&self, other: &Samples, arm: usize) -> BTreeMap<u32, f64> {
+        let mut by_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let theirs: HashMap<BlockId, f64> = other.placed(arm).into_iter().collect();
+        for (place, value) in self.placed(arm) {
+            let ratio = theirs.get(&place).map(|other| (value / other).ln());
+            if let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) {
+                by_round.entry(place.0).or_default().push(ratio);
+            }
+        }
+        let mean = |ratios: Vec<f64>| ratios.iter().sum::<f64>() / ratios.len() as f64;
+        by_round
+            .into_iter()
+            .map(|(round, ratios)| (round, mean(ratios)))
+            .collect()
+    }
+
+    /// What an arm has more than the reference of its block, one figure for each round in which it
+    /// was measured, in the order of rounds.
+    pub fn over_reference(&self, arm: usize) -> Vec<f64> {
+        let mut placed = if arm == 0 {
+            Vec::new()
+        } else {
+            self.placed(arm)
+        };
+        placed.sort_unstable_by_key(|(place, _)| *place);
+        placed
+            .into_iter()
+            .filter_map(|(place, value)| Some(value - self.references.get(&place)?))
+            .collect()
+    }
+
+    /// Every figure of an arm with its block.
+    fn placed(&self, arm: usize) -> Vec<(BlockId, f64)> {
+        if arm == 0 {
+            let references = self.references.iter();
+            references.map(|(place, value)| (*place, *value)).collect()
+        } else {
+            self.arms[arm].values().copied().collect()
+        }
+    }
+
     /// The effect that these pairs of arms share, one figure for each round: the mean over the pairs
     /// of the logarithm of the first divided by the second. A round in which some pairs were not
     /// measured gives the mean of the others, freed of their own levels; one that lacks more than
@@ -110,6 +165,17 @@ impl Samples {
         };
         let table: Vec<_> = pairs.iter().map(of_pair).collect();
         common_course(&table)
+    }
+
+    /// For each of these arms the logarithms of its figures over its blocks' references, one for each
+    /// round of the experiment, none where it was not measured.
+    pub fn log_rows(&self, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
+        let rounds = self.rounds();
+        let row = |arm: &usize| {
+            let figure = |round: &u32| self.log_over_reference(*round, *arm);
+            rounds.iter().map(figure).collect()
+        };
+        arms.iter().map(row).collect()
     }
 
     /// The level of all arms together, one figure for each round: the mean over the arms of the
@@ -221,7 +287,7 @@ fn common_course(table: &[Vec<Option<f64>>]) -> Vec<f64> {
         .collect()
 }
 
-/// Log-ratios of one comparison, ready to give an interval at any level.
+/// Log-ratios, or plain differences, of one comparison, ready to give an interval at any level.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     diffs: Vec<f64>,
@@ -254,23 +320,32 @@ impl Comparison {
 
     /// The ratio: exp of the Hodges–Lehmann estimate, or of the mean where preliminary.
     pub fn ratio(&self) -> f64 {
-        let centre = if self.preliminary() {
+        self.centre().exp()
+    }
+
+    /// The centre of the differences as they are: the Hodges–Lehmann estimate, or the mean where
+    /// preliminary.
+    pub fn centre(&self) -> f64 {
+        if self.preliminary() {
             self.diffs.iter().sum::<f64>() / self.diffs.len() as f64
         } else {
             self.ranks.centre()
-        };
-        centre.exp()
+        }
     }
 
     /// The interval of the ratio with error rate `alpha`, both sides together. It reaches from
     /// nothing to infinity where so few rounds cannot attain the rate.
     pub fn interval(&self, alpha: f64) -> Interval {
-        let log = if self.preliminary() {
+        self.plain_interval(alpha).exp()
+    }
+
+    /// The interval of [`Comparison::centre`], in the unit of the differences.
+    pub fn plain_interval(&self, alpha: f64) -> Interval {
+        if self.preliminary() {
             student_interval(&self.diffs, alpha)
         } else {
             self.ranks.interval(alpha)
-        };
-        log.exp()
+        }
     }
 }
 
@@ -303,6 +378,36 @@ mod tests {
         samples.add(1, 0, 0, Role::Reference, 5.0);
         assert!(samples.log_ratios(1, 0).is_empty());
         assert!(samples.log_ratios(0, 1).is_empty());
+    }
+
+    #[test]
+    fn two_metrics_of_the_same_trials_are_divided_within_each_round() {
+        let (mut upper, mut lower) = (Samples::new(2), Samples::new(2));
+        for (round, reference, arm) in [(0, 4.0, 9.0), (1, 8.0, 27.0)] {
+            upper.add(round, 0, 0, Role::Reference, reference);
+            lower.add(round, 0, 0, Role::Reference, 2.0);
+            upper.add(round, 0, 1, Role::Arm, arm);
+            lower.add(round, 0, 1, Role::Arm, 3.0);
+        }
+        // Another block of the same round counts to the round's mean.
+        upper.add(1, 1, 0, Role::Reference, 16.0);
+        lower.add(1, 1, 0, Role::Reference, 2.0);
+        // A round that lacks one of the two has no ratio.
+        upper.add(2, 0, 1, Role::Arm, 5.0);
+        let near = |found: Vec<f64>, wanted: &[f64]| {
+            assert_eq!(found.len(), wanted.len());
+            for (found, wanted) in found.iter().zip(wanted) {
+                assert!((found.exp() / wanted - 1.0).abs() < 1e-9, "{found}");
+            }
+        };
+        near(upper.log_ratios_to_metric(&lower, 0), &[2.0, 32f64.sqrt()]);
+        near(upper.log_ratios_to_metric(&lower, 1), &[3.0, 9.0]);
+        near(
+            upper.log_ratios_to_metric_compared(&lower, 1, 0),
+            &[1.5, 9.0 / 32f64.sqrt()],
+        );
+        assert_eq!(upper.over_reference(1), [5.0, 19.0]);
+        assert!(upper.over_reference(0).is_empty());
     }
 
     #[test]

@@ -15,7 +15,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, Settings, label};
+use crate::engine_name::engine_of;
+use crate::level::{Settings, label};
 use crate::trial::Outcome;
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
@@ -51,6 +52,15 @@ pub enum Tier {
         /// Images judged.
         images: u64,
     },
+    /// No crash is needed: two connections that meet at the wrong moment do the damage.
+    CorruptsUncrashed {
+        /// Schedules that went wrong.
+        wrong: u64,
+        /// Schedules played.
+        played: u64,
+        /// The first of them, to be played again.
+        schedule: String,
+    },
     /// Nothing can be said.
     NotMeasured {
         /// Why not.
@@ -64,6 +74,8 @@ pub enum Tier {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
+    /// See [`Tier::CorruptsUncrashed`].
+    CorruptsUncrashed,
     /// See [`Tier::CanCorrupt`].
     CanCorrupt,
     /// See [`Tier::LosesCommits`].
@@ -74,7 +86,12 @@ pub enum Class {
 
 impl Class {
     /// All of them, the safest first.
-    pub const ALL: [Class; 3] = [Class::NoViolation, Class::LosesCommits, Class::CanCorrupt];
+    pub const ALL: [Class; 4] = [
+        Class::NoViolation,
+        Class::LosesCommits,
+        Class::CanCorrupt,
+        Class::CorruptsUncrashed,
+    ];
 
     /// The class in words.
     pub fn words(self) -> &'static str {
@@ -82,6 +99,7 @@ impl Class {
             Class::NoViolation => "no violation found",
             Class::LosesCommits => "loses recent commits, never corrupts",
             Class::CanCorrupt => "can corrupt",
+            Class::CorruptsUncrashed => "corrupts without a crash",
         }
     }
 }
@@ -113,6 +131,7 @@ impl Tier {
             Tier::NoViolation { .. } => Some(Class::NoViolation),
             Tier::LosesCommits { .. } => Some(Class::LosesCommits),
             Tier::CanCorrupt { .. } => Some(Class::CanCorrupt),
+            Tier::CorruptsUncrashed { .. } => Some(Class::CorruptsUncrashed),
             Tier::NotMeasured { .. } => None,
         }
     }
@@ -123,7 +142,7 @@ impl Tier {
             Tier::NoViolation { images }
             | Tier::LosesCommits { images, .. }
             | Tier::CanCorrupt { images, .. } => *images,
-            Tier::NotMeasured { .. } => 0,
+            Tier::CorruptsUncrashed { .. } | Tier::NotMeasured { .. } => 0,
         }
     }
 
@@ -148,6 +167,15 @@ impl Tier {
                     count(*images)
                 )
             }
+            Tier::CorruptsUncrashed {
+                wrong,
+                played,
+                schedule,
+            } => format!(
+                "corrupts without a crash ({} of {} schedules, such as {schedule})",
+                count(*wrong),
+                count(*played)
+            ),
             Tier::NotMeasured { why } => format!("not measured ({why})"),
         }
     }
@@ -156,13 +184,14 @@ impl Tier {
     ///
     /// One witness is enough to say "can corrupt"; anything better is said only where every model
     /// was measured.
-    fn over<'a>(models: impl Iterator<Item = &'a ModelSafety>) -> Tier {
+    fn over<'a>(models: impl Iterator<Item = (&'a str, &'a Tier)>) -> Tier {
         let (mut images, mut bad, mut losing, mut most) = (0, 0, 0, 0);
         let mut gap = None;
-        for ModelSafety { model, tier, .. } in models {
+        for (model, tier) in models {
             images += tier.images();
             match tier {
-                Tier::NoViolation { .. } => {}
+                // Schedules belong to no model.
+                Tier::NoViolation { .. } | Tier::CorruptsUncrashed { .. } => {}
                 Tier::LosesCommits {
                     losing: more,
                     most: lost,
@@ -206,6 +235,87 @@ pub struct ModelSafety {
     /// of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
+    /// The command that makes the witness again and writes it to disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+    /// Where the tier holds on occasions only that many applications never have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrowed: Option<Narrowed>,
+    /// Why the tier differs from what is documented, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+/// That a tier holds on occasions only, and what holds otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Narrowed {
+    /// The occasions, in words that follow "only".
+    pub only: Vec<String>,
+    /// What was found where none of them had a part in the crash.
+    pub otherwise: Tier,
+}
+
+/// What came of two connections that met at chosen moments: damage that needs no crash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedules {
+    /// Schedules were played.
+    Played {
+        /// How many, each once.
+        played: u64,
+        /// How many of them went wrong.
+        wrong: u64,
+        /// The first that went wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<WrongSchedule>,
+    },
+    /// Nothing can be said.
+    NotMeasured {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A schedule that went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WrongSchedule {
+    /// The schedule, as `pragmark crash --schedule` takes it.
+    pub schedule: String,
+    /// What went wrong.
+    pub what: String,
+    /// The command that plays it again.
+    pub again: String,
+}
+
+impl Schedules {
+    /// Both in one: counts are not added, because both may have played the same schedules.
+    pub fn merged(self, other: Schedules) -> Schedules {
+        let weight = |schedules: &Schedules| match schedules {
+            Schedules::NotMeasured { .. } => (false, 0, 0),
+            Schedules::Played { played, wrong, .. } => (true, *wrong, *played),
+        };
+        if weight(&other) > weight(&self) {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// The tier that they prove; none where nothing went wrong, which proves nothing.
+    fn tier(&self) -> Option<Tier> {
+        match self {
+            Schedules::Played {
+                played,
+                wrong,
+                first: Some(first),
+            } => Some(Tier::CorruptsUncrashed {
+                wrong: *wrong,
+                played: *played,
+                schedule: first.schedule.clone(),
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// What SQLite's documentation says of settings under a model.
@@ -267,13 +377,28 @@ impl ModelSafety {
         matches!((self.tier.class(), promised), (Some(found), Some(promised)) if found < promised)
     }
 
-    /// Which of two findings under the same model is kept: the worse one, of equals the one from more
-    /// images, and one that was measured in any case.
-    fn weight(&self) -> (bool, std::cmp::Reverse<Option<Class>>, u64) {
+    /// Whether what was found is safer than what is documented, in the images that were looked at: the
+    /// documentation allows more to happen.
+    pub fn is_safer_than_documented(&self) -> bool {
+        let promise = self
+            .documented
+            .as_ref()
+            .map(|documented| documented.promise);
+        match (promise, self.tier.class()) {
+            (Some(Promise::MayLose), Some(found)) => found > Class::LosesCommits,
+            (Some(Promise::MayCorrupt), Some(found)) => found > Class::CanCorrupt,
+            _ => false,
+        }
+    }
+
+    /// Which of two findings under the same model is kept: the worse one, of equals the one that takes no
+    /// occasion, then the one from more images, and one that was measured in any case.
+    fn weight(&self) -> (bool, std::cmp::Reverse<Option<Class>>, bool, u64) {
         let class = self.tier.class();
         (
             class.is_some(),
             std::cmp::Reverse(class),
+            self.narrowed.is_none(),
             self.tier.images(),
         )
     }
@@ -302,6 +427,22 @@ pub struct Safety {
     pub beyond: Option<Tier>,
     /// By model.
     pub models: Vec<ModelSafety>,
+    /// Where the tier holds on occasions only: on which, and the tier otherwise.
+    pub narrowed: Option<Narrowed>,
+    /// What came of schedules; none where none were asked for.
+    pub schedules: Option<Schedules>,
+}
+
+/// The name and tier of a model.
+fn whole(model: &ModelSafety) -> (&str, &Tier) {
+    (&model.model, &model.tier)
+}
+
+/// The same where no occasion has a part.
+fn otherwise(model: &ModelSafety) -> (&str, &Tier) {
+    let narrowed = model.narrowed.as_ref();
+    let tier = narrowed.map_or(&model.tier, |narrowed| &narrowed.otherwise);
+    (&model.model, tier)
 }
 
 impl Safety {
@@ -310,13 +451,29 @@ impl Safety {
         let (inside, outside): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.assumed);
         let tier = match inside.is_empty() {
             true => Tier::not_measured("no model inside SQLite's assumptions was tried"),
-            false => Tier::over(inside.into_iter()),
+            false => Tier::over(inside.iter().map(|model| whole(model))),
         };
-        let beyond = (!outside.is_empty()).then(|| Tier::over(outside.into_iter()));
+        let beyond = (!outside.is_empty()).then(|| Tier::over(outside.into_iter().map(whole)));
+        let narrowed = narrowed(&tier, &inside);
         Safety {
             tier,
             beyond,
+            narrowed,
             models,
+            schedules: None,
+        }
+    }
+
+    /// The same with what came of schedules: one that went wrong outweighs every model.
+    pub fn with_schedules(self, schedules: Option<Schedules>) -> Safety {
+        match schedules.as_ref().and_then(Schedules::tier) {
+            Some(tier) => Safety {
+                tier,
+                narrowed: None,
+                schedules,
+                ..self
+            },
+            None => Safety { schedules, ..self },
         }
     }
 
@@ -326,6 +483,8 @@ impl Safety {
             tier: Tier::not_measured(why),
             beyond: None,
             models: Vec::new(),
+            narrowed: None,
+            schedules: None,
         }
     }
 
@@ -335,6 +494,9 @@ impl Safety {
     /// Tiers alone would not do: of two settings that can corrupt, one may do so whenever a process is
     /// killed and the other only when power is lost at a rare moment.
     pub fn worse_under(&self, other: &Safety) -> Option<Vec<String>> {
+        if self.needs_no_crash() && !other.needs_no_crash() {
+            return Some(vec!["schedules of two connections".to_owned()]);
+        }
         let assumed = |safety: &'_ Safety| -> Vec<String> {
             let models = safety.models.iter().filter(|model| model.assumed);
             models.map(|model| model.model.clone()).collect()
@@ -358,16 +520,45 @@ impl Safety {
         (!names.is_empty()).then_some(worse)
     }
 
+    /// Whether damage was found that needs no crash.
+    fn needs_no_crash(&self) -> bool {
+        self.tier.class() == Some(Class::CorruptsUncrashed)
+    }
+
     /// What a trial of [`WORKLOAD`] came to.
     pub fn of_outcome(outcome: &Outcome) -> Safety {
         match outcome {
             Outcome::Measured(measured) if !measured.safety.is_empty() => {
-                Safety::of(measured.safety.clone())
+                Safety::of(measured.safety.clone()).with_schedules(measured.schedules.clone())
             }
             Outcome::Measured(_) => Safety::not_measured("the driver named no storage model"),
             other => Safety::not_measured(other.problem().unwrap_or_default()),
         }
     }
+}
+
+/// What holds where no occasion has a part, if that is a better tier than the whole one.
+fn narrowed(tier: &Tier, inside: &[&ModelSafety]) -> Option<Narrowed> {
+    let better = Tier::over(inside.iter().map(|model| otherwise(model)));
+    if better.class()? <= tier.class()? {
+        return None;
+    }
+    let mut only: Vec<String> = Vec::new();
+    let of_class = inside
+        .iter()
+        .filter(|model| model.tier.class() == tier.class());
+    for occasion in of_class
+        .filter_map(|model| model.narrowed.as_ref())
+        .flat_map(|it| &it.only)
+    {
+        if !only.contains(occasion) {
+            only.push(occasion.clone());
+        }
+    }
+    Some(Narrowed {
+        only,
+        otherwise: better,
+    })
 }
 
 /// An engine with the settings that decide what a crash can destroy: what a tier is a property of.
@@ -389,9 +580,8 @@ impl TierSet {
     /// The set of an arm with these settings; `names` are the settings that decide, and `engine` is
     /// used where the arm names none.
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
-        let own = settings.get("engine").and_then(Level::as_text);
         TierSet {
-            engine: own.unwrap_or(engine).to_owned(),
+            engine: engine_of(settings, engine),
             settings: settings
                 .iter()
                 .filter(|(name, _)| names.contains(name))
@@ -406,8 +596,12 @@ impl TierSet {
     pub fn asked(&self, seconds: f64) -> Settings {
         /// More images than any time is enough for, under each model.
         const IMAGES: i64 = 1_000_000;
+        /// The same of schedules, of each scenario.
+        const SCHEDULES: i64 = 1_000_000;
         let mut asked = self.settings.clone();
         asked.insert("images".to_owned(), IMAGES.into());
+        asked.insert("schedules".to_owned(), SCHEDULES.into());
+        asked.insert("psow".to_owned(), true.into());
         let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
         asked.insert("stop_after_ms".to_owned(), milliseconds.into());
         asked
@@ -459,6 +653,9 @@ mod tests {
             tier,
             documented: None,
             witness: None,
+            again: None,
+            narrowed: None,
+            cause: None,
         }
     }
 
@@ -492,6 +689,7 @@ mod tests {
         );
         assert!(Class::NoViolation > Class::LosesCommits);
         assert!(Class::LosesCommits > Class::CanCorrupt);
+        assert!(Class::CanCorrupt > Class::CorruptsUncrashed);
     }
 
     #[test]
@@ -529,6 +727,72 @@ mod tests {
         assert_eq!(safety.tier, Tier::not_measured("model torn: out of time"));
         let safety = Safety::of(vec![model("kill", corrupt(1, 100)), gap()]);
         assert_eq!(safety.tier, corrupt(1, 100));
+    }
+
+    #[test]
+    fn a_tier_that_holds_on_occasions_only_is_told_with_what_holds_otherwise() {
+        let rare = |tier, otherwise| ModelSafety {
+            narrowed: Some(Narrowed {
+                only: vec!["where it shrinks".to_owned()],
+                otherwise,
+            }),
+            ..model("torn", tier)
+        };
+        let safety = Safety::of(vec![
+            model("kill", clean(100)),
+            model("reorder", losing(3, 50, 1)),
+            rare(corrupt(2, 40), clean(30)),
+        ]);
+        assert_eq!(safety.tier, corrupt(2, 190));
+        let narrowed = safety.narrowed.unwrap();
+        assert_eq!(narrowed.only, ["where it shrinks"]);
+        assert_eq!(narrowed.otherwise, losing(3, 180, 1));
+        // One model that fares as badly every day leaves nothing to be said.
+        let daily = Safety::of(vec![
+            model("reorder", corrupt(1, 50)),
+            rare(corrupt(2, 40), clean(30)),
+        ]);
+        assert_eq!(daily.narrowed, None);
+    }
+
+    fn wrong_schedule() -> Schedules {
+        Schedules::Played {
+            played: 900,
+            wrong: 2,
+            first: Some(WrongSchedule {
+                schedule: "checkpoint-and-restart/wal@9,30".to_owned(),
+                what: "a transaction is gone".to_owned(),
+                again: "pragmark crash --schedule checkpoint-and-restart/wal@9,30".to_owned(),
+            }),
+        }
+    }
+
+    #[test]
+    fn damage_that_needs_no_crash_is_a_tier_of_its_own_and_the_worst() {
+        let models = || vec![model("kill", corrupt(1, 100))];
+        let found = Safety::of(models()).with_schedules(Some(wrong_schedule()));
+        assert_eq!(
+            found.tier.to_string(),
+            "corrupts without a crash (2 of 900 schedules, such as checkpoint-and-restart/wal@9,30)"
+        );
+        let clean = Schedules::Played {
+            played: 900,
+            wrong: 0,
+            first: None,
+        };
+        let crashes_only = Safety::of(models()).with_schedules(Some(clean.clone()));
+        assert_eq!(crashes_only.tier, corrupt(1, 100));
+        assert!(
+            found
+                .worse_under(&crashes_only)
+                .is_some_and(|worse| !worse.is_empty())
+        );
+        assert_eq!(crashes_only.worse_under(&found), Some(vec![]));
+        // What one round found is not forgotten because another missed it.
+        let not_measured = || Schedules::NotMeasured { why: String::new() };
+        assert_eq!(clean.clone().merged(wrong_schedule()), wrong_schedule());
+        assert_eq!(wrong_schedule().merged(clean.clone()), wrong_schedule());
+        assert_eq!(not_measured().merged(clean.clone()), clean);
     }
 
     #[test]
@@ -574,6 +838,11 @@ mod tests {
         assert!(!with(Promise::MayCorrupt, clean(2)).breaks_a_promise());
         assert!(!with(Promise::Silent, corrupt(1, 2)).breaks_a_promise());
         assert!(!with(Promise::Safe, Tier::not_measured("")).breaks_a_promise());
+        assert!(with(Promise::MayCorrupt, clean(2)).is_safer_than_documented());
+        assert!(with(Promise::MayCorrupt, losing(1, 2, 1)).is_safer_than_documented());
+        assert!(!with(Promise::MayLose, losing(1, 2, 1)).is_safer_than_documented());
+        assert!(!with(Promise::Safe, clean(2)).is_safer_than_documented());
+        assert!(!with(Promise::Silent, clean(2)).is_safer_than_documented());
     }
 
     #[test]

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Durability;
 use crate::level::Settings;
-use crate::tier::ModelSafety;
+use crate::tier::{ModelSafety, Schedules};
 
 /// Version of the protocol between parent and driver.
 pub const PROTOCOL: u32 = 1;
@@ -35,6 +36,35 @@ pub struct TrialSpec {
     /// cannot count answers `skipped`.
     #[serde(default)]
     pub counting: bool,
+    /// Where a PostgreSQL server listens, for trials with the target `postgres`: a connection URI
+    /// as libpq and the drivers of other languages read it. The trial keeps to one schema of its own
+    /// and removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub postgres: Option<String>,
+    /// The binding through which the work is to be done, where that is not the native driver's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<BindingSpec>,
+}
+
+/// The setting that names the driver; an arm without it is run by the native one.
+pub const DRIVER: &str = "driver";
+
+/// The native driver, which is pragmark itself.
+pub const NATIVE: &str = "native";
+
+/// What a driver in another language is told besides the settings, so that it need not know which
+/// of them are PRAGMAs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BindingSpec {
+    /// Name of the driver.
+    pub driver: String,
+    /// The PRAGMAs of the settings as SQL, in the order in which each connection must execute them.
+    #[serde(default)]
+    pub pragmas: Vec<String>,
+    /// The PRAGMAs to be read, by name: on a fresh connection before anything is set, and on every
+    /// connection that took part.
+    #[serde(default)]
+    pub read_back: Vec<String>,
 }
 
 /// One line of a driver's answer.
@@ -106,6 +136,15 @@ pub struct Measured {
     /// What crashes can destroy, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,
+    /// What survives of an acknowledged change, where the target says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub durability: Option<Durability>,
+    /// What came of two connections that met at chosen moments; from the workload `crash` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Schedules>,
+    /// The binding that did the work, from workloads that compare bindings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binding: Option<BindingMark>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
@@ -138,6 +177,19 @@ pub struct EngineMark {
     pub version: String,
     /// `sqlite3_sourceid()`.
     pub source_id: String,
+}
+
+/// What stands between a program and SQLite.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BindingMark {
+    /// Language and binding with their versions, such as `Python 3.11.7, apsw 3.54.1.0`.
+    pub name: String,
+    /// The compile options of its SQLite, sorted, without `SQLITE_`.
+    #[serde(default)]
+    pub compile_options: Vec<String>,
+    /// The PRAGMAs of a fresh connection, opened as the binding's documentation opens one, before
+    /// anything is set.
+    pub defaults: BTreeMap<String, String>,
 }
 
 /// The PRAGMAs of one connection as SQLite answered them after the work.

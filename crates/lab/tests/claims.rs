@@ -41,7 +41,9 @@ impl World {
     fn judge(&self, claims: &str) -> Vec<Judged> {
         let experiment = read(&columns(claims)).unwrap();
         let arms = arms(&experiment, Scale::Default, &catalogue());
-        let samples = self.samples();
+        let samples = self.samples(self.truth);
+        // The work without its loading is faster, the more so the faster the arm.
+        let loading = self.samples(self.truth.map(|truth| 2.0 * truth * truth));
         let problems: Vec<Option<String>> = (0..4)
             .map(|arm| (self.missing == Some(arm)).then(|| "skipped: no such thing".to_owned()))
             .collect();
@@ -51,22 +53,24 @@ impl World {
             samples: &BTreeMap::from([
                 ("rows_per_s".to_owned(), samples.clone()),
                 ("db_bytes".to_owned(), samples),
+                ("rows_per_s.load".to_owned(), loading),
             ]),
             problems: &problems,
             fsync_median_ns: self.fsync_median_ns,
+            file_system: Some("ext4"),
             devices: &self.devices,
         })
     }
 
-    fn samples(&self) -> Samples {
+    fn samples(&self, truth: [f64; 4]) -> Samples {
         let mut samples = Samples::new(4);
         let mut generator = Seed(11).generator();
         for round in 0..self.rounds {
             let drift = 1.0 + f64::from(round) / 5.0;
-            for arm in 0..4 {
+            for (arm, truth) in truth.iter().enumerate() {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
                 let role = if arm == 0 { Role::Reference } else { Role::Arm };
-                samples.add(round, 0, arm, role, self.truth[arm] * drift * wobble);
+                samples.add(round, 0, arm, role, truth * drift * wobble);
             }
         }
         samples
@@ -188,6 +192,30 @@ fn single_figures_and_ratios_of_ratios_are_judged() {
 }
 
 #[test]
+fn two_figures_of_the_same_trials_are_compared_and_so_is_their_ratio_between_arms() {
+    let world = World::default();
+    let of = "{ columns = 4 }";
+    let metrics = r#"metric = "rows_per_s.load", to_metric = "rows_per_s""#;
+    let ratio = format!("ratio = {{ of = {of}, to = {of}, {metrics} }}\nat_least = 2.5");
+    let judged = self::judged(&world, &ratio);
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    assert!((judged.figure.unwrap() - 2.6).abs() < 0.01, "{judged:?}");
+    let over = format!(
+        "ratio_of_ratios = {{ of = {of}, to = {of}, over_of = {{ columns = 1 }}, over_to = {{ columns = 1 }}, {metrics} }}\nbetween = [1.25, 1.35]"
+    );
+    let judged = self::judged(&world, &over);
+    assert_eq!(judged.verdict, Verdict::Confirmed);
+    assert!((judged.figure.unwrap() - 1.3).abs() < 0.02, "{judged:?}");
+    let missing = World {
+        missing: Some(2),
+        ..World::default()
+    };
+    let judged = self::judged(&missing, &ratio);
+    assert_eq!(judged.verdict, Verdict::Inconclusive);
+    assert!(judged.why.unwrap().contains("no such thing"));
+}
+
+#[test]
 fn the_verdict_can_be_read_off_the_interval_shown() {
     let noisy = World {
         noise: 0.2,
@@ -233,6 +261,22 @@ fn judging_many_claims_together_asks_more_of_each() {
     let together = world.judge(&many).remove(0);
     assert!(together.alpha < alone.alpha);
     assert!(together.interval.unwrap().half_width() >= alone.interval.unwrap().half_width());
+}
+
+#[test]
+fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
+    let on = |names: &str| {
+        let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
+        judged(&World::default(), &body)
+    };
+    let other = on("\"btrfs\", \"xfs\"");
+    assert_eq!(other.verdict, Verdict::NotApplicable);
+    let why = other.why.unwrap();
+    assert!(
+        why.contains("btrfs and xfs") && why.contains("here is ext4"),
+        "{why}"
+    );
+    assert_ne!(on("\"btrfs\", \"ext4\"").verdict, Verdict::NotApplicable);
 }
 
 #[test]
@@ -355,9 +399,10 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
     judge(&Evidence {
         experiment: &experiment,
         arms: &arms,
-        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples())]),
+        samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         fsync_median_ns: None,
+        file_system: None,
         devices: &[],
     })
     .remove(0)

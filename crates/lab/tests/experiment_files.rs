@@ -87,6 +87,12 @@ fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
 }
 
 #[test]
+fn a_misspelt_file_system_is_named_with_the_nearest() {
+    let claim = "[[claims]]\nid = \"a\"\nsays = \"b\"\nratio = { of = { columns = 2 }, to = { columns = 1 } }\nat_least = 1\nfile_systems = [\"btfrs\"]\n";
+    has_one_problem(&columns(claim), &["unknown file system", "`btrfs`"]);
+}
+
+#[test]
 fn a_misspelt_pragma_parameter_or_workload_is_named_with_the_nearest() {
     has_one_problem(
         &columns("").replace("workload =", "base = { jurnal_mode = \"wal\" }\nworkload ="),
@@ -244,6 +250,21 @@ fn claims_are_checked_for_arms_bounds_and_form() {
         ),
         &["no phase `lod`", "`load`"],
     );
+    let two_figures = |to: &str, metric: &str| {
+        claim(&format!(
+            "ratio = {{ of = {{ columns = 2 }}, to = {{ columns = {to} }}, to_metric = \"{metric}\" }}\nat_least = 1"
+        ))
+    };
+    assert!(read(&two_figures("2", "rows_per_s.load")).is_ok());
+    has_one_problem(
+        &two_figures("1", "rows_per_s.load"),
+        &["two figures of the same trials", "must be the same"],
+    );
+    has_one_problem(
+        &two_figures("2", "seconds"),
+        &["`seconds` is in another unit than `rows_per_s`"],
+    );
+    has_one_problem(&two_figures("2", "rows_per_s.lod"), &["no phase `lod`"]);
 }
 
 #[test]

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use engine::{Connection, EngineError, ErrorKind, Statement};
+use arrow_array::Array;
+use engine::{Connection, EngineError, ErrorKind, Statement, Step};
 
 use crate::batch::Batch;
-use crate::cells::Rows;
+use crate::cells::{Cells, Rows};
 use crate::error::LoadError;
 use crate::loader::Feed;
 use crate::rejects::refused;
@@ -34,7 +35,8 @@ pub(crate) fn insert(
     connection.create_columns_function(FUNCTION, target.columns.len())?;
     let mut inserter = Inserter {
         connection,
-        statement: connection.prepare(&insert_sql(target))?,
+        statement: connection.prepare(&insert_sql(target, None))?,
+        counting: Counting::prepare(connection, target)?,
         rows: 0,
     };
     let mut next = first;
@@ -49,15 +51,13 @@ pub(crate) fn insert(
     Ok(inserter.rows)
 }
 
-fn insert_sql(target: &Target) -> String {
-    let names: Vec<String> = target
-        .columns
-        .iter()
-        .map(|column| quoted(&column.name))
-        .collect();
-    let values: Vec<String> = (0..names.len())
-        .map(|number| format!("c{number}"))
-        .collect();
+/// The INSERT of all columns but the one left out.
+fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
+    let columns = target.columns.iter().enumerate();
+    let (names, values): (Vec<String>, Vec<String>) = columns
+        .filter(|(number, _)| Some(*number) != left_out)
+        .map(|(number, column)| (quoted(&column.name), format!("c{number}")))
+        .unzip();
     format!(
         "INSERT INTO main.{} ({}) SELECT {} FROM {FUNCTION}(?1)",
         quoted(&target.table),
@@ -69,7 +69,66 @@ fn insert_sql(target: &Target) -> String {
 struct Inserter<'c> {
     connection: &'c Connection,
     statement: Statement<'c, 'static>,
+    counting: Option<Counting<'c>>,
     rows: u64,
+}
+
+/// Rows whose primary keys are those that SQLite would give them: they are left to it, because a key
+/// that is given is searched for in the table first, and one that SQLite gives is not.
+struct Counting<'c> {
+    alias: usize,
+    /// The largest rowid.
+    last: Statement<'c, 'static>,
+    insert: Statement<'c, 'static>,
+}
+
+impl<'c> Counting<'c> {
+    /// None where the key is no rowid, or where triggers or AUTOINCREMENT would see a difference.
+    fn prepare(
+        connection: &'c Connection,
+        target: &Target,
+    ) -> Result<Option<Counting<'c>>, EngineError> {
+        let Some(alias) = target.rowid_alias.filter(|_| target.columns.len() > 1) else {
+            return Ok(None);
+        };
+        let mut query = connection.prepare(
+            "SELECT count(*) FROM (SELECT * FROM sqlite_master UNION ALL SELECT * FROM sqlite_temp_master) \
+             WHERE lower(tbl_name) = lower(?1) AND (type = 'trigger' OR sql LIKE '%AUTOINCREMENT%')",
+        )?;
+        query.bind_text(1, &target.table)?;
+        if query.step()? == Step::Row && query.column_i64(0) > 0 {
+            return Ok(None);
+        }
+        let last = format!(
+            "SELECT max({}) FROM main.{}",
+            quoted(&target.columns[alias].name),
+            quoted(&target.table)
+        );
+        Ok(Some(Counting {
+            alias,
+            last: connection.prepare(&last)?,
+            insert: connection.prepare(&insert_sql(target, Some(alias)))?,
+        }))
+    }
+
+    /// Whether SQLite would give these rows the keys that they have.
+    fn fits(&mut self, rows: &Rows) -> Result<bool, EngineError> {
+        let Cells::Integer(keys) = &rows.cells()[self.alias] else {
+            return Ok(false);
+        };
+        if keys.null_count() > 0 {
+            return Ok(false);
+        }
+        let last = match self.last.step()? {
+            Step::Row => self.last.column_i64(0),
+            Step::Done => 0,
+        };
+        self.last.reset()?;
+        // In an empty table the largest is NULL, read as 0, and SQLite begins with 1.
+        let keys = &keys.values()[rows.range()];
+        Ok(last < i64::MAX - keys.len() as i64
+            && (last + 1..).zip(keys).all(|(own, key)| own == *key))
+    }
 }
 
 impl Inserter<'_> {
@@ -100,8 +159,16 @@ impl Inserter<'_> {
 
     /// Inserts rows, all or none.
     fn try_insert(&mut self, rows: &Rows) -> Result<(), EngineError> {
+        let counts = match &mut self.counting {
+            Some(counting) => counting.fits(rows)?,
+            None => false,
+        };
+        let statement = match &mut self.counting {
+            Some(counting) if counts => &mut counting.insert,
+            _ => &mut self.statement,
+        };
         self.connection.execute("SAVEPOINT pragmark_batch")?;
-        let inserted = self.statement.with_borrowed(|statement| {
+        let inserted = statement.with_borrowed(|statement| {
             statement.bind_columns(1, rows)?;
             statement.run()
         });

@@ -127,6 +127,15 @@ impl Cells {
         }
     }
 
+    /// The bytes of the text or blob in a row.
+    pub(crate) fn length(&self, row: usize) -> usize {
+        match self {
+            Cells::Text(values) => values.value(row).len(),
+            Cells::Blob(values) => values.value(row).len(),
+            _ => 0,
+        }
+    }
+
     /// Whether texts hold NUL bytes.
     pub(crate) fn has_nul_bytes(&self) -> bool {
         matches!(self, Cells::Text(values) if values.value_data().contains(&0))

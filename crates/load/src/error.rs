@@ -116,6 +116,14 @@ pub enum LoadError {
         /// Both rows; in a table without a key of its own, their numbers in the input.
         rowids: [i64; 2],
     },
+    /// Two rows have the same primary key in a table without rowids.
+    #[error("UNIQUE constraint failed: {columns}: two rows have {values} there")]
+    DuplicateKey {
+        /// The columns.
+        columns: String,
+        /// Their values.
+        values: String,
+    },
     /// The finished database does not hold what it should.
     #[error("the database made is not as it should be, and was not kept: {0}")]
     Check(String),

@@ -13,7 +13,7 @@ use crate::arrays;
 use crate::batch::{Batch, Malformed};
 use crate::error::LoadError;
 use crate::full_text::FullText;
-use crate::pages::{self, Layout, Means};
+use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
 use crate::source::{Source, is_same_file};
 use crate::staging::Staging;
@@ -43,6 +43,9 @@ pub struct Request {
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, beyond which SQLite makes them when the rows are in.
     pub index_memory: usize,
+    /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
+    /// it.
+    pub vfs: Option<String>,
     /// Whether the finished table is checked before it is kept (`PRAGMA integrity_check` and the number
     /// of rows), which reads all of it.
     pub check: bool,
@@ -61,6 +64,7 @@ impl Request {
             page_size: None,
             workers: None,
             index_memory: 512 << 20,
+            vfs: None,
             check: false,
         }
     }
@@ -97,7 +101,7 @@ pub enum OnError {
 /// How rows get into the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Pages of a new database, written directly.
+    /// Pages, written directly: of a new database, or behind the end of one that exists.
     Pages,
     /// SQL over arrays.
     Arrays,
@@ -192,6 +196,13 @@ fn usual_workers() -> usize {
 
 /// How often the observer is told of a load that waits for its input.
 const LOOK: Duration = Duration::from_millis(100);
+
+const AS_ASKED_FOR: &str = "as asked for";
+const SKIPS_DUPLICATES: &str = "rows that are not unique are to be skipped";
+
+/// Rows of the first batch below which a table that has rows is not given pages of their own.
+const FEW_ROWS: usize = 1_000;
+
 /// Batches read ahead: enough that reader and writer do not wait for one another.
 const AHEAD: usize = 2;
 
@@ -287,7 +298,7 @@ impl Load<'_> {
         let layout = self.layout(&connection, &target)?;
         let bytes = feed(source, &target, rejects, observer, |feed| {
             let connection = match layout {
-                Ok(layout) => self.by_pages(connection, staging.path(), &layout, &target, feed)?,
+                Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
                 Err(why) => {
                     self.by_arrays(&connection, &target, None, feed, &why)?;
                     connection
@@ -317,7 +328,36 @@ impl Load<'_> {
             connection.execute(&sql)?;
         }
         self.indexes_made = true;
-        let layout = Layout::read(connection, target)?;
+        let layout = Layout::of_new(connection, target)?;
+        if let Err(why) = &layout {
+            self.refuse_pages(why)?;
+        }
+        Ok(layout)
+    }
+
+    /// Where the page writer may begin in a database that exists, or why it cannot.
+    fn layout_beyond(
+        &mut self,
+        connection: &Connection,
+        target: &Target,
+    ) -> Result<Result<Layout, String>, LoadError> {
+        let layout = if self.request.way == WayChoice::Only(Way::Arrays) {
+            Err(AS_ASKED_FOR.to_owned())
+        } else {
+            if self.request.mode != Mode::Append && self.refusal(target).is_none() {
+                for sql in self.request.table.create_indexes(|_| true) {
+                    connection.execute(&sql)?;
+                }
+                self.indexes_made = true;
+            }
+            Layout::of_existing(connection, target)?.and_then(|layout| {
+                if self.request.on_error == OnError::Skip && layout.is_unique() {
+                    Err(SKIPS_DUPLICATES.to_owned())
+                } else {
+                    Ok(layout)
+                }
+            })
+        };
         if let Err(why) = &layout {
             self.refuse_pages(why)?;
         }
@@ -330,11 +370,9 @@ impl Load<'_> {
         let skips = self.request.on_error == OnError::Skip;
         let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
         if self.request.way == WayChoice::Only(Way::Arrays) {
-            Some("as asked for")
-        } else if table.without_rowid {
-            Some("the table is WITHOUT ROWID")
+            Some(AS_ASKED_FOR)
         } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
-            Some("rows that are not unique are to be skipped")
+            Some(SKIPS_DUPLICATES)
         } else {
             None
         }
@@ -346,29 +384,48 @@ impl Load<'_> {
         &mut self,
         connection: Connection,
         path: &Path,
-        layout: &Layout,
+        layout: Layout,
         target: &Target,
         feed: &mut Feed<'_>,
     ) -> Result<Connection, LoadError> {
         connection.execute("COMMIT")?;
         connection.close()?;
-        let means = Means {
-            workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
-            index_memory: self.request.index_memory,
-        };
-        let written = pages::write(self.library, path, layout, target, means, feed)?;
-        self.rows += written.rows;
-        self.rows_by_pages = written.rows;
+        let written = pages::write(self.library, path, layout, target, self.means(), feed)?;
         let connection = self.open_new(path)?;
         connection.execute("BEGIN")?;
+        self.go_on(&connection, target, written, feed)?;
+        Ok(connection)
+    }
+
+    fn means(&self) -> Means {
+        Means {
+            workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
+            index_memory: self.request.index_memory,
+            least_rows: match self.request.way {
+                WayChoice::Auto => FEW_ROWS,
+                WayChoice::Only(_) => 0,
+            },
+        }
+    }
+
+    /// Does what the page writer has left to SQL.
+    fn go_on(
+        &mut self,
+        connection: &Connection,
+        target: &Target,
+        written: Written,
+        feed: &mut Feed<'_>,
+    ) -> Result<(), LoadError> {
+        self.rows += written.rows;
+        self.rows_by_pages = written.rows;
         if written.indexes_left {
             connection.execute(&format!("REINDEX {}", quoted(&target.table)))?;
         }
         if let Some((batch, why)) = written.stopped {
             self.refuse_pages(&why)?;
-            self.by_arrays(&connection, target, Some(batch), feed, &why)?;
+            self.by_arrays(connection, target, Some(batch), feed, &why)?;
         }
-        Ok(connection)
+        Ok(())
     }
 
     /// Changes an existing database in one transaction.
@@ -378,25 +435,65 @@ impl Load<'_> {
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
     ) -> Result<u64, LoadError> {
-        let why = "the database exists already";
-        self.refuse_pages(why)?;
+        // Before the connection, because it has to outlive it: closing it would give up SQLite's locks.
+        let mut file: Option<PageFile> = None;
         let connection = Connection::open(
             self.library,
             &self.request.database,
             OpenFlags::READ_WRITE,
-            None,
+            self.request.vfs.as_deref(),
         )?;
         connection.busy_timeout(PATIENCE)?;
         connection.execute("BEGIN IMMEDIATE")?;
-        let target = Target::prepare(&connection, self.request, source.columns())?;
-        let bytes = feed(source, &target, rejects, observer, |feed| {
-            self.by_arrays(&connection, &target, None, feed, why)?;
-            self.finish(&connection, feed)?;
-            feed.tell(Phase::Sync)
-        })?;
+        let changed = self.change(&connection, &mut file, source, rejects, observer);
+        if let (Err(_), Some(file)) = (&changed, &file) {
+            file.abandon();
+        }
+        let bytes = changed?;
         connection.execute("COMMIT")?;
         connection.close()?;
         Ok(bytes)
+    }
+
+    /// Fills the transaction that is open.
+    fn change(
+        &mut self,
+        connection: &Connection,
+        file: &mut Option<PageFile>,
+        source: &mut dyn Source,
+        rejects: &mut Rejects,
+        observer: &mut Observer<'_>,
+    ) -> Result<u64, LoadError> {
+        let target = Target::prepare(connection, self.request, source.columns())?;
+        let layout = self.layout_beyond(connection, &target)?;
+        feed(source, &target, rejects, observer, |feed| {
+            match layout {
+                Ok(layout) => {
+                    let file = file.insert(layout.open_beyond(&self.request.database)?);
+                    self.by_pages_beyond(connection, file, layout, &target, feed)?;
+                }
+                Err(why) => self.by_arrays(connection, &target, None, feed, &why)?,
+            }
+            self.finish(connection, feed)?;
+            feed.tell(Phase::Sync)
+        })
+    }
+
+    /// Writes pages behind the end of the database, and links them within the transaction that is open.
+    fn by_pages_beyond(
+        &mut self,
+        connection: &Connection,
+        file: &PageFile,
+        layout: Layout,
+        target: &Target,
+        feed: &mut Feed<'_>,
+    ) -> Result<(), LoadError> {
+        let means = self.means();
+        let written = pages::write_into(file, self.library, layout, target, means, feed)?;
+        if written.rows > 0 {
+            pages::link(connection, file)?;
+        }
+        self.go_on(connection, target, written, feed)
     }
 
     fn refuse_pages(&self, reason: &str) -> Result<(), LoadError> {

@@ -26,7 +26,7 @@ impl Unfinished {
     pub(crate) fn beside(place: &Path) -> io::Result<Unfinished> {
         let name = place.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!("{name}{MARK}");
-        remove_leftovers(directory(place), &prefix)?;
+        remove_leftovers(directory(place), &prefix);
         loop {
             let file = tempfile::Builder::new()
                 .prefix(&prefix)
@@ -66,30 +66,24 @@ impl Write for Unfinished {
     }
 }
 
-/// Removes files of this beginning that nobody is writing.
-fn remove_leftovers(directory: &Path, prefix: &str) -> io::Result<()> {
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
+/// Removes files of this beginning that nobody is writing. What cannot be listed, opened, locked or
+/// removed is left alone: it may be in use, and a directory that cannot be used at all is told when the
+/// new file is made.
+fn remove_leftovers(directory: &Path, prefix: &str) {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
         let is_ours = entry
             .file_name()
             .to_string_lossy()
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()));
-        if !is_ours {
-            continue;
-        }
-        // What cannot be opened or locked may be in use; it is left alone.
-        if let Ok(file) = File::open(entry.path())
+        if is_ours
+            && let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {
-            match std::fs::remove_file(entry.path()) {
-                // Another load was faster.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                removed => removed?,
-            }
+            let _ = std::fs::remove_file(entry.path());
         }
     }
-    Ok(())
 }
 
 fn directory(path: &Path) -> &Path {

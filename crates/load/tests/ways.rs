@@ -40,6 +40,8 @@ struct Case {
     workers: usize,
     /// Columns of indexes.
     indexes: Vec<Vec<usize>>,
+    /// Columns of the primary key of a table WITHOUT ROWID; none for other tables.
+    key: Vec<usize>,
     /// Whether the indexes fit into memory.
     sorted: bool,
     batches: Vec<Vec<Vec<Value>>>,
@@ -57,6 +59,10 @@ impl Case {
             .collect();
         if self.rowid_alias {
             table.primary_key = vec!["c0".to_owned()];
+        }
+        if !self.key.is_empty() {
+            table.primary_key = self.key.iter().map(|number| format!("c{number}")).collect();
+            table.without_rowid = true;
         }
         table.indexes = self.indexes.iter().map(|columns| index(columns)).collect();
         table
@@ -80,6 +86,10 @@ impl Case {
 
     /// The same by one prepared INSERT for each row.
     fn insert(&self, database: &Path, create: &str) {
+        self.insert_part(database, create, &self.batches);
+    }
+
+    fn insert_part(&self, database: &Path, create: &str, batches: &[Vec<Vec<Value>>]) {
         let connection = open(database);
         connection
             .execute(&format!(
@@ -91,7 +101,7 @@ impl Case {
         let mut insert = connection
             .prepare(&format!("INSERT INTO t VALUES ({places})"))
             .unwrap();
-        for columns in &self.batches {
+        for columns in batches {
             for row in 0..columns[0].len() {
                 for (number, values) in columns.iter().enumerate() {
                     insert.bind_value(number as i32 + 1, &values[row]).unwrap();
@@ -165,6 +175,11 @@ fn array(values: &[Value]) -> ArrayRef {
 
 /// All that SQL tells of the table: schema, rowids, types and values.
 fn told(database: &Path, columns: usize) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    told_by(database, columns, "rowid")
+}
+
+/// The same in the order of these columns, which are told first.
+fn told_by(database: &Path, columns: usize, order: &str) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
     let connection = open(database);
     let check = connection.query_all("PRAGMA integrity_check").unwrap();
     assert_eq!(check, [[Value::Text("ok".to_owned())]]);
@@ -173,7 +188,7 @@ fn told(database: &Path, columns: usize) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
         .collect();
     let rows = connection
         .query_all(&format!(
-            "SELECT rowid, {} FROM t ORDER BY rowid",
+            "SELECT {order}, {} FROM t ORDER BY {order}",
             list.join(", ")
         ))
         .unwrap();
@@ -363,6 +378,7 @@ fn cases() -> impl Strategy<Value = Case> {
                                 page_size,
                                 workers,
                                 indexes: indexes.clone(),
+                                key: Vec::new(),
                                 sorted,
                                 batches,
                             }
@@ -396,6 +412,242 @@ proptest! {
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         prop_assert_eq!(left.len(), 3, "{:?}", left);
     }
+}
+
+impl Case {
+    /// Adds batches to the table in a database that exists.
+    fn append(&self, database: &Path, first: usize, way: WayChoice) -> Result<Summary, LoadError> {
+        let mut request = Request::new(database, self.table());
+        request.mode = Mode::Append;
+        request.way = way;
+        request.workers = Some(self.workers);
+        request.check = true;
+        if !self.sorted {
+            request.index_memory = 0;
+        }
+        run(self.batches().split_off(first), &request)
+    }
+
+    fn create(&self, database: &Path) -> String {
+        let empty = Case {
+            batches: Vec::new(),
+            ..self.clone()
+        };
+        empty.load(database, Way::Arrays).unwrap();
+        let (objects, _) = told(database, self.declared.len());
+        std::fs::remove_file(database).unwrap();
+        let sql: Vec<String> = objects.iter().map(|object| object[3].to_string()).collect();
+        sql.join("; ")
+    }
+
+    fn rows(&self, batches: &[Vec<Vec<Value>>]) -> usize {
+        batches.iter().map(|columns| columns[0].len()).sum()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn adding_to_a_table_gives_what_insert_gives(case in cases(), first in 0_usize..4) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (before, added) = case.batches.split_at(first.min(case.batches.len()));
+        let create = case.create(&path("pages"));
+        case.insert(&path("insert"), &create);
+        case.insert_part(&path("pages"), &create, before);
+
+        let rows = case.rows(added);
+        let can = case.indexes.is_empty() || case.rows(before) == 0;
+        let way = if can { WayChoice::Only(Way::Pages) } else { WayChoice::Auto };
+        let summary = case.append(&path("pages"), before.len(), way).unwrap();
+        prop_assert_eq!(summary.rows, rows as u64);
+        prop_assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
+        prop_assert_eq!(
+            told(&path("pages"), case.declared.len()),
+            told(&path("insert"), case.declared.len())
+        );
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        prop_assert_eq!(left.len(), 2, "{:?}", left);
+    }
+}
+
+/// Tables WITHOUT ROWID, with a primary key of two columns in any order.
+fn keyed_cases() -> impl Strategy<Value = Case> {
+    let keys = prop::collection::btree_set(("[ab]{0,12}", any::<i16>()), 0..200);
+    let keys = keys
+        .prop_map(|keys| keys.into_iter().collect::<Vec<_>>())
+        .prop_shuffle();
+    let page_sizes = select(vec![512_u32, 1024, 4096, 65_536]);
+    let names = vec!["INTEGER", "REAL", "TEXT", "BLOB", "", "NUMERIC"];
+    let declared = prop::collection::vec(select(names), 0..3);
+    let indexed = prop::sample::subsequence(vec![0, 1], 1..=2);
+    let indexes = prop::collection::btree_set(indexed, 0..2);
+    let key = select(vec![vec![0, 1], vec![1, 0]]);
+    (keys, declared, page_sizes, indexes, key, 1_usize..4).prop_flat_map(
+        |(keys, others, page_size, indexes, key, workers)| {
+            let columns: Vec<_> = others
+                .iter()
+                .map(|declared| column(declared, false, page_size, keys.len()))
+                .collect();
+            columns.prop_map(move |others_values| {
+                let texts = keys.iter().map(|(text, _)| Value::Text(text.clone()));
+                let numbers = keys
+                    .iter()
+                    .map(|(_, number)| Value::Integer(i64::from(*number)));
+                let mut columns = vec![texts.collect(), numbers.collect()];
+                columns.extend(others_values);
+                let mut declared = vec!["TEXT", "INTEGER"];
+                declared.extend(&others);
+                Case {
+                    declared,
+                    strict: false,
+                    rowid_alias: false,
+                    page_size,
+                    workers,
+                    indexes: indexes.iter().cloned().collect(),
+                    key: key.clone(),
+                    sorted: true,
+                    batches: parts(&columns, keys.len().div_ceil(3)),
+                }
+            })
+        },
+    )
+}
+
+/// The columns in batches of so many rows.
+fn parts(columns: &[Vec<Value>], rows: usize) -> Vec<Vec<Vec<Value>>> {
+    let all = columns[0].len();
+    let starts = (0..all).step_by(rows.max(1));
+    let part = |start: usize| {
+        let part = start..all.min(start + rows);
+        columns
+            .iter()
+            .map(|values| values[part.clone()].to_vec())
+            .collect()
+    };
+    starts.map(part).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tables_without_rowid_are_what_insert_makes_them(case in keyed_cases()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let summary = case.load(&path("pages"), Way::Pages).unwrap();
+        let rows = case.rows(&case.batches) as u64;
+        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
+        let order = case.key.iter().map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ");
+        let by_pages = told_by(&path("pages"), case.declared.len(), &order);
+        let create: Vec<String> = (by_pages.0.iter())
+            .filter(|object| object[3] != Value::Null)
+            .map(|object| object[3].to_string())
+            .collect();
+        case.insert(&path("insert"), &create.join("; "));
+        prop_assert_eq!(by_pages, told_by(&path("insert"), case.declared.len(), &order));
+    }
+}
+
+#[test]
+fn keys_of_a_table_without_rowid_are_unique_and_not_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = two_columns(false);
+    table.primary_key = vec!["c1".to_owned(), "c0".to_owned()];
+    table.without_rowid = true;
+    let mut request = Request::new(folder.path().join("db"), table);
+    request.way = WayChoice::Only(Way::Pages);
+    request.workers = Some(2);
+    let error = run(vec![many(0..200_000, 6), many(70_000..70_001, 6)], &request)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "UNIQUE constraint failed: t.c1, t.c0: two rows have '070000', 70000 there"
+    );
+    let null = batch(&[vec![Value::Null], vec![Value::Text("a".to_owned())]]);
+    let error = run(vec![null.clone()], &request).unwrap_err().to_string();
+    assert!(error.contains("NULL in column c0"), "{error}");
+    request.way = WayChoice::Auto;
+    let error = run(vec![null], &request).unwrap_err().to_string();
+    assert!(
+        error.contains("NOT NULL constraint failed: t.c0"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn rows_without_rowid_that_memory_does_not_hold_go_on_through_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = two_columns(false);
+    table.primary_key = vec!["c0".to_owned()];
+    table.types[0].declared = "INT".to_owned();
+    table.without_rowid = true;
+    let mut request = Request::new(folder.path().join("db"), table);
+    request.index_memory = 3 << 20;
+    request.check = true;
+    let batches: Vec<RecordBatch> = (0..20)
+        .rev()
+        .map(|part| many(part * 10_000..(part + 1) * 10_000, 8))
+        .collect();
+    let summary = run(batches, &request).unwrap();
+    assert_eq!(summary.rows, 200_000);
+    assert!(
+        (10_000..200_000).contains(&summary.rows_by_pages),
+        "{summary:?}"
+    );
+    assert!(summary.why_arrays.unwrap().contains("memory"));
+}
+
+#[test]
+fn bytes_that_are_reserved_in_every_page_stay_free() {
+    for page_size in [512, 4096] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        open(&database)
+            .execute(&format!(
+                "PRAGMA page_size = {page_size}; PRAGMA user_version = 1"
+            ))
+            .unwrap();
+        reserve(&database, page_size, 32);
+        let mut table = two_columns(true);
+        table.indexes = vec![index(&[1])];
+        let mut request = Request::new(&database, table);
+        request.way = WayChoice::Only(Way::Pages);
+        request.check = true;
+        run(
+            vec![many(0..3_000, 20), many(3_000..3_100, 2_000)],
+            &request,
+        )
+        .unwrap();
+        let bytes = std::fs::read(&database).unwrap();
+        let size = usize::from(page_size);
+        assert!(
+            bytes
+                .chunks(size)
+                .all(|page| page[size - 32..].iter().all(|byte| *byte == 0))
+        );
+        let connection = open(&database);
+        let sum = connection
+            .query_i64("SELECT sum(length(c1)) FROM t")
+            .unwrap();
+        assert_eq!(sum, 3_000 * 20 + 100 * 2_000);
+        connection
+            .execute("DELETE FROM t WHERE c0 % 2; PRAGMA integrity_check")
+            .unwrap();
+    }
+}
+
+/// Reserves bytes at the end of each page of a database whose only page is the empty schema.
+fn reserve(database: &Path, page_size: u16, reserved: u8) {
+    let mut bytes = std::fs::read(database).unwrap();
+    assert_eq!(bytes.len(), usize::from(page_size));
+    bytes[20] = reserved;
+    let content = page_size - u16::from(reserved);
+    bytes[105..107].copy_from_slice(&content.to_be_bytes());
+    std::fs::write(database, bytes).unwrap();
 }
 
 /// Rows with a key and a text of some length.
@@ -719,4 +971,236 @@ fn a_database_past_the_lock_byte_page_is_sound() {
     let summary = run(batches.collect(), &request).unwrap();
     assert_eq!(summary.rows_by_pages, 1_200_000);
     assert!(summary.database_bytes > 1 << 30);
+}
+
+#[test]
+fn a_table_grows_at_its_right_edge_through_many_levels() {
+    for (page_size, workers) in [(512, 1), (512, 3), (4096, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        let mut request = Request::new(&database, two_columns(true));
+        request.page_size = Some(page_size);
+        request.way = WayChoice::Only(Way::Pages);
+        request.workers = Some(workers);
+        request.check = true;
+        let mut rows = 0;
+        for more in [1, 1, 5, 40, 3, 300, 2_000, 1, 9_000, 30_000] {
+            let summary = run(vec![many(rows..rows + more, 30)], &request).unwrap();
+            assert_eq!(summary.rows_by_pages, more as u64);
+            request.mode = Mode::Append;
+            rows += more;
+            // SQLite goes on with the tree between the loads.
+            let connection = open(&database);
+            connection
+                .execute(&format!("INSERT INTO t VALUES ({rows}, 'more')"))
+                .unwrap();
+            rows += 1;
+            assert_eq!(
+                connection.query_i64("SELECT count(*) FROM t").unwrap(),
+                rows
+            );
+        }
+        let connection = open(&database);
+        for key in [0, 2, 8, 350, 4_000, rows - 2] {
+            let text = connection
+                .query_text(&format!("SELECT c1 FROM t WHERE c0 = {key}"))
+                .unwrap();
+            assert_eq!(text, format!("{key:030}"));
+        }
+    }
+}
+
+#[test]
+fn what_pages_cannot_add_goes_on_through_sql_in_one_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let mut request = Request::new(&database, two_columns(true));
+    run(vec![many(0..3_000, 5)], &request).unwrap();
+    request.mode = Mode::Append;
+    request.check = true;
+    let batches = vec![
+        many(4_000..9_000, 5),
+        many(3_000..3_010, 5),
+        many(9_000..9_010, 5),
+    ];
+    let summary = run(batches.clone(), &request).unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (5_020, 5_000));
+
+    // A row that SQL refuses takes back what was written as pages, too.
+    let before = told(&database, 2);
+    let bytes = std::fs::read(&database).unwrap();
+    let batches = vec![many(10_000..15_000, 5), many(8_999..9_000, 5)];
+    let error = run(batches, &request).unwrap_err().to_string();
+    assert!(error.contains("UNIQUE constraint failed: t.c0"), "{error}");
+    assert_eq!(told(&database, 2), before);
+    assert_eq!(std::fs::read(&database).unwrap().len(), bytes.len());
+}
+
+#[test]
+fn tables_that_ask_for_more_than_storing_go_through_sql() {
+    for (sql, reason) in [
+        ("CREATE TABLE t(c0, c1 CHECK (c1 <> ''))", "CHECK"),
+        ("CREATE TABLE t(c0, c1, c2 AS (c0))", "generated"),
+        ("CREATE TABLE t(c0, c1, c2 DEFAULT 5)", "no column c2"),
+        (
+            "CREATE TABLE t(c0 UNIQUE ON CONFLICT IGNORE, c1)",
+            "conflicts",
+        ),
+        (
+            "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1)",
+            "AUTOINCREMENT",
+        ),
+        (
+            "CREATE TABLE t(c0 PRIMARY KEY, c1) WITHOUT ROWID",
+            "WITHOUT ROWID",
+        ),
+        (
+            "CREATE TABLE t(c0, c1 COLLATE NOCASE UNIQUE)",
+            "not a plain one",
+        ),
+        (
+            "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0) WHERE c1 > ''",
+            "not a plain one",
+        ),
+        (
+            "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0 + 1)",
+            "not a plain one",
+        ),
+        (
+            "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0); INSERT INTO t VALUES (-1, '')",
+            "rows and indexes already",
+        ),
+        (
+            "CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END",
+            "a trigger",
+        ),
+        (
+            "CREATE VIEW t AS SELECT 1 AS c0, 2 AS c1;
+          CREATE TRIGGER r INSTEAD OF INSERT ON t BEGIN SELECT 1; END",
+            "view",
+        ),
+        ("CREATE VIRTUAL TABLE t USING fts5(c0, c1)", "virtual"),
+        (
+            "PRAGMA auto_vacuum = FULL; CREATE TABLE t(c0, c1)",
+            "auto_vacuum",
+        ),
+        (
+            "PRAGMA encoding = 'UTF-16'; CREATE TABLE t(c0, c1)",
+            "UTF-8",
+        ),
+        (
+            "PRAGMA journal_mode = WAL; CREATE TABLE t(c0, c1)",
+            "journal mode is wal",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        open(&database).execute(sql).unwrap();
+        let mut request = Request::new(&database, two_columns(false));
+        request.mode = Mode::Append;
+        request.check = true;
+        let summary = run(vec![many(0..2_000, 4)], &request).unwrap();
+        assert_eq!((summary.rows, summary.rows_by_pages), (2_000, 0), "{sql}");
+        let why = summary.why_arrays.unwrap();
+        assert!(why.contains(reason), "{sql}: {why}");
+        request.way = WayChoice::Only(Way::Pages);
+        assert!(run(vec![many(2_000..4_000, 4)], &request).is_err(), "{sql}");
+    }
+}
+
+#[test]
+fn columns_find_their_places_in_a_table_that_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    open(&database)
+        .execute("CREATE TABLE other(x); CREATE TABLE t(C1 TEXT, c0 INTEGER); CREATE INDEX i ON t(c0 DESC, c1)")
+        .unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    request.mode = Mode::Append;
+    request.way = WayChoice::Only(Way::Pages);
+    request.check = true;
+    run(vec![many(0..5_000, 6)], &request).unwrap();
+    let connection = open(&database);
+    let row = connection
+        .query_all("SELECT c1, c0, rowid FROM t INDEXED BY i WHERE c0 = 4321")
+        .unwrap();
+    let expected = [
+        Value::Text("004321".to_owned()),
+        Value::Integer(4_321),
+        Value::Integer(4_322),
+    ];
+    assert_eq!(row, [expected]);
+    connection
+        .execute("INSERT INTO other VALUES (1); DELETE FROM t WHERE c0 % 2")
+        .unwrap();
+    let check = connection.query_text("PRAGMA integrity_check").unwrap();
+    assert_eq!(check, "ok");
+}
+
+#[test]
+fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    open(&database)
+        .execute(
+            "CREATE TABLE old(a, b); CREATE INDEX old_a ON old(a);
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9000)
+             INSERT INTO old SELECT i, 'text ' || i FROM n;
+             DELETE FROM old WHERE a % 3 = 0",
+        )
+        .unwrap();
+    let mut table = two_columns(false);
+    table.indexes = vec![
+        index(&[1]),
+        Index {
+            unique: true,
+            ..index(&[0])
+        },
+    ];
+    let mut request = Request::new(&database, table);
+    request.way = WayChoice::Only(Way::Pages);
+    request.check = true;
+    for mode in [Mode::Create, Mode::Replace] {
+        request.mode = mode;
+        let summary = run(vec![many(0..20_000, 9), many(20_000..30_000, 9)], &request).unwrap();
+        assert_eq!(summary.rows_by_pages, 30_000);
+        let connection = open(&database);
+        let found = connection
+            .query_i64("SELECT c0 FROM t INDEXED BY t_c1_index WHERE c1 = '000012345'")
+            .unwrap();
+        assert_eq!(found, 12_345);
+        assert_eq!(
+            connection.query_i64("SELECT count(*) FROM old").unwrap(),
+            6_000
+        );
+    }
+    let before = told(&database, 2);
+    let error = run(vec![many(0..5_000, 9), many(4_000..4_001, 9)], &request).unwrap_err();
+    assert!(matches!(error, LoadError::Duplicate { .. }), "{error}");
+    assert_eq!(told(&database, 2), before);
+}
+
+#[test]
+fn readers_see_the_old_database_until_the_load_is_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let mut request = Request::new(&database, two_columns(false));
+    run(vec![many(0..5_000, 6)], &request).unwrap();
+    request.mode = Mode::Append;
+    request.way = WayChoice::Only(Way::Pages);
+    let reader = open(&database);
+    let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
+    let batches = (1..5).map(|part| many(part * 5_000..(part + 1) * 5_000, 6));
+    let mut source = BatchSource::new("test", &Schema::new(fields.to_vec()), batches);
+    let mut seen = Vec::new();
+    load(&library(), &mut source, &request, &mut |_| {
+        seen.push(reader.query_i64("SELECT count(*) FROM t").unwrap());
+        true
+    })
+    .unwrap();
+    assert!(
+        seen.len() >= 4 && seen.iter().all(|count| *count == 5_000),
+        "{seen:?}"
+    );
+    assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 25_000);
 }

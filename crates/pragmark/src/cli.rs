@@ -1,9 +1,11 @@
 //! The command line: every option with what it does and when it is worth using.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use runner::FileSystemKind;
 
 use crate::commands::accidents::AccidentArgs;
 use crate::failure::EXIT_CODES;
@@ -40,8 +42,14 @@ pub enum Command {
     Load(Box<LoadArgs>),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
+    /// List, install or remove drivers: the programs that do the work through bindings of other
+    /// languages.
+    Driver(DriverArgs),
     /// Measure what crashes do to databases, by settings and by what storage may lose.
     Crash(Box<CrashArgs>),
+    /// List, build, add, remove or show the SQLite libraries that can be put under test.
+    #[command(subcommand)]
+    Engine(EngineCommand),
     /// Print completions for a shell.
     #[command(
         after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
@@ -63,6 +71,9 @@ pub enum Command {
     /// Write to a database until killed, as a specification on standard input says.
     #[command(hide = true)]
     WriteUntilKilled,
+    /// Start a driver in another language, which then ends with its parent.
+    #[command(hide = true)]
+    Become(BecomeArgs),
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {
@@ -80,6 +91,55 @@ pub enum ScaleArg {
     Default,
     /// The published sizes: hours, and much disk space.
     Paper,
+}
+
+/// Options of `driver`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark driver list                      which drivers are ready, and what the others need
+  pragmark driver install go-mattn          download and build what one driver needs
+  pragmark driver install                   all of them
+  pragmark run bindings                     what a call through each costs")]
+pub struct DriverArgs {
+    /// Directory with a folder for each language, in place of the drivers that come with pragmark. Use it
+    /// to change a driver or to write one.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub drivers: Option<PathBuf>,
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: DriverCommand,
+}
+
+/// What to do with drivers.
+#[derive(Debug, Subcommand)]
+pub enum DriverCommand {
+    /// List the drivers, each asked to describe itself.
+    List {
+        /// Print JSON, with compile options and defaults.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Install drivers into the user's cache (or PRAGMARK_CACHE); may download packages.
+    Install {
+        /// Their names; all where none is given.
+        names: Vec<String>,
+    },
+    /// Remove what was installed.
+    Remove {
+        /// Their names; all where none is given.
+        names: Vec<String>,
+    },
+}
+
+/// The program that pragmark is to become.
+#[derive(Debug, Args)]
+pub struct BecomeArgs {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<std::ffi::OsString>,
 }
 
 /// Options of `run`.
@@ -111,12 +171,23 @@ pub struct RunArgs {
     /// data lives on another disk than the current directory.
     #[arg(long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
-    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
-    /// Use it to measure the SQLite that your application loads.
+    /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
+    /// 3.46.0 or 3.54.1+recommended, which is built if need be, the name of one that was added, or the
+    /// path of a shared library. Use it to measure the SQLite that your application loads.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
     pub engine: String,
+    /// PostgreSQL server for the experiments that compare with one, such as
+    /// postgresql://user@host/database; trials keep to a schema of their own, which they remove.
+    /// Use it to measure the server that you have; give it again with --resume [default: a private
+    /// one of the PostgreSQL that is installed, in the directory measured, as long as the run].
+    #[arg(long, value_name = "URI")]
+    pub postgres: Option<String>,
+    /// Directory with drivers in other languages, in place of those that come with pragmark. Use it to
+    /// measure a binding with a driver that you have changed or written.
+    #[arg(long, value_name = "DIR")]
+    pub drivers: Option<PathBuf>,
     /// File with documents of your own for the experiments on full-text search, instead of generated
-    /// ones: .csv or .tsv with a heading, .jsonl, or a SQLite database. Use it to learn which
+    /// ones: .csv or .tsv with a heading, .jsonl, .parquet, or a SQLite database. Use it to learn which
     /// tokenizer suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
@@ -288,6 +359,11 @@ pub struct ExportArgs {
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark doctor --dir /data
+  sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
+  sudo pragmark doctor --make-fs ext4,btrfs,tmpfs -- pragmark run queue-tasks {dirs}")]
 pub struct DoctorArgs {
     /// Directory whose disk is looked at; may be given several times [default: the current
     /// directory].
@@ -299,6 +375,39 @@ pub struct DoctorArgs {
     /// Print it as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Instead of looking, make these file systems (ext4, xfs, btrfs, tmpfs), as root, in files that are
+    /// mounted by loop devices; print their directories and remove everything at Ctrl-C, or run the
+    /// command after `--` meanwhile. Use it for claims about file systems that this machine has not.
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', conflicts_with_all = ["dirs", "json"])]
+    pub make_fs: Vec<FileSystemKind>,
+    /// Size of each of them, such as 512M or 2G.
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = bytes, requires = "make_fs")]
+    pub size: u64,
+    /// Directory on whose disk they are made [default: the current directory].
+    #[arg(long = "in", value_name = "DIR", requires = "make_fs")]
+    pub parent: Option<PathBuf>,
+    /// What to run while they are there; `{dirs}` stands for `--dir` and each directory.
+    #[arg(last = true, value_name = "COMMAND", requires = "make_fs")]
+    pub command: Vec<OsString>,
+}
+
+/// Bytes that are written with a unit: K, M, G or T, of 1,024 each.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift))
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "must be a size above zero, such as 512M or 2G".to_owned())
 }
 
 /// Forms of the table of crashes.
@@ -325,9 +434,15 @@ Examples:
   pragmark crash --journal-mode wal --synchronous normal,full --images 100000
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
   pragmark crash --engine system            the SQLite that your application loads
+  pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
+  pragmark crash mine.toml                  the settings of an experiment's arms
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
 pub struct CrashArgs {
+    /// An experiment, by its name or the path of its file: the settings of its arms are tried instead of
+    /// those of the options.
+    #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
+    pub experiment: Option<String>,
     /// Journal modes, separated by commas [default: all six].
     #[arg(long, value_name = "MODES", value_delimiter = ',')]
     pub journal_mode: Vec<crash::JournalMode>,
@@ -340,6 +455,10 @@ pub struct CrashArgs {
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
     pub page_size: Vec<u32>,
+    /// Whether SQLite is told that overwriting is powersafe, as it assumes: 1, 0 or both. 0 is what
+    /// `psow=0` in the URI of a database says, and worth trying under non-powersafe-overwrite.
+    #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
+    pub psow: Vec<bool>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
@@ -358,9 +477,11 @@ pub struct CrashArgs {
     /// Seed of all random choices: the same seed gives the same table.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// SQLite library: `default` (built into pragmark), `system`, or the path of a shared library.
+    /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
+    /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library; may
+    /// be given several times to see what differs.
     #[arg(long, default_value = "default", value_name = "ENGINE")]
-    pub engine: String,
+    pub engine: Vec<String>,
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -381,11 +502,83 @@ pub struct CrashArgs {
     pub accidents: AccidentArgs,
 }
 
+fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("must be 0 or 1".to_owned()),
+    }
+}
+
 fn page_size(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(size) if (512..=65_536).contains(&size) && size.is_power_of_two() => Ok(size),
         _ => Err("must be a power of two from 512 to 65536".to_owned()),
     }
+}
+
+/// What is done with engines.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  pragmark engine list                      what is at hand, and what can be built
+  pragmark engine build 3.46.0 3.54.1+recommended+pgo
+  pragmark engine build --for engines-versions-options
+  pragmark engine add /opt/sqlite/libsqlite3.so --name ours
+  pragmark engine show 3.54.1+article       how it is, or would be, compiled
+
+Engines are kept in PRAGMARK_CACHE, or else in pragmark below XDG_CACHE_HOME or HOME/.cache.")]
+pub enum EngineCommand {
+    /// List the engines at hand, the versions that can be built, and the option sets.
+    List {
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Build engines ahead of a run, and print the path of each.
+    Build(BuildArgs),
+    /// Keep a copy of a shared library under a name.
+    Add {
+        /// The library.
+        library: PathBuf,
+        /// Its name: lower-case letters, digits and hyphens.
+        #[arg(long, value_name = "NAME")]
+        name: String,
+    },
+    /// Remove engines that were built or added.
+    Remove {
+        /// Their names.
+        #[arg(required_unless_present = "all")]
+        engines: Vec<String>,
+        /// Remove every engine that is kept.
+        #[arg(long, conflicts_with = "engines")]
+        all: bool,
+    },
+    /// Show an engine: version, source id, options, and how it was or would be compiled.
+    Show {
+        /// Its name or path.
+        engine: String,
+        /// Print it as JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Options of `engine build`.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Versions with option sets, as in 3.46.0 or 3.54.1+recommended+lto.
+    #[arg(required_unless_present = "experiments", value_name = "ENGINE")]
+    pub engines: Vec<String>,
+    /// Build what this experiment needs: a name from `pragmark list`, or the path of a file.
+    #[arg(long = "for", value_name = "EXPERIMENT")]
+    pub experiments: Vec<String>,
+    /// Engines built at a time [default: as many as there are processors].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Print lines instead of a progress bar; the default where standard error is no terminal.
+    #[arg(long)]
+    pub plain: bool,
 }
 
 /// Ways of loading.

@@ -60,6 +60,23 @@ impl Failure {
         }
     }
 
+    /// Something that was stopped by a signal.
+    pub fn interrupted(message: impl Display) -> Failure {
+        Failure {
+            exit: Exit::Interrupted,
+            message: message.to_string(),
+            hint: None,
+        }
+    }
+
+    /// Message and advice in one, for records.
+    pub fn words(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} ({hint})", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// The same with advice.
     pub fn hint(self, hint: impl Display) -> Failure {
         Failure {

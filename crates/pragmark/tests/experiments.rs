@@ -95,6 +95,11 @@ fn every_claim_about_the_permutations_of_settings_is_checked_by_one_experiment()
     assert_checked("prm", 1..=15);
 }
 
+#[test]
+fn every_claim_of_the_article_on_files_and_sqlite_is_checked_by_one_experiment() {
+    assert_checked("fsx", 1..=14);
+}
+
 /// The tables of the article on full-text search, by experiment and published rows; the eight
 /// tokenizers make up the rest of its 79 rows.
 const SETTINGS_ROWS: [(&str, usize); 12] = [

@@ -2,10 +2,14 @@
 
 #[path = "stories/accidents.rs"]
 mod accidents;
+#[path = "stories/bindings.rs"]
+mod bindings;
 #[path = "stories/contention.rs"]
 mod contention;
 #[path = "stories/crashes.rs"]
 mod crashes;
+#[path = "stories/engines.rs"]
+mod engines;
 #[path = "stories/everyday.rs"]
 mod everyday;
 #[path = "stories/full_text.rs"]
@@ -20,5 +24,7 @@ mod laboratory;
 mod loading;
 #[path = "stories/mistakes.rs"]
 mod mistakes;
+#[path = "stories/queue.rs"]
+mod queue;
 #[path = "stories/safety.rs"]
 mod safety;

@@ -41,6 +41,7 @@ pub fn arm(setting: &str) -> Option<Arm> {
         synchronous,
         locking_mode,
         page_size: PAGE_SIZE,
+        powersafe_overwrite: true,
     })
 }
 
@@ -163,7 +164,7 @@ impl Crashes {
         for arm in mutation.settings.iter().filter_map(|setting| arm(setting)) {
             let cells = self.measure(mutant, arm, workload)?;
             for (sound, mutant) in self.sound(arm, workload)?.iter().zip(cells) {
-                if severity(&mutant.verdict) > severity(&sound.verdict) {
+                if mutant.verdict.severity() > sound.verdict.severity() {
                     worse.push(Worse {
                         arm,
                         model: mutant.model,
@@ -205,15 +206,6 @@ impl Crashes {
             threads: self.threads,
         };
         Ok(measure(&plan, &Progress::default())?.cells)
-    }
-}
-
-/// How bad a verdict is; what was not measured shows nothing.
-fn severity(verdict: &Verdict) -> u8 {
-    match verdict {
-        Verdict::NotMeasured { .. } | Verdict::NoViolation { .. } => 0,
-        Verdict::LosesCommits { .. } => 1,
-        Verdict::CanCorrupt { .. } => 2,
     }
 }
 

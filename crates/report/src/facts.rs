@@ -158,6 +158,7 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
     }
     notes.extend(experiment.mde.map(detectable));
     notes.extend(crate::tiers::footnote(experiment));
+    notes.extend(crate::durability::footnote(experiment));
     if let Some(stop) = experiment.stop {
         notes.push(format!("measuring ended because {stop}"));
     }

@@ -13,7 +13,9 @@
 
 mod advice;
 mod answer;
+mod bindings;
 mod charts;
+mod durability;
 mod effects;
 mod error;
 pub mod export;
@@ -25,6 +27,7 @@ mod knees;
 mod markdown;
 mod names;
 pub mod settings;
+mod side_by_side;
 mod terminal;
 mod tiers;
 mod words;

@@ -1,8 +1,10 @@
 //! The report as Markdown (GitHub flavour: it needs tables), for an issue, a wiki or a diff.
 
+mod bindings;
 mod effects;
 mod evidence;
 mod marks;
+mod side_by_side;
 mod tiers;
 
 use std::fmt::Write;
@@ -11,6 +13,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
 use lab::claims::Judged;
 
 use crate::answer;
+use crate::durability;
 use crate::facts;
 use crate::figures;
 use crate::knees;
@@ -32,6 +35,7 @@ pub fn markdown(analysis: &Analysis) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::add(&mut text, analysis);
     repeat(&mut text, analysis);
     text
 }
@@ -133,9 +137,11 @@ fn section(
         say!(text, "\n> {}\n", escaped(note));
     }
     arms(text, experiment);
+    survivors(text, experiment);
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
     }
+    bindings::add(text, experiment);
     effects::add(text, experiment);
     if !experiment.claims.is_empty() {
         claims(text, &experiment.claims);
@@ -198,6 +204,31 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     }
     for limit in &experiment.limits {
         limit_row(text, limit, experiment);
+    }
+}
+
+/// The best arm for each class of what survives.
+fn survivors(text: &mut String, experiment: &ExperimentAnalysis) {
+    let rows = durability::rows(experiment);
+    if rows.is_empty() {
+        return;
+    }
+    let metric = metric_heading(&experiment.metric).to_lowercase();
+    say!(
+        text,
+        "\n| what survives | best | {metric} | others, to the best | than the classes above |"
+    );
+    say!(text, "|---|---|--:|---|---|");
+    for row in rows {
+        say!(
+            text,
+            "| {} | {} | {} | {} | {} |",
+            row.survives,
+            code(&row.best),
+            row.figure,
+            escaped(&row.others),
+            row.remark
+        );
     }
 }
 

@@ -5,7 +5,7 @@
 
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding, Recommendation, TierChange};
 use lab::level::label;
-use lab::tier::{Class, ModelSafety, Safety, Tier, WORKLOAD};
+use lab::tier::{Class, ModelSafety, Narrowed, Promise, Safety, Schedules, Tier, WORKLOAD};
 
 use crate::answer::{Piece, Sentence};
 use crate::figures;
@@ -23,6 +23,27 @@ pub(crate) fn words(tier: &Tier) -> String {
     tier.words(count)
 }
 
+/// On which occasions alone a tier holds, and what holds otherwise.
+pub(crate) fn narrowed_words(narrowed: &Narrowed) -> String {
+    format!(
+        "only {}; otherwise {}",
+        narrowed.only.join(" or "),
+        words(&narrowed.otherwise)
+    )
+}
+
+/// A tier with its counts, and with the occasions on which alone it holds.
+pub(crate) fn whole_words(safety: &Safety) -> String {
+    told_whole(&safety.tier, safety.narrowed.as_ref())
+}
+
+fn told_whole(tier: &Tier, narrowed: Option<&Narrowed>) -> String {
+    match narrowed {
+        Some(narrowed) => format!("{}, {}", words(tier), narrowed_words(narrowed)),
+        None => words(tier),
+    }
+}
+
 fn count(value: u64) -> String {
     figures::count(usize::try_from(value).unwrap_or(usize::MAX))
 }
@@ -38,6 +59,7 @@ pub(crate) fn short(class: Option<Class>) -> &'static str {
         Some(Class::NoViolation) => "no violation",
         Some(Class::LosesCommits) => "loses commits",
         Some(Class::CanCorrupt) => "can corrupt",
+        Some(Class::CorruptsUncrashed) => "corrupts uncrashed",
         None => "not measured",
     }
 }
@@ -48,6 +70,7 @@ pub(crate) fn sign(class: Option<Class>) -> &'static str {
         Some(Class::NoViolation) => "●",
         Some(Class::LosesCommits) => "◐",
         Some(Class::CanCorrupt) => "○",
+        Some(Class::CorruptsUncrashed) => "⊗",
         None => "–",
     }
 }
@@ -66,19 +89,19 @@ pub(crate) enum Told<'a> {
     /// Nothing: no arm names a setting that decides it.
     Nothing,
     /// All arms have this one.
-    Same(&'a Tier),
+    Same(&'a Safety),
     /// They differ.
     Each,
 }
 
 /// Whether the arms of an experiment have tiers, and whether these differ.
 pub(crate) fn told(experiment: &ExperimentAnalysis) -> Told<'_> {
-    let mut tiers = experiment
-        .arms
-        .iter()
-        .map(|arm| Some(&arm.safety.as_ref()?.tier));
-    match tiers.next() {
-        Some(Some(first)) if tiers.all(|other| other == Some(first)) => Told::Same(first),
+    let mut all = experiment.arms.iter().map(|arm| arm.safety.as_ref());
+    let is_same = |first: &Safety, other: Option<&Safety>| {
+        other.is_some_and(|other| other.tier == first.tier && other.narrowed == first.narrowed)
+    };
+    match all.next() {
+        Some(Some(first)) if all.all(|other| is_same(first, other)) => Told::Same(first),
         Some(_) if experiment.arms.iter().any(|arm| arm.safety.is_some()) => Told::Each,
         _ => Told::Nothing,
     }
@@ -92,7 +115,7 @@ pub(crate) fn has_column(experiment: &ExperimentAnalysis) -> bool {
 /// The tier that all arms have, as a sentence of the small print.
 pub(crate) fn footnote(experiment: &ExperimentAnalysis) -> Option<String> {
     match told(experiment) {
-        Told::Same(tier) => Some(format!("safety tier of every arm: {}", words(tier))),
+        Told::Same(safety) => Some(format!("safety tier of every arm: {}", whole_words(safety))),
         _ => None,
     }
 }
@@ -126,7 +149,11 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
 
 fn compared(finding: &Finding, change: &TierChange) -> Sentence {
     let (own, reference) = (&change.own, &change.reference);
-    let against = format!("{} (reference: {})", words(own), words(reference));
+    let own_words = told_whole(own, change.own_narrowed.as_ref());
+    let against = format!(
+        "{own_words} (reference: {})",
+        told_whole(reference, change.reference_narrowed.as_ref())
+    );
     match &change.worse_under {
         Some(models) if !models.is_empty() => vec![plain(&format!(
             " Less safe than the reference under {}: {against}.",
@@ -137,8 +164,7 @@ fn compared(finding: &Finding, change: &TierChange) -> Sentence {
         }
         _ if finding.crash_relevant.is_empty() => Sentence::new(),
         Some(_) => vec![plain(&format!(
-            " The best at this tier, which is the reference's: {}.",
-            words(own)
+            " The best at this tier, which is the reference's: {own_words}."
         ))],
         None if own.class().is_none() => unknown(finding, Some(own)),
         None => unknown(finding, Some(reference)),
@@ -150,8 +176,8 @@ pub(crate) fn of_recommendation(recommendation: &Recommendation) -> Sentence {
     match &recommendation.tiers {
         Some(change) if change.own.class().is_some() => vec![plain(&format!(
             " In a crash: {} (reference: {}).",
-            words(&change.own),
-            words(&change.reference)
+            told_whole(&change.own, change.own_narrowed.as_ref()),
+            told_whole(&change.reference, change.reference_narrowed.as_ref())
         ))],
         _ if recommendation.crash_relevant.is_empty() => Sentence::new(),
         _ => vec![
@@ -268,8 +294,10 @@ pub(crate) struct Models {
     pub(crate) columns: Vec<(String, bool)>,
     /// The arms and a cell for each model.
     pub(crate) rows: Vec<(Sentence, Vec<Cell>)>,
-    /// Where what was found breaks what is documented, in words.
+    /// Where what was found breaks what is documented, in words, with a witness and the cause.
     pub(crate) broken: Vec<String>,
+    /// Where what was found is better than what is documented, by cause.
+    pub(crate) safer: Vec<String>,
 }
 
 /// What was found under one model.
@@ -278,6 +306,8 @@ pub(crate) struct Cell {
     pub(crate) sign: &'static str,
     /// Its counts: `12 of 345`.
     pub(crate) counts: String,
+    /// The occasions on which alone that holds.
+    pub(crate) only: Option<String>,
     /// What the documentation promises.
     pub(crate) promise: Option<&'static str>,
     /// Whether what was found breaks that.
@@ -306,21 +336,31 @@ pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
     }
     let broken = rows.iter().flat_map(|(safety, arms)| broken(safety, arms));
     let broken = broken.collect();
+    let safer = safer(&rows);
+    let plays = rows.iter().any(|(safety, _)| safety.schedules.is_some());
     let cells = |safety: &Safety| -> Vec<Cell> {
         let of = |(name, _): &(String, bool)| {
             let found = safety.models.iter().find(|model| model.model == *name);
             found.map_or_else(|| Cell::missing(&safety.tier), Cell::of)
         };
-        columns.iter().map(of).collect()
+        let played = plays.then(|| Cell::of_schedules(safety.schedules.as_ref()));
+        columns.iter().map(of).chain(played).collect()
     };
     let rows: Vec<(Sentence, Vec<Cell>)> = rows
         .iter()
         .map(|(safety, arms)| (names_of(arms), cells(safety)))
         .collect();
-    (!columns.is_empty()).then_some(Models {
+    if columns.is_empty() {
+        return None;
+    }
+    if plays {
+        columns.push(("schedules".to_owned(), true));
+    }
+    Some(Models {
         columns,
         rows,
         broken,
+        safer,
     })
 }
 
@@ -348,35 +388,122 @@ fn broken(safety: &Safety, arms: &[String]) -> Vec<String> {
     let told = |model: &ModelSafety| {
         let documented = model.documented.as_ref()?;
         let witness = model.witness.as_deref().unwrap_or("no witness was kept");
+        let again = model.again.as_deref();
+        let again = again.map_or(String::new(), |again| format!(" (again: {again})"));
         Some(format!(
-            "{}, {}: {}; documented: {} ({}, {}); witness: {witness}",
+            "{}, {}: {}; documented: {} ({}, {}); cause: {}; witness: {witness}{again}",
             named(arms, NAMED),
             model.model,
-            words(&model.tier),
+            told_whole(&model.tier, model.narrowed.as_ref()),
             documented.promise.words(),
             documented.says,
-            documented.source.trim_start_matches("https://")
+            documented.source.trim_start_matches("https://"),
+            model.cause.as_deref().unwrap_or("not known")
         ))
     };
     let models = safety.models.iter();
     let broken = models.filter(|model| model.assumed && model.breaks_a_promise());
-    broken.filter_map(told).collect()
+    let schedule = wrong_schedule(safety).map(|what| format!("{}, {what}", named(arms, NAMED)));
+    broken.filter_map(told).chain(schedule).collect()
+}
+
+/// A schedule that went wrong, in words: nothing is documented to go wrong without a crash.
+fn wrong_schedule(safety: &Safety) -> Option<String> {
+    let Some(Schedules::Played {
+        first: Some(first), ..
+    }) = &safety.schedules
+    else {
+        return None;
+    };
+    Some(format!(
+        "two connections: {}; documented: safe; witness: {} (again: {})",
+        words(&safety.tier),
+        first.what,
+        first.again
+    ))
+}
+
+/// Where the documentation allows more than was seen, by cause: which arms under which models.
+fn safer(rows: &[(&Safety, Vec<String>)]) -> Vec<String> {
+    let mut causes: Vec<(&str, Vec<String>)> = Vec::new();
+    for (safety, arms) in rows {
+        let all = safety.models.iter();
+        let better: Vec<&ModelSafety> = all.filter(|it| it.is_safer_than_documented()).collect();
+        for of_cause in better.chunk_by(|one, other| cause_of(one) == cause_of(other)) {
+            let models: Vec<String> = of_cause.iter().map(|it| it.model.clone()).collect();
+            let place = format!("{} under {}", named(arms, NAMED), named(&models, MODELS));
+            let cause = cause_of(of_cause[0]);
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, places)) => places.push(place),
+                None => causes.push((cause, vec![place])),
+            }
+        }
+    }
+    let told = |(cause, places): (&str, Vec<String>)| format!("{cause}: {}", places.join("; "));
+    causes.into_iter().map(told).collect()
+}
+
+fn cause_of(model: &ModelSafety) -> &str {
+    let unknown = "cause not known; it may be that these images did not show it";
+    model.cause.as_deref().unwrap_or(unknown)
 }
 
 impl Cell {
     fn of(model: &ModelSafety) -> Cell {
         let promise = model.documented.as_ref().map(|it| it.promise.words());
-        let told = match (&model.tier, &model.witness) {
+        let tier = told_whole(&model.tier, model.narrowed.as_ref());
+        let mut told = match (&model.tier, &model.witness) {
             (Tier::NoViolation { .. }, _) => String::new(),
-            (tier, Some(witness)) => format!("{}: {witness}", words(tier)),
-            (tier, None) => words(tier),
+            (_, Some(witness)) => format!("{tier}: {witness}"),
+            (_, None) => tier,
         };
+        if let Some(cause) = &model.cause {
+            let gap = if told.is_empty() { "" } else { "; " };
+            told.push_str(&format!("{gap}cause: {cause}"));
+        }
+        let only = model.narrowed.as_ref();
         Cell {
             sign: sign(model.tier.class()),
             counts: counts(&model.tier),
+            only: only.map(|narrowed| format!("only {}", narrowed.only.join(" or "))),
             promise,
             broken: model.breaks_a_promise(),
             words: told,
+        }
+    }
+
+    fn of_schedules(schedules: Option<&Schedules>) -> Cell {
+        let unknown = |words: String| Cell {
+            sign: sign(None),
+            counts: String::new(),
+            only: None,
+            promise: None,
+            broken: false,
+            words,
+        };
+        match schedules {
+            Some(Schedules::Played {
+                played,
+                wrong,
+                first,
+            }) => {
+                let first = first.as_ref();
+                Cell {
+                    sign: sign(Some(match wrong {
+                        0 => Class::NoViolation,
+                        _ => Class::CorruptsUncrashed,
+                    })),
+                    counts: format!("{} of {}", count(*wrong), count(*played)),
+                    only: None,
+                    promise: Some(Promise::Safe.words()),
+                    broken: *wrong > 0,
+                    words: first.map_or(String::new(), |it| {
+                        format!("{}: {}; {}", it.schedule, it.what, it.again)
+                    }),
+                }
+            }
+            Some(Schedules::NotMeasured { why }) => unknown(format!("not measured ({why})")),
+            None => unknown("not measured".to_owned()),
         }
     }
 
@@ -384,6 +511,7 @@ impl Cell {
         Cell {
             sign: sign(None),
             counts: String::new(),
+            only: None,
             promise: None,
             broken: false,
             words: match tier {
@@ -402,6 +530,9 @@ pub(crate) fn counts(tier: &Tier) -> String {
             format!("{} of {}", count(*losing), count(*images))
         }
         Tier::CanCorrupt { bad, images } => format!("{} of {}", count(*bad), count(*images)),
+        Tier::CorruptsUncrashed { wrong, played, .. } => {
+            format!("{} of {} schedules", count(*wrong), count(*played))
+        }
         Tier::NotMeasured { .. } => String::new(),
     }
 }

@@ -146,6 +146,8 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "db_bytes" => "Database size",
         "wal_bytes" => "WAL size",
         "bytes_per_row" => "Bytes a row",
+        "ns_per_row" => "Time a row",
+        "read_back" => "PRAGMA read back",
         "generate_s" => "Time to generate the input",
         "close_s" => "Time to close",
         "p50_us" => "Median latency",
@@ -175,6 +177,9 @@ pub(crate) fn metric_heading(name: &str) -> String {
         "pages_written" => "Pages written",
         "pages_per_row" => "Pages written a row",
         "bytes_written_per_row" => "Bytes written a row",
+        "syncs_per_txn" => "Syncs a transaction",
+        "pages_per_txn" => "Pages written a transaction",
+        "bytes_written_per_txn" => "Bytes written a transaction",
         other => &in_words(other),
     };
     match phase {

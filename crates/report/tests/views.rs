@@ -45,6 +45,39 @@ fn the_terminal_view_reads_well_in_a_hundred_columns() {
 }
 
 #[test]
+fn an_experiment_on_several_directories_is_shown_side_by_side() {
+    let analysis = made_up::on_two_directories();
+    let heading = "The directories side by side";
+    for width in [60, 100] {
+        let style = report::Style {
+            width,
+            colour: false,
+        };
+        let text = report::terminal(&analysis, style);
+        let (_, table) = text
+            .split_once(heading)
+            .expect("a table of the directories");
+        assert!(
+            table.lines().all(|line| line.chars().count() <= width),
+            "{text}"
+        );
+        assert!(table.contains("/mnt/second"), "{table}");
+    }
+    assert!(report::html(&analysis).unwrap().contains(heading));
+    let markdown = report::markdown(&analysis);
+    let (_, table) = markdown
+        .split_once(heading)
+        .expect("a table of the directories");
+    let (table, _) = table.split_once("## To repeat").unwrap();
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn one_directory_is_compared_with_nothing() {
+    assert!(!plain(100).contains("side by side"));
+}
+
+#[test]
 fn the_terminal_names_unsteady_arms_only_when_most_of_their_trials_were() {
     let mut analysis = made_up::analysis().clone();
     let experiment = analysis

@@ -7,18 +7,24 @@
 //! [`lab::design`]; the runner only carries it out.
 
 mod error;
+mod file_systems;
 pub mod machine;
 mod pilot;
+mod postgres;
 pub mod process;
 pub mod record;
 mod run;
 mod stamp;
 mod tiers;
+mod train;
 pub mod workdir;
 
 pub use error::RunError;
+pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
 pub use pilot::run_pilots;
-pub use process::Driver;
+pub use postgres::Servers;
+pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
 pub use run::{End, Event, Observer, forecast_s, run};
 pub use stamp::{now, run_id};
+pub use train::train;

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use lab::design::Role;
 use lab::pilot::Pilot;
-use lab::record::{PlannedExperiment, RunPlan};
+use lab::record::{EngineRecord, PlannedExperiment, RunPlan};
+use lab::trial::Outcome;
 
 use crate::error::RunError;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::run::{Slot, specification};
 use crate::workdir::WorkDir;
@@ -18,8 +20,10 @@ use crate::workdir::WorkDir;
 /// When the measured directory cannot be used or the driver cannot be started.
 pub fn run_pilots(
     plan: &RunPlan,
+    engines: &[EngineRecord],
     planned: &PlannedExperiment,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
 ) -> Result<Option<Vec<Pilot>>, RunError> {
     let work = WorkDir::create(&planned.directory, &plan.id)?;
@@ -33,8 +37,17 @@ pub fn run_pilots(
             arm: index,
             role: Role::Arm,
         };
-        let spec = specification(plan, planned, directory.path(), slot);
-        let Some(outcome) = run_trial(driver, &spec, limit, cancelled, &mut |_| {})? else {
+        let outcome = match specification(plan, engines, planned, directory.path(), slot) {
+            Ok(mut spec) => {
+                let measured = &planned.directory;
+                match servers.provide(&mut spec, measured, &plan.id, cancelled) {
+                    Ok(()) => run_trial(driver, &spec, limit, cancelled, &mut |_| {})?,
+                    Err(instead) => instead,
+                }
+            }
+            Err(why) => Some(Outcome::Skipped { why }),
+        };
+        let Some(outcome) = outcome else {
             return Ok(None);
         };
         drop(directory);

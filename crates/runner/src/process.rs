@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use lab::trial::{Message, Outcome, TrialSpec};
 use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
 
 use crate::error::RunError;
 
@@ -36,6 +39,39 @@ pub struct Driver {
     pub program: PathBuf,
     /// What comes before the specification.
     pub arguments: Vec<OsString>,
+    /// The programs for trials that are to be done through another binding; where there are none,
+    /// this program gets those trials too.
+    pub bindings: Option<Arc<dyn Bindings>>,
+}
+
+/// The drivers in other languages.
+///
+/// The runner knows nothing of languages and PRAGMAs; who does, prepares and judges these trials.
+pub trait Bindings: fmt::Debug + Send + Sync {
+    /// Everything that is needed to start the driver that the specification names, or the outcome
+    /// where it cannot be.
+    ///
+    /// # Errors
+    /// The outcome of the trial: as a rule skipped, with what to install.
+    fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome>;
+
+    /// What the outcome comes to when what the driver says of settings and engine has been checked.
+    fn judge(&self, spec: &TrialSpec, outcome: Outcome) -> Outcome;
+}
+
+/// A driver in another language, ready to run one trial.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The executable.
+    pub program: PathBuf,
+    /// What comes before the specification.
+    pub arguments: Vec<OsString>,
+    /// Environment variables to be set.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The specification, completed.
+    pub spec: TrialSpec,
+    /// What must stay until the trial has ended.
+    pub keep: Option<TempDir>,
 }
 
 /// What the process of a trial says while it runs.
@@ -59,7 +95,38 @@ pub fn run_trial(
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
 ) -> Result<Option<Outcome>, RunError> {
-    let mut child = start(driver)?;
+    let Some(bindings) = driver
+        .bindings
+        .as_deref()
+        .filter(|_| spec.binding.is_some())
+    else {
+        let child = start(&driver.program, &driver.arguments, &[])?;
+        return Ok(converse(child, spec, limit, cancelled, on_phase));
+    };
+    let prepared = match bindings.prepare(spec) {
+        Ok(prepared) => prepared,
+        Err(outcome) => return Ok(Some(outcome)),
+    };
+    // A binding that cannot be started says nothing against the others.
+    let outcome = match start(
+        &prepared.program,
+        &prepared.arguments,
+        &prepared.environment,
+    ) {
+        Ok(child) => converse(child, &prepared.spec, limit, cancelled, on_phase),
+        Err(error) => Some(failed(error.to_string(), "")),
+    };
+    Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
+}
+
+/// Gives the specification to a driver and hears it out; none when the trial was cancelled.
+fn converse(
+    mut child: Child,
+    spec: &TrialSpec,
+    limit: Duration,
+    cancelled: &AtomicBool,
+    on_phase: &mut dyn FnMut(&str),
+) -> Option<Outcome> {
     let stderr = collect_stderr(&mut child);
     let lines = read_lines(&mut child);
     send(&mut child, spec);
@@ -67,7 +134,7 @@ pub fn run_trial(
     let status = end(&mut child, matches!(heard, Heard::Outcome(_)));
     // The group is gone, so the pipes are closed and the reading threads end.
     let stderr = stderr.join().unwrap_or_default();
-    Ok(match heard {
+    match heard {
         Heard::Cancelled => None,
         Heard::Outcome(outcome) => Some(outcome),
         Heard::TimedOut => Some(Outcome::TimedOut {
@@ -81,7 +148,7 @@ pub fn run_trial(
             format!("the driver ended without an outcome ({})", describe(status)),
             &stderr,
         )),
-    })
+    }
 }
 
 enum Heard {
@@ -92,16 +159,21 @@ enum Heard {
     Cancelled,
 }
 
-fn start(driver: &Driver) -> Result<Child, RunError> {
-    Command::new(&driver.program)
-        .args(&driver.arguments)
+fn start(
+    program: &Path,
+    arguments: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Child, RunError> {
+    Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
         .map_err(|source| RunError::Driver {
-            program: driver.program.clone(),
+            program: program.to_owned(),
             source,
         })
 }
@@ -228,6 +300,7 @@ mod tests {
         Driver {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
+            bindings: None,
         }
     }
 
@@ -240,6 +313,8 @@ mod tests {
             directory: "/tmp".into(),
             seed: 1,
             counting: false,
+            binding: None,
+            postgres: None,
         }
     }
 
@@ -335,11 +410,82 @@ mod tests {
         assert!(outcome.unwrap().is_none());
     }
 
+    /// Bindings of which one is a shell script and the others are not there.
+    #[derive(Debug)]
+    struct Scripts(&'static str);
+
+    impl Bindings for Scripts {
+        fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome> {
+            let program = match spec.binding.as_ref().unwrap().driver.as_str() {
+                "script" => "/bin/sh".into(),
+                "gone" => "/no/such/program".into(),
+                other => {
+                    let why = format!("install {other}");
+                    return Err(Outcome::Skipped { why });
+                }
+            };
+            Ok(Prepared {
+                program,
+                arguments: vec!["-c".into(), self.0.into()],
+                environment: vec![("PUT_IN_FRONT".into(), "yes".into())],
+                spec: spec.clone(),
+                keep: None,
+            })
+        }
+
+        fn judge(&self, _: &TrialSpec, outcome: Outcome) -> Outcome {
+            match outcome {
+                Outcome::Skipped { why } => Outcome::Skipped {
+                    why: format!("{why}, judged"),
+                },
+                other => other,
+            }
+        }
+    }
+
+    fn through(driver: &str, script: &'static str) -> Outcome {
+        let bindings: Arc<dyn Bindings> = Arc::new(Scripts(script));
+        let native = Driver {
+            bindings: Some(bindings),
+            ..shell("echo '{\"outcome\":{\"skipped\":{\"why\":\"native\"}}}'")
+        };
+        let spec = TrialSpec {
+            binding: (driver != lab::trial::NATIVE).then(|| lab::trial::BindingSpec {
+                driver: driver.to_owned(),
+                ..Default::default()
+            }),
+            ..spec()
+        };
+        let limit = Duration::from_secs(10);
+        run_trial(&native, &spec, limit, &AtomicBool::new(false), &mut |_| {})
+            .unwrap()
+            .unwrap()
+    }
+
+    #[test]
+    fn a_trial_goes_to_the_binding_that_it_names_and_the_others_to_the_native_driver() {
+        let script = r#"echo "{\"outcome\":{\"skipped\":{\"why\":\"script $PUT_IN_FRONT\"}}}""#;
+        let why = |driver| through(driver, script).problem().unwrap();
+        assert_eq!(why("script"), "skipped: script yes, judged");
+        assert_eq!(why("native"), "skipped: native");
+        assert_eq!(why("python"), "skipped: install python");
+    }
+
+    #[test]
+    fn a_binding_that_cannot_be_started_dies_or_prints_junk_is_a_failure_with_its_words() {
+        let why = |driver, script| through(driver, script).problem().unwrap();
+        assert!(why("gone", "").contains("/no/such/program"));
+        let died = why("script", "echo 'no module named apsw' >&2; exit 1");
+        assert!(died.contains("no module named apsw"), "{died}");
+        assert!(why("script", "echo Traceback").contains("Traceback"));
+    }
+
     #[test]
     fn a_missing_driver_is_an_error_that_names_it() {
         let driver = Driver {
             program: "/no/such/driver".into(),
             arguments: vec![],
+            bindings: None,
         };
         let error = run_trial(
             &driver,

@@ -8,13 +8,17 @@ use std::time::{Duration, Instant};
 
 use lab::analysis::seen;
 use lab::design::{History, Next, Role, StopReason, expected_seconds, outlook, turn};
+use lab::engine_name::{engine_of, without_engine};
 use lab::level::Level;
-use lab::record::{PlannedExperiment, RunPlan, TierRecord, TrialRecord};
+use lab::record::{
+    EngineRecord, PlannedExperiment, RunPlan, TierRecord, TrialRecord, engine_to_load,
+};
 use lab::tier::{TierPlan, TierSet};
-use lab::trial::{Outcome, PROTOCOL, TrialSpec};
+use lab::trial::{BindingSpec, DRIVER, NATIVE, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
 use crate::machine::Sampler;
+use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::record::{Appender, RunFolder};
 use crate::stamp::now;
@@ -97,47 +101,42 @@ pub enum End {
 pub fn run(
     folder: &RunFolder,
     driver: &Driver,
+    servers: &mut Servers,
     cancelled: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<End, RunError> {
     let plan = folder.plan()?;
+    let engines = folder.environment()?.engines;
     // Held to the end, so that no other process works on the run meanwhile.
     let mut appender = folder.appender()?;
     let mut histories = read_histories(folder, &plan)?;
     let end = run_rounds(
-        &plan,
+        Conductor {
+            plan: &plan,
+            engines: &engines,
+            driver,
+            servers,
+            cancelled,
+            observer,
+            appender: &mut appender,
+            work: HashMap::new(),
+            told: vec![Told::Nothing; plan.experiments.len()],
+        },
         &mut histories,
-        &mut appender,
-        driver,
-        cancelled,
-        observer,
-    )?;
+    );
+    // No later trial needs them, and those that try crashes keep every CPU busy.
+    servers.stop();
+    let end = end?;
     if end == End::Cancelled {
         return Ok(end);
     }
     let used_s: f64 = histories.iter().map(History::elapsed_s).sum();
-    tiers::run(folder, &plan, used_s, driver, cancelled, observer)
+    tiers::run(folder, &plan, &engines, used_s, driver, cancelled, observer)
 }
 
-fn run_rounds(
-    plan: &RunPlan,
-    histories: &mut [History],
-    appender: &mut Appender<TrialRecord>,
-    driver: &Driver,
-    cancelled: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<End, RunError> {
-    let mut conductor = Conductor {
-        plan,
-        driver,
-        cancelled,
-        observer,
-        appender,
-        work: HashMap::new(),
-        told: vec![Told::Nothing; plan.experiments.len()],
-    };
+fn run_rounds(mut conductor: Conductor<'_>, histories: &mut [History]) -> Result<End, RunError> {
     while let Some((index, slot)) = conductor.look_ahead(histories) {
-        if cancelled.load(Ordering::Relaxed)
+        if conductor.cancelled.load(Ordering::Relaxed)
             || conductor.carry_out(index, slot, histories)? == End::Cancelled
         {
             return Ok(End::Cancelled);
@@ -219,7 +218,10 @@ enum Told {
 
 struct Conductor<'a> {
     plan: &'a RunPlan,
+    /// The engines as they were looked at ahead of the run.
+    engines: &'a [EngineRecord],
     driver: &'a Driver,
+    servers: &'a mut Servers,
     cancelled: &'a AtomicBool,
     observer: &'a mut dyn Observer,
     appender: &'a mut Appender<TrialRecord>,
@@ -335,22 +337,35 @@ impl<'a> Conductor<'a> {
                 return Ok(Some(Outcome::Failed { why }));
             }
         };
-        let spec = specification(self.plan, planned, directory.path(), slot);
+        let spec = specification(self.plan, self.engines, planned, directory.path(), slot);
+        let mut spec = match spec {
+            Ok(spec) => spec,
+            Err(why) => return Ok(Some(Outcome::Skipped { why })),
+        };
+        let (measured, cancelled) = (&planned.directory, self.cancelled);
+        if let Err(instead) = self
+            .servers
+            .provide(&mut spec, measured, &self.plan.id, cancelled)
+        {
+            return Ok(instead);
+        }
         let limit = Duration::from_secs_f64(self.plan.trial_limit_s);
         let observer = &mut self.observer;
-        run_trial(self.driver, &spec, limit, self.cancelled, &mut |phase| {
+        let outcome = run_trial(self.driver, &spec, limit, cancelled, &mut |phase| {
             observer.event(Event::Phase(phase))
-        })
+        })?;
+        Ok(outcome.map(|outcome| self.servers.explained(measured, outcome)))
     }
 }
 
-/// What the driver of this trial is asked.
+/// What the driver of this trial is asked; the error is why the arm's engine cannot be used.
 pub(crate) fn specification(
     plan: &RunPlan,
+    engines: &[EngineRecord],
     planned: &PlannedExperiment,
     directory: &Path,
     slot: Slot,
-) -> TrialSpec {
+) -> Result<TrialSpec, String> {
     let (workload, settings) = match slot.arm.checked_sub(planned.arms.len()) {
         None => (
             &planned.experiment.workload,
@@ -361,10 +376,13 @@ pub(crate) fn specification(
             &planned.limits[limit].settings,
         ),
     };
-    let mut settings = settings.clone();
-    let engine = match settings.remove("engine") {
-        Some(Level::Text(engine)) => engine,
-        _ => plan.engine.clone(),
+    let mut asked = without_engine(settings);
+    let binding = match asked.remove(DRIVER) {
+        Some(Level::Text(driver)) if driver != NATIVE => Some(BindingSpec {
+            driver,
+            ..BindingSpec::default()
+        }),
+        _ => None,
     };
     // All arms of a round work on the same data; rounds differ.
     let data = plan
@@ -372,13 +390,15 @@ pub(crate) fn specification(
         .child(&planned.key)
         .child("data")
         .nth(u64::from(slot.place.0));
-    TrialSpec {
+    Ok(TrialSpec {
         protocol: PROTOCOL,
         workload: workload.clone(),
-        settings,
-        engine,
+        settings: asked,
+        engine: engine_to_load(engines, &engine_of(settings, &plan.engine))?,
         directory: directory.to_owned(),
         seed: data.0,
         counting: slot.role == Role::Counting,
-    }
+        binding,
+        postgres: None,
+    })
 }

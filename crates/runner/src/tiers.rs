@@ -4,10 +4,11 @@
 //! Each is an ordinary trial in a process of its own, through the driver; its record goes to a file
 //! of its own, because it belongs to settings and to no experiment.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lab::record::{RunPlan, TierRecord};
+use lab::record::{EngineRecord, RunPlan, TierRecord, engine_to_load};
 use lab::tier::{TierPlan, TierSet, WORKLOAD};
 use lab::trial::{Outcome, PROTOCOL, TrialSpec};
 
@@ -28,6 +29,7 @@ const GRACE_S: f64 = 60.0;
 pub(crate) fn run(
     folder: &RunFolder,
     plan: &RunPlan,
+    engines: &[EngineRecord],
     mut used_s: f64,
     driver: &Driver,
     cancelled: &AtomicBool,
@@ -67,7 +69,14 @@ pub(crate) fn run(
             left_s: seconds * sets_left as f64,
         });
         let (started, clock) = (now(), Instant::now());
-        let outcome = trial(plan, set, seconds, &work, driver, cancelled, observer)?;
+        let outcome = match engine_to_load(engines, &set.engine) {
+            Ok(engine) => {
+                let spec = |directory: &Path| specification(plan, set, engine, seconds, directory);
+                let limit_s = plan.trial_limit_s.min(seconds + GRACE_S);
+                trial(spec, limit_s, &work, driver, cancelled, observer)?
+            }
+            Err(why) => Some(Outcome::Skipped { why }),
+        };
         let Some(outcome) = outcome else {
             return Ok(End::Cancelled);
         };
@@ -93,11 +102,31 @@ fn seconds(tiers: &TierPlan, limit_s: Option<f64>, used_s: f64, sets_left: usize
     (share > 0.0).then_some(tiers.seconds.min(share))
 }
 
-/// Runs one crash trial; none when it was cancelled.
-fn trial(
+/// What the driver of a crash trial is asked.
+fn specification(
     plan: &RunPlan,
     set: &TierSet,
+    engine: String,
     seconds: f64,
+    directory: &Path,
+) -> TrialSpec {
+    TrialSpec {
+        protocol: PROTOCOL,
+        workload: WORKLOAD.to_owned(),
+        settings: set.asked(seconds),
+        engine,
+        directory: directory.to_owned(),
+        seed: plan.seed.child("tiers").child(&set.to_string()).0,
+        counting: false,
+        binding: None,
+        postgres: None,
+    }
+}
+
+/// Runs one crash trial; none when it was cancelled.
+fn trial(
+    spec: impl FnOnce(&Path) -> TrialSpec,
+    limit_s: f64,
     work: &WorkDir,
     driver: &Driver,
     cancelled: &AtomicBool,
@@ -110,16 +139,8 @@ fn trial(
             return Ok(Some(Outcome::Failed { why }));
         }
     };
-    let spec = TrialSpec {
-        protocol: PROTOCOL,
-        workload: WORKLOAD.to_owned(),
-        settings: set.asked(seconds),
-        engine: set.engine.clone(),
-        directory: directory.path().to_owned(),
-        seed: plan.seed.child("tiers").child(&set.to_string()).0,
-        counting: false,
-    };
-    let limit = Duration::from_secs_f64(plan.trial_limit_s.min(seconds + GRACE_S));
+    let spec = spec(directory.path());
+    let limit = Duration::from_secs_f64(limit_s);
     run_trial(driver, &spec, limit, cancelled, &mut |phase| {
         observer.event(Event::Phase(phase))
     })
@@ -131,7 +152,6 @@ mod tests {
     use lab::experiment::Scale;
     use lab::record::{EnvironmentFile, FORMAT};
     use lab::seed::Seed;
-    use std::path::Path;
 
     fn tiers(sets: &[&str]) -> TierPlan {
         TierPlan {
@@ -211,6 +231,7 @@ mod tests {
         Driver {
             program: "/bin/sh".into(),
             arguments: vec!["-c".into(), script.into()],
+            bindings: None,
         }
     }
 
@@ -225,7 +246,8 @@ mod tests {
         let (folder, mut plan) = folder(parent.path(), &["off"]);
         let (driver, never) = (shell(ANSWERS), AtomicBool::new(false));
         let mut notes = Notes::default();
-        let mut go = |plan: &RunPlan| run(&folder, plan, 0.0, &driver, &never, &mut notes).unwrap();
+        let mut go =
+            |plan: &RunPlan| run(&folder, plan, &[], 0.0, &driver, &never, &mut notes).unwrap();
         assert_eq!(go(&plan), End::Finished);
         plan.tiers = Some(tiers(&["off", "full"]));
         assert_eq!(go(&plan), End::Finished);
@@ -249,6 +271,7 @@ mod tests {
         let end = run(
             &folder,
             &plan,
+            &[],
             0.0,
             &driver,
             &AtomicBool::new(true),

@@ -13,10 +13,12 @@
 mod ledger;
 mod party;
 mod plan;
+mod sample;
 mod scenario;
 mod stage;
 
 pub use plan::{Schedule, all};
+pub use sample::{Sampled, sample};
 pub use scenario::{Act, Files, SCENARIOS, Scenario, Who, scenario};
 pub use stage::{Played, Stage};
 
@@ -53,7 +55,7 @@ pub struct Explored {
 }
 
 /// A schedule that went wrong.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The schedule, as `pragmark crash --schedule` takes it.
     pub schedule: String,
@@ -151,12 +153,7 @@ pub fn explore(
     stop: &AtomicBool,
 ) -> Result<Explored, AccidentError> {
     let acts = scenario.second.len();
-    let mut schedule = Schedule {
-        scenario: scenario.id,
-        journal_mode,
-        places: vec![usize::MAX - 1; acts],
-    };
-    // With everything of the second connection in the end, the first is undisturbed.
+    let mut schedule = Schedule::undisturbed(scenario, journal_mode);
     let calls = stage.play(&schedule, false)?.calls;
     let mut explored = Explored {
         scenario: scenario.id,
@@ -184,10 +181,7 @@ pub fn explore(
         .child(journal_mode)
         .generator();
     while explored.played < extent.limit && !stop.load(Ordering::Relaxed) {
-        for place in &mut schedule.places {
-            *place = generator.below(calls as u64 + 2) as usize;
-        }
-        schedule.places.sort_unstable();
+        plan::draw(&mut schedule.places, calls, &mut generator);
         explored.play(stage, &schedule)?;
     }
     Ok(explored)

@@ -3,6 +3,7 @@
 
 use super::scenario::{SCENARIOS, Scenario, scenario};
 use crate::AccidentError;
+use lab::seed::SplitMix64;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,6 +18,18 @@ pub struct Schedule {
     pub journal_mode: &'static str,
     /// The places.
     pub places: Vec<usize>,
+}
+
+impl Schedule {
+    /// The schedule in which the second connection does everything in the end, so that the first is
+    /// undisturbed.
+    pub(super) fn undisturbed(scenario: &'static Scenario, journal_mode: &'static str) -> Schedule {
+        Schedule {
+            scenario: scenario.id,
+            journal_mode,
+            places: vec![usize::MAX - 1; scenario.second.len()],
+        }
+    }
 }
 
 /// How a schedule is written.
@@ -95,6 +108,14 @@ pub(super) fn advance(places: &mut [usize], calls: usize) -> bool {
     true
 }
 
+/// Draws places for each act.
+pub(super) fn draw(places: &mut [usize], calls: usize, generator: &mut SplitMix64) {
+    for place in &mut *places {
+        *place = generator.below(calls as u64 + 2) as usize;
+    }
+    places.sort_unstable();
+}
+
 /// How many schedules there are if every run makes the same number of calls, at most `u64::MAX`: the
 /// ways to choose places from `calls + 2` with repetition.
 pub(super) fn count(calls: usize, acts: usize) -> u64 {
@@ -117,6 +138,19 @@ mod tests {
             all.push(places.clone());
         }
         all
+    }
+
+    #[test]
+    fn places_are_drawn_in_order_and_reach_both_ends() {
+        let mut generator = lab::seed::Seed(1).generator();
+        let mut drawn = std::collections::BTreeSet::new();
+        for _ in 0..1_000 {
+            let mut places = [0; 2];
+            draw(&mut places, 3, &mut generator);
+            assert!(places.is_sorted());
+            drawn.insert(places);
+        }
+        assert_eq!(drawn.len() as u64, count(3, 2), "{drawn:?}");
     }
 
     #[test]

@@ -42,14 +42,18 @@ struct Prepared {
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// Passes nothing on but refuses to sleep: a lock that is held by the connection whose call is under
-/// way does not come free by waiting.
+/// Passes calls on but refuses to sleep: a lock that is held by the connection whose call is under
+/// way does not come free by waiting. Nor does it sync, because no power is lost here.
 struct Impatient;
 
 impl Observer for Impatient {
     fn observe(&self, _: &Event<'_>) {}
 
     fn sleeps(&self) -> bool {
+        false
+    }
+
+    fn syncs(&self) -> bool {
         false
     }
 }
@@ -94,6 +98,10 @@ impl Observer for Director {
     }
 
     fn sleeps(&self) -> bool {
+        false
+    }
+
+    fn syncs(&self) -> bool {
         false
     }
 }

@@ -7,6 +7,7 @@
 mod database;
 mod delimited;
 mod json_lines;
+mod parquet;
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub enum ImportError {
         source: std::io::Error,
     },
     /// The name does not say what the file is.
-    #[error("{}: what kind of file this is cannot be told from its name; .csv, .tsv, .jsonl, .ndjson, .db, .sqlite and .sqlite3 are known", .0.display())]
+    #[error("{}: what kind of file this is cannot be told from its name; .csv, .tsv, .jsonl, .ndjson, .parquet, .db, .sqlite and .sqlite3 are known", .0.display())]
     UnknownKind(PathBuf),
     /// There is no row in it.
     #[error("{} holds no rows", .0.display())]
@@ -76,6 +77,8 @@ enum Kind {
     Delimited(u8),
     /// A JSON object on each line.
     JsonLines,
+    /// Columns of a Parquet file.
+    Parquet,
     /// A table of a SQLite database.
     Database,
 }
@@ -115,6 +118,7 @@ impl TextFile {
             Some("csv") => Kind::Delimited(b','),
             Some("tsv") => Kind::Delimited(b'\t'),
             Some("jsonl" | "ndjson") => Kind::JsonLines,
+            Some("parquet") => Kind::Parquet,
             Some("db" | "sqlite" | "sqlite3") => Kind::Database,
             _ => return Err(ImportError::UnknownKind(path.to_owned())),
         };
@@ -165,6 +169,9 @@ impl TextFile {
         let known = match self.kind {
             Kind::Delimited(delimiter) => delimited::names(&self.path, delimiter)?,
             Kind::JsonLines => json_lines::names(&self.path)?,
+            // Any column may be named, but only those of text are taken without a word.
+            Kind::Parquet if self.columns.is_empty() => parquet::names(&self.path)?,
+            Kind::Parquet => parquet::all_names(&self.path)?,
             Kind::Database => database::names(&self.path, self.table.as_deref())?,
         };
         if self.columns.is_empty() {
@@ -196,6 +203,7 @@ impl TextFile {
                 Box::new(delimited::Delimited::open(&self.path, delimiter, columns)?)
             }
             Kind::JsonLines => Box::new(json_lines::JsonLines::open(&self.path, columns)?),
+            Kind::Parquet => Box::new(parquet::Parquet::open(&self.path, columns)?),
             Kind::Database => Box::new(database::Database::open(
                 &self.path,
                 self.table.as_deref(),
@@ -230,6 +238,8 @@ fn bad_row(path: &Path, row: u64, what: impl Into<String>) -> ImportError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::parquet::arrow::ArrowWriter;
+    use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
     use engine::{Connection, Library, OpenFlags, Source};
     use std::sync::Arc;
 
@@ -313,6 +323,62 @@ mod tests {
         assert_eq!(check(&tsv, &["title"]).unwrap().rows, 1);
     }
 
+    fn parquet_file(folder: &Folder, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns
+                .into_iter()
+                .map(|(name, column)| (name, column, true)),
+        )
+        .unwrap();
+        let path = folder.0.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    #[test]
+    fn parquet_is_read_as_texts_whatever_its_columns_are() {
+        let folder = Folder::new();
+        let bodies = (0..3_000).map(|row| (row % 7 != 3).then(|| format!("hé {row}")));
+        let path = parquet_file(
+            &folder,
+            "a.parquet",
+            vec![
+                ("id", Arc::new(Int64Array::from_iter_values(0..3_000))),
+                ("body", Arc::new(StringArray::from_iter(bodies))),
+            ],
+        );
+        assert_eq!(check(&path, &[]).unwrap().columns, ["body"]);
+        let found = rows(&path, &["body", "id"]);
+        assert_eq!(found.len(), 3_000);
+        assert_eq!(
+            found[2_998],
+            [Some("hé 2998".to_owned()), Some("2998".to_owned())]
+        );
+        assert_eq!(found[3], [None, Some("3".to_owned())]);
+        assert!(problem(&path, &["title"]).contains("has no column `title` (it has id, body)"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_parquet_is_named() {
+        let folder = Folder::new();
+        let bytes = BinaryArray::from_iter_values([&b"ok"[..], b"\xff"]);
+        let path = parquet_file(&folder, "b.parquet", vec![("body", Arc::new(bytes))]);
+        let found = problem(&path, &["body"]);
+        assert!(
+            found.contains("b.parquet, row 2: not UTF-8 in the column `body`"),
+            "{found}"
+        );
+        assert!(problem(&path, &[]).contains("no column of text"));
+        let none = BinaryArray::from_iter_values([&b""[..]; 0]);
+        let path = parquet_file(&folder, "c.parquet", vec![("body", Arc::new(none))]);
+        assert!(problem(&path, &["body"]).contains("c.parquet holds no rows"));
+        let path = folder.file("d.parquet", b"this is none");
+        assert!(problem(&path, &["body"]).contains("d.parquet: not a Parquet file"));
+    }
+
     #[test]
     fn large_tables_are_read_to_their_end() {
         let folder = Folder::new();
@@ -373,11 +439,8 @@ mod tests {
         }
         let missing = problem(&folder.0.path().join("none.csv"), &["body"]);
         assert!(missing.contains("none.csv"), "{missing}");
-        let kind = problem(&folder.file("text.parquet", b""), &["body"]);
-        assert!(
-            kind.contains("text.parquet") && kind.contains(".csv"),
-            "{kind}"
-        );
+        let kind = problem(&folder.file("text.pdf", b""), &["body"]);
+        assert!(kind.contains("text.pdf") && kind.contains(".csv"), "{kind}");
         let no_database = problem(
             &folder.file("not.db", b"this is no database at all........"),
             &["body"],

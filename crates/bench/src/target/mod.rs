@@ -1,3 +1,5 @@
 //! Targets: what a workload drives.
 
+pub(crate) mod postgres;
+pub(crate) mod queue;
 pub(crate) mod sqlite;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::pragma::{self, Access, Pragma, PragmaError, Timing, Values};
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
-use engine::{Connection, DbStatus, EngineError, OpenFlags};
+use engine::{Connection, DbStatus, EngineError, Library, OpenFlags};
 use lab::catalogue::{Accepts, Parameter, Scope};
 use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
@@ -132,16 +132,50 @@ pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
 
 /// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
 pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
-    let connection = Connection::open(
+    open_with(
         &trial.library,
+        trial.settings,
+        trial.counter.as_deref(),
         path,
-        open_flags(trial.settings),
-        trial.counter.as_deref().map(CountingVfs::name),
-    )?;
-    for (entry, level) in in_order(trial.settings) {
+    )
+}
+
+/// How the connections of a trial are opened: for threads, which cannot have the trial itself.
+pub(crate) struct Opening {
+    library: Arc<Library>,
+    settings: Settings,
+    /// The counters of a counting trial.
+    pub(crate) counter: Option<Arc<CountingVfs>>,
+}
+
+impl Opening {
+    /// As the trial asks.
+    pub(crate) fn of(trial: &Trial<'_>) -> Opening {
+        Opening {
+            library: Arc::clone(&trial.library),
+            settings: trial.settings.clone(),
+            counter: trial.counter.clone(),
+        }
+    }
+
+    /// As [`open`].
+    pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
+        open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+    }
+}
+
+fn open_with(
+    library: &Arc<Library>,
+    settings: &Settings,
+    counter: Option<&CountingVfs>,
+    path: &Path,
+) -> Result<Connection, TrialError> {
+    let vfs = counter.map(CountingVfs::name);
+    let connection = Connection::open(library, path, open_flags(settings), vfs)?;
+    for (entry, level) in in_order(settings) {
         pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
     }
-    check_begin(&connection, trial.settings)?;
+    check_begin(&connection, settings)?;
     Ok(connection)
 }
 
@@ -166,6 +200,17 @@ fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
         .collect();
     pragmas.sort_by_key(|(entry, _)| order(entry));
     pragmas
+}
+
+/// The PRAGMAs of the settings as statements, in the order in which they must be executed.
+pub(crate) fn pragma_statements(settings: &Settings) -> Vec<String> {
+    let statement = |(entry, level): (&Pragma, &Level)| {
+        let wanted = level.to_string();
+        // What the checks of experiments let pass has a normal spelling; SQLite refuses the rest.
+        let wanted = entry.normalise(&wanted).unwrap_or(wanted);
+        format!("PRAGMA {} = '{wanted}'", entry.name)
+    };
+    in_order(settings).into_iter().map(statement).collect()
 }
 
 /// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
@@ -260,7 +305,15 @@ impl Counts {
         trial: &Trial<'_>,
         connections: &[Connection],
     ) -> Result<Option<Counts>, TrialError> {
-        let Some(counter) = &trial.counter else {
+        Counts::of(trial.counter.as_ref(), connections)
+    }
+
+    /// As [`Counts::begin_all`], with a counter of the connections' own.
+    pub(crate) fn of(
+        counter: Option<&Arc<CountingVfs>>,
+        connections: &[Connection],
+    ) -> Result<Option<Counts>, TrialError> {
+        let Some(counter) = counter else {
             return Ok(None);
         };
         for connection in connections {
@@ -318,27 +371,29 @@ impl Counts {
     }
 }
 
-/// Adds what was counted for each row, where the work has rows.
-pub(crate) fn add_counts_per_row(metrics: &mut BTreeMap<String, f64>) {
+/// What is told for each row and for each transaction: the metric, what it divides, and the rate
+/// that tells how many there were.
+const EACH: &[(&str, &str, &str)] = &[
+    ("pages_per_row", "pages_written", "rows_per_s"),
+    ("bytes_written_per_row", "bytes_written", "rows_per_s"),
+    ("syncs_per_txn", "syncs", "txns_per_s"),
+    ("pages_per_txn", "pages_written", "txns_per_s"),
+    ("bytes_written_per_txn", "bytes_written", "txns_per_s"),
+];
+
+/// Adds what was counted for each row and each transaction, where the work has them.
+pub(crate) fn add_counts_for_each(metrics: &mut BTreeMap<String, f64>) {
     let figure = |name: &str| metrics.get(name).copied();
-    let Some(rows) = figure("rows_per_s")
-        .zip(figure("seconds"))
-        .map(|(rate, seconds)| rate * seconds)
-        .filter(|rows| *rows > 0.0)
-    else {
-        return;
+    let of = |&(each, all, rate): &(&str, &str, &str)| {
+        let number = figure(rate)? * figure("seconds")?;
+        (number > 0.0).then_some((each.to_owned(), figure(all)? / number))
     };
-    for (each, all) in [
-        ("pages_per_row", "pages_written"),
-        ("bytes_written_per_row", "bytes_written"),
-    ] {
-        if let Some(all) = metrics.get(all).copied() {
-            metrics.insert(each.to_owned(), all / rows);
-        }
-    }
+    let each: Vec<(String, f64)> = EACH.iter().filter_map(of).collect();
+    metrics.extend(each);
 }
 
-fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
+/// What was done to files, as metrics: for all together, and by kind where any took part.
+pub(crate) fn file_metrics(counts: &IoCounts) -> BTreeMap<String, f64> {
     let kinds = [
         ("database", &counts.database),
         ("journal", &counts.journal),
@@ -373,6 +428,16 @@ fn figures(files: &FileCounts) -> [(&'static str, f64); 7] {
 
 /// Name under which it is read back whether a connection takes its mutex.
 const OPEN_MUTEX: &str = "open_mutex";
+
+/// The PRAGMAs of a fresh connection, to a file of its own in the trial's directory, before anything
+/// is set.
+pub(crate) fn defaults(trial: &Trial<'_>) -> Result<BTreeMap<String, String>, TrialError> {
+    let path = trial.directory.join("defaults.db");
+    let fresh = Connection::open(&trial.library, &path, OpenFlags::default(), None)?;
+    let pragmas = pragma::read_back(&fresh)?;
+    fresh.close()?;
+    Ok(pragmas)
+}
 
 /// Every configuration PRAGMA as the connection answers it, and how it was opened.
 pub(crate) fn read_back(connection: &str, database: &Connection) -> Result<ReadBack, TrialError> {

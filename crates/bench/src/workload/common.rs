@@ -245,6 +245,7 @@ pub(super) mod tests {
     use super::*;
     use crate::catalogue;
     use crate::workload;
+    use engine::vfs::CountingVfs;
     use engine::{Library, Source};
     use lab::seed::Seed;
     use std::sync::Arc;
@@ -254,18 +255,38 @@ pub(super) mod tests {
         workload: &str,
         over: &[(&str, Level)],
     ) -> Result<Measured, TrialError> {
+        run_with(workload, over, |_| None)
+    }
+
+    /// As [`run`], seen through the counters of a counting trial.
+    pub(in crate::workload) fn run_counting(
+        workload: &str,
+        over: &[(&str, Level)],
+    ) -> Result<Measured, TrialError> {
+        run_with(workload, over, |library| {
+            Some(Arc::new(CountingVfs::register(library).unwrap()))
+        })
+    }
+
+    fn run_with(
+        workload: &str,
+        over: &[(&str, Level)],
+        counter: impl Fn(&Arc<Library>) -> Option<Arc<CountingVfs>>,
+    ) -> Result<Measured, TrialError> {
         let directory = tempfile::tempdir().unwrap();
         let catalogue = catalogue();
         let mut settings = catalogue.defaults(catalogue.workload(workload).unwrap());
         for (name, level) in over {
             settings.insert((*name).to_owned(), level.clone());
         }
+        let library = Arc::new(Library::load(&Source::Embedded).unwrap());
         let mut trial = Trial {
             settings: &settings,
-            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+            counter: counter(&library),
+            library,
             directory: directory.path(),
             seed: Seed(11),
-            counter: None,
+            postgres: None,
             phase: &mut |_| {},
         };
         workload::find(workload).unwrap().run(&mut trial)

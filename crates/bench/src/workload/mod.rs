@@ -2,6 +2,7 @@
 //!
 //! A new workload is a module here and a line in [`ALL`].
 
+mod binding_basics;
 mod bulk_insert;
 mod common;
 pub(crate) mod contention;
@@ -10,6 +11,8 @@ mod explain;
 mod fts;
 mod limits;
 mod many_databases;
+mod orm;
+mod queue;
 mod quotes;
 mod set_query;
 mod text_insert;
@@ -38,10 +41,13 @@ pub const ALL: &[&dyn Workload] = &[
     &explain::Explain,
     &contention::Contention,
     &many_databases::ManyDatabases,
+    &queue::Queue,
     &fts::FtsInsert,
     &fts::FtsQuery,
     &fts::FtsOverlap,
     &fts::FtsUpdate,
+    &binding_basics::BindingBasics,
+    &orm::Orm,
     &limits::Limits,
     &crash::Crash,
     &Empty,
@@ -85,6 +91,8 @@ pub struct Trial<'a> {
     pub seed: Seed,
     /// The file system seen through counters, in a counting trial.
     pub counter: Option<Arc<CountingVfs>>,
+    /// Where a PostgreSQL server listens, for trials that drive one.
+    pub postgres: Option<&'a str>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

@@ -60,6 +60,7 @@ api! {
         fn libversion_number() -> c_int;
         fn sourceid() -> *const c_char;
         fn threadsafe() -> c_int;
+        fn initialize() -> c_int;
 
         fn open_v2(*const c_char, *mut *mut sqlite3, c_int, *const c_char) -> c_int;
         fn close(*mut sqlite3) -> c_int;

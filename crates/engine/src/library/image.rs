@@ -2,7 +2,8 @@
 //!
 //! It stands apart because it alone speaks to the dynamic loader and differs between systems.
 
-use super::{Origin, Source};
+use super::{Origin, Source, soname};
+use crate::build;
 use crate::error::EngineError;
 use libloading::os::unix::{Library as Mapped, RTLD_LOCAL, RTLD_NOW};
 use std::borrow::Cow;
@@ -10,6 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
+
+/// The default engine as the bytes of a shared library, for programs that load it in their own way.
+pub fn default_engine() -> &'static [u8] {
+    DEFAULT_ENGINE
+}
 
 /// A library mapped into the process.
 pub(super) struct Image {
@@ -34,11 +40,16 @@ impl Image {
             path: path.to_owned(),
             source,
         })?;
+        build::check(path, &bytes)?;
         Image::from_bytes(Cow::Owned(bytes), origin)
     }
 
-    fn from_bytes(bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
+    fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
         let path = path_of(&origin).to_owned();
+        // The loader would otherwise find this copy when it is asked for the system's library.
+        if let Some(place) = soname::place(&bytes) {
+            soname::remove(bytes.to_mut(), place);
+        }
         let copy = copy::Copy::of(&bytes).map_err(|source| EngineError::Copy {
             path: path.clone(),
             source,

@@ -5,13 +5,15 @@
 
 mod identity;
 mod image;
+mod soname;
 mod source;
 
 pub use identity::{Identity, Origin};
+pub use image::default_engine;
 pub use source::Source;
 
 use crate::error::EngineError;
-use crate::ffi::Api;
+use crate::ffi::{self, Api};
 use image::Image;
 use std::any::Any;
 use std::ffi::{CStr, CString};
@@ -53,16 +55,25 @@ impl Library {
     /// 8 %, which must be noise between trials instead of a bias.
     ///
     /// # Errors
-    /// The file is missing or unreadable, is no shared library, is not SQLite, is older than 3.8.7 or
-    /// lacks a function that every build has.
+    /// The file is missing or unreadable, is not the one that was kept, is no shared library, is not
+    /// SQLite, is older than 3.8.7, lacks a function that every build has, or cannot be initialised.
     pub fn load(source: &Source) -> Result<Library, EngineError> {
         let image = Image::load(source)?;
         let path = image.path().to_owned();
         check_is_sqlite(&image, &path)?;
         // SAFETY: the library exports sqlite3_libversion with an acceptable version, so the symbols
         // prefixed sqlite3_ are SQLite's.
-        let api = unsafe { Api::load(image.handle()) }
-            .map_err(|symbol| EngineError::MissingSymbol { path, symbol })?;
+        let api =
+            unsafe { Api::load(image.handle()) }.map_err(|symbol| EngineError::MissingSymbol {
+                path: path.clone(),
+                symbol,
+            })?;
+        // Libraries compiled with SQLITE_OMIT_AUTOINIT must be told to; the others have no objection.
+        // SAFETY: takes nothing; nothing else uses this copy of the library yet.
+        let code = unsafe { (api.initialize)() };
+        if code != ffi::SQLITE_OK {
+            return Err(EngineError::NotInitialised { path, code });
+        }
         let identity = Identity::read(&api, image.origin().clone());
         Ok(Library {
             single_threaded: identity.threadsafe == 0,

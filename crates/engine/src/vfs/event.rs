@@ -23,6 +23,12 @@ pub trait Observer: Send + Sync + 'static {
     fn sleeps(&self) -> bool {
         true
     }
+
+    /// Whether syncs reach the disk. They are observed in any case; where no power is ever lost they
+    /// only take time.
+    fn syncs(&self) -> bool {
+        true
+    }
 }
 
 /// The kinds of files SQLite has (<https://sqlite.org/tempfiles.html>).

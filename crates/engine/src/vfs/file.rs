@@ -254,8 +254,11 @@ unsafe extern "C" fn truncate<O: Observer>(place: *mut sqlite3_file, size: i64) 
 unsafe extern "C" fn sync<O: Observer>(place: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see `close`; SQLite uses a file from one thread at a time.
     unsafe {
-        let code = real_method!(place, xSync, flags);
         let header = place.cast::<Header<O>>();
+        let code = match (*(*header).observer).syncs() {
+            true => real_method!(place, xSync, flags),
+            false => ffi::SQLITE_OK,
+        };
         let with_directory =
             code == ffi::SQLITE_OK && std::mem::take(&mut (*header).directory_pending);
         let sync = SyncKind::of_flags(flags);

@@ -112,7 +112,8 @@ unsafe extern "C" fn delete<O: Observer>(
         let Some(method) = (*shim.real).xDelete else {
             return ffi::SQLITE_ERROR;
         };
-        let code = method(shim.real, name, with_directory);
+        let syncs = with_directory != 0 && shim.observer.syncs();
+        let code = method(shim.real, name, c_int::from(syncs));
         if code == ffi::SQLITE_OK {
             let name = CStr::from_ptr(name);
             shim.observer.observe(&Event::Delete {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::directories::side_by_side;
+use super::durability::by_durability;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
@@ -9,11 +11,12 @@ use super::{
 };
 use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
+use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
 use crate::stats::{SteadinessLabel, steadiness};
-use crate::tier::{ModelSafety, merged};
-use crate::trial::{DataTable, Measured, Outcome};
+use crate::tier::{ModelSafety, Schedules, merged};
+use crate::trial::{BindingMark, DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -68,7 +71,16 @@ impl Collector {
                 failed: sum.failed + arm.trials.failed,
                 timed_out: sum.timed_out + arm.trials.timed_out,
             });
-        let devices = devices(&self.plan, &self.gathered, &self.environment);
+        let levels: Vec<DeviceLevels> = self
+            .plan
+            .experiments
+            .iter()
+            .zip(&self.gathered)
+            .map(|(planned, gathered)| {
+                experiment::device_levels(planned, gathered, &self.environment)
+            })
+            .collect();
+        let devices = devices(&self.plan, &levels);
         let histories: Vec<&History> = self
             .gathered
             .iter()
@@ -91,6 +103,7 @@ impl Collector {
                     analysed.safety = analysed.safety.take().or(safety);
                 }
                 analysed.best_at_tiers = best_at_tiers(&analysed);
+                analysed.by_durability = by_durability(&analysed);
                 analysed
             })
             .collect();
@@ -99,31 +112,28 @@ impl Collector {
         Analysis {
             plan: self.plan,
             environment: self.environment,
-            experiments,
             trials,
             tier_trials: self.tiers.counts(),
             findings,
             recommendations,
+            side_by_side: side_by_side(&experiments, &levels),
+            experiments,
         }
     }
 }
 
 /// By experiment: its level on each device, where one of its claims compares devices.
-fn devices<'a>(
-    plan: &'a RunPlan,
-    gathered: &[Gathered],
-    environment: &EnvironmentFile,
-) -> HashMap<&'a str, Vec<DeviceLevels>> {
+fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, Vec<DeviceLevels>> {
     let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
-    for (planned, gathered) in plan.experiments.iter().zip(gathered) {
+    for (planned, levels) in plan.experiments.iter().zip(levels) {
         let experiment = &planned.experiment;
         if experiment
             .claims
             .iter()
             .any(|claim| claim.devices.is_some())
         {
-            let levels = experiment::device_levels(planned, gathered, environment);
-            devices.entry(&experiment.id).or_default().push(levels);
+            let of_experiment = devices.entry(&experiment.id).or_default();
+            of_experiment.push(levels.clone());
         }
     }
     devices
@@ -175,9 +185,12 @@ pub(super) struct GatheredArm {
     pub(super) steadiness: Option<SteadinessCounts>,
     pub(super) connections: Vec<ReadBack>,
     pub(super) engine: Option<EngineMark>,
+    pub(super) binding: Option<BindingMark>,
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
     pub(super) safety: Option<Vec<ModelSafety>>,
+    pub(super) durability: Option<Durability>,
+    pub(super) schedules: Option<Schedules>,
 }
 
 /// The trials of one experiment.
@@ -251,6 +264,17 @@ impl GatheredArm {
             let so_far = self.safety.take().unwrap_or_default();
             self.safety = Some(merged(so_far, measured.safety));
         }
+        // The weakest that any trial said, should they differ.
+        self.durability = match (self.durability, measured.durability) {
+            (Some(so_far), Some(said)) => Some(so_far.min(said)),
+            (so_far, said) => so_far.or(said),
+        };
+        if let Some(schedules) = measured.schedules {
+            self.schedules = Some(match self.schedules.take() {
+                Some(so_far) => so_far.merged(schedules),
+                None => schedules,
+            });
+        }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,
@@ -269,6 +293,7 @@ impl GatheredArm {
         }
         if self.engine.is_none() {
             self.engine = Some(measured.engine);
+            self.binding = measured.binding;
             self.connections = measured.connections;
             self.tables = measured.tables;
         }

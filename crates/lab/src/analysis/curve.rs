@@ -239,8 +239,10 @@ mod tests {
             connections: Vec::new(),
             engine: None,
             counts: BTreeMap::new(),
+            binding: None,
             tables: Vec::new(),
             safety: None,
+            durability: None,
         }
     }
 

@@ -1,16 +1,19 @@
 //! One experiment: samples, effects, ranks and verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bindings;
 use super::collect::{Figure, Gathered, GatheredArm};
-use super::{ArmAnalysis, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary};
+use super::{
+    ArmAnalysis, Bindings, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary,
+};
 use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
 use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
-use crate::tier::{self, ModelSafety, Safety};
+use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 /// Error rate of the intervals of effects and of the groups of ranks.
 const ALPHA: f64 = 0.05;
@@ -43,6 +46,7 @@ pub(super) fn analyse(
         samples: &samples,
         problems: &problems,
         fsync_median_ns: fsync_median(planned, environment),
+        file_system: file_system(planned, environment),
         devices,
     });
     let stop = match next(course, &gathered.history) {
@@ -50,6 +54,7 @@ pub(super) fn analyse(
         Next::Trial { .. } => None,
     };
     let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
+    let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_arms, &dropped);
     let arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
     ExperimentAnalysis {
         key: planned.key.clone(),
@@ -81,10 +86,12 @@ pub(super) fn analyse(
         wall_s: gathered.history.elapsed_s(),
         ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
         effects: crossed,
+        bindings: Bindings::of(&arms, &figures_of_rows, ALPHA),
         curve: Curve::of(metric, &planned.experiment.factors, &arms),
         arms,
         limits,
         best_at_tiers: Vec::new(),
+        by_durability: Vec::new(),
     }
 }
 
@@ -141,6 +148,14 @@ fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> O
         .fsync_median_ns()
 }
 
+fn file_system<'e>(
+    planned: &PlannedExperiment,
+    environment: &'e EnvironmentFile,
+) -> Option<&'e str> {
+    let volume = environment.machine.volume(&planned.directory)?;
+    volume.file_system.as_deref()
+}
+
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
     (arm.trials.measured == 0).then(|| {
         arm.problem
@@ -159,7 +174,8 @@ fn samples_of_needed_metrics(
         claim
             .forms()
             .into_iter()
-            .filter_map(|form| form.metric().map(str::to_owned))
+            .flat_map(|form| [form.metric(), form.to_metric()].map(|name| name.map(str::to_owned)))
+            .flatten()
             .collect::<Vec<_>>()
     });
     named
@@ -185,6 +201,16 @@ fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples 
         }
     }
     samples
+}
+
+/// The time for a row in each part of the work, where there are such parts.
+fn figures_by_row(arms: &[GatheredArm], dropped: &Dropped) -> BTreeMap<String, Samples> {
+    let names = arms.iter().flat_map(|arm| arm.figures.keys());
+    let parts: BTreeSet<&String> = names.filter(|name| bindings::is_part(name)).collect();
+    parts
+        .into_iter()
+        .map(|name| (name.clone(), samples_of(name, arms, dropped)))
+        .collect()
 }
 
 fn kept(figure: &Figure, dropped: &Dropped) -> bool {
@@ -277,9 +303,11 @@ fn arms(
             steadiness: gathered.steadiness,
             connections: gathered.connections,
             engine: gathered.engine,
+            binding: gathered.binding,
             counts: gathered.counts,
             tables: gathered.tables,
-            safety: safety_of_trials(planned, gathered.safety),
+            safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
+            durability: gathered.durability,
         })
         .collect()
 }
@@ -288,12 +316,13 @@ fn arms(
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
+    schedules: Option<Schedules>,
 ) -> Option<Safety> {
     if planned.experiment.workload != tier::WORKLOAD {
         return None;
     }
     Some(match found {
-        Some(models) => Safety::of(models),
+        Some(models) => Safety::of(models).with_schedules(schedules),
         None => Safety::not_measured("no trial of it was measured"),
     })
 }

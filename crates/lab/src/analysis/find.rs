@@ -7,7 +7,7 @@ use super::{ArmAnalysis, ExperimentAnalysis};
 use crate::level::{Settings, label};
 use crate::metric::{self, Better};
 use crate::stats::Interval;
-use crate::tier::{Tier, WORKLOAD};
+use crate::tier::{Narrowed, Tier, WORKLOAD};
 
 /// The best of an experiment's arms against its reference, under the reference's conditions: the best
 /// of those that are as safe as the reference, or of all where none of these is better.
@@ -48,6 +48,10 @@ pub struct TierChange {
     pub own: Tier,
     /// The reference's.
     pub reference: Tier,
+    /// Where the arm's holds on occasions only.
+    pub own_narrowed: Option<Narrowed>,
+    /// Where the reference's does.
+    pub reference_narrowed: Option<Narrowed>,
     /// Storage models inside SQLite's assumptions under which the arm fares worse; none where that is
     /// not known.
     pub worse_under: Option<Vec<String>>,
@@ -61,6 +65,8 @@ impl TierChange {
             worse_under: own.worse_under(reference),
             own: own.tier.clone(),
             reference: reference.tier.clone(),
+            own_narrowed: own.narrowed.clone(),
+            reference_narrowed: reference.narrowed.clone(),
         })
     }
 }

@@ -3,8 +3,11 @@
 //! Trials are added one by one ([`Collector::add`]), so a record of any length can be read line by
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
+mod bindings;
 mod collect;
 pub mod curve;
+mod directories;
+mod durability;
 pub mod effects;
 mod experiment;
 mod find;
@@ -18,14 +21,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::{Judged, Verdict};
 use crate::design::StopReason;
+use crate::durability::Durability;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Class, Safety};
-use crate::trial::{DataTable, EngineMark, ReadBack};
+use crate::trial::{BindingMark, DataTable, EngineMark, ReadBack};
 
+pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, seen};
 pub use curve::Curve;
+pub use directories::SideBySide;
+pub use durability::AtDurability;
 pub use effects::Effects;
 pub use find::{Faster, Finding, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
@@ -48,6 +55,8 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
     pub recommendations: Vec<Recommendation>,
+    /// The experiments that were done on more than one directory.
+    pub side_by_side: Vec<SideBySide>,
 }
 
 impl Analysis {
@@ -121,6 +130,8 @@ pub struct ExperimentAnalysis {
     pub curve: Option<Curve>,
     /// What each factor and each pair of factors does, where arms cross several factors.
     pub effects: Option<Effects>,
+    /// What a call through each binding costs, where arms differ in their driver.
+    pub bindings: Option<Bindings>,
     /// Indices into `arms` from best to worst; arms without a measurement come last.
     pub ranking: Vec<usize>,
     /// The reference against itself; its ratio should include 1.
@@ -143,6 +154,9 @@ pub struct ExperimentAnalysis {
     pub wall_s: f64,
     /// The best arm at each safety tier that occurs, the safest first; empty where none was measured.
     pub best_at_tiers: Vec<BestAtTier>,
+    /// The arms by what survives of an acknowledged change, the strongest class first; empty where no
+    /// target said.
+    pub by_durability: Vec<AtDurability>,
 }
 
 impl ExperimentAnalysis {
@@ -164,12 +178,17 @@ impl ExperimentAnalysis {
         })
     }
 
-    /// Whether the arm is known to be at least as safe as the reference: under every storage model
-    /// where both were measured, else by having the same levels of what decides it.
+    /// Whether the arm is known to be at least as safe as the reference: by what its target
+    /// undertakes, and then under every storage model where both were measured, else by having the same levels of what decides it.
     pub fn is_as_safe(&self, arm: &ArmAnalysis) -> bool {
         let Some(reference) = self.arms.first() else {
             return false;
         };
+        // A target that undertakes less is less safe, whatever its settings.
+        let undertakes_less = arm.durability.zip(reference.durability);
+        if undertakes_less.is_some_and(|(own, reference)| own < reference) {
+            return false;
+        }
         let both = arm.safety.as_ref().zip(reference.safety.as_ref());
         match both.and_then(|(own, reference)| own.worse_under(reference)) {
             Some(worse) => worse.is_empty(),
@@ -208,6 +227,8 @@ pub struct ArmAnalysis {
     pub connections: Vec<ReadBack>,
     /// The library that did the work in its first measured trial.
     pub engine: Option<EngineMark>,
+    /// The binding that did the work in its first measured trial.
+    pub binding: Option<BindingMark>,
     /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
     /// From the counting trial, whose time is not used; empty where there was none.
     pub counts: BTreeMap<String, f64>,
@@ -216,6 +237,8 @@ pub struct ArmAnalysis {
     /// What a crash can destroy with its settings; none where its experiment names no setting that
     /// decides it.
     pub safety: Option<Safety>,
+    /// What survives of an acknowledged change, as its target says; none where it does not.
+    pub durability: Option<Durability>,
 }
 
 impl ArmAnalysis {

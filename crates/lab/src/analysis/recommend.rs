@@ -13,6 +13,7 @@ use super::find::{TierChange, best_where, gain_of};
 use super::{ArmAnalysis, ExperimentAnalysis};
 use crate::level::Settings;
 use crate::stats::Interval;
+use crate::target;
 use crate::tier::WORKLOAD;
 
 /// The settings of one arm that can be used.
@@ -58,8 +59,11 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
     if !names_of_settings(reference).iter().any(|name| varies(name)) {
         return Vec::new();
     }
-    let safe = best_where(experiment, |arm| experiment.is_as_safe(arm)).unwrap_or(0);
-    let fastest = best_where(experiment, |_| true).unwrap_or(0);
+    let safe = best_where(experiment, |arm| {
+        of_sqlite(arm) && experiment.is_as_safe(arm)
+    })
+    .unwrap_or(0);
+    let fastest = best_where(experiment, of_sqlite).unwrap_or(0);
     let arms: BTreeSet<usize> = [safe, fastest].into();
     let mut recommended: Vec<Recommendation> = arms
         .into_iter()
@@ -67,6 +71,11 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
         .collect();
     recommended.sort_by_key(|one| !one.crash_relevant.is_empty());
     recommended
+}
+
+/// Other targets have no settings of SQLite.
+fn of_sqlite(arm: &ArmAnalysis) -> bool {
+    target::is_sqlite(&arm.settings)
 }
 
 fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendation {

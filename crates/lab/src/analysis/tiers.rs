@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{ArmAnalysis, ExperimentAnalysis, TrialCounts};
 use crate::design::Arm;
 use crate::record::{PlannedExperiment, RunPlan, TierRecord};
+use crate::target;
 use crate::tier::{Class, Safety, TierPlan, TierSet, WORKLOAD};
 use crate::trial::Outcome;
 
@@ -47,7 +48,7 @@ impl Tiers {
     /// How safe an arm is; none where its experiment names no setting that decides it. An
     /// experiment that tries crashes has its tiers from its own trials.
     pub(super) fn safety_of(&self, planned: &PlannedExperiment, arm: &Arm) -> Option<Safety> {
-        if planned.experiment.workload == WORKLOAD {
+        if planned.experiment.workload == WORKLOAD || !target::is_sqlite(&arm.settings) {
             return None;
         }
         let Some(plan) = &self.plan else {
@@ -55,7 +56,11 @@ impl Tiers {
             return varies_safety.then(|| Safety::not_measured("this run measured no tiers"));
         };
         let set_of = |arm: &Arm| TierSet::of(&arm.settings, &plan.names, &self.engine);
-        if !planned.arms.iter().any(|arm| set_of(arm).decides()) {
+        let mut of_sqlite = planned
+            .arms
+            .iter()
+            .filter(|arm| target::is_sqlite(&arm.settings));
+        if !of_sqlite.any(|arm| set_of(arm).decides()) {
             return None;
         }
         let set = set_of(arm);

@@ -10,6 +10,7 @@ use crate::experiment::Experiment;
 use crate::level::{Level, Settings, contains, label, overlaid};
 use crate::metric::{self, Better};
 use crate::samples::{Comparison, Samples};
+use crate::stats::PooledDifference;
 
 /// What is known when the claims of an experiment are judged.
 pub struct Evidence<'a> {
@@ -23,6 +24,8 @@ pub struct Evidence<'a> {
     pub problems: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
+    /// The file system of the measured directory, such as `ext4`; none where it is not known.
+    pub file_system: Option<&'a str>,
     /// The same experiment on every directory of the run, this one among them.
     pub devices: &'a [DeviceLevels],
 }
@@ -96,6 +99,18 @@ impl Evidence<'_> {
         }
     }
 
+    /// Whether the claim speaks of this file system.
+    pub(super) fn check_file_system(&self, wanted: &[String]) -> Result<(), Unable> {
+        let here = self.file_system.unwrap_or("one that is not known");
+        if wanted.is_empty() || wanted.iter().any(|name| name == here) {
+            return Ok(());
+        }
+        Err(Unable::NotApplicable(format!(
+            "it speaks of {}; the file system here is {here}",
+            wanted.join(" and ")
+        )))
+    }
+
     pub(super) fn figure(
         &self,
         form: Form<'_>,
@@ -115,7 +130,53 @@ impl Evidence<'_> {
         }
     }
 
+    /// Two figures of the same trials.
+    fn ratio_of_metrics(
+        &self,
+        of: &Settings,
+        metric: &str,
+        to_metric: &str,
+    ) -> Result<(Figure, String), Unable> {
+        let arm = self.arm(of)?;
+        let measure = format!("{metric} ÷ {to_metric} of {}", self.arms[arm].label);
+        let ratios = self
+            .both(metric, to_metric)
+            .map(|(upper, lower)| upper.log_ratios_to_metric(lower, arm));
+        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
+    fn both(&self, metric: &str, to_metric: &str) -> Option<(&Samples, &Samples)> {
+        self.samples.get(metric).zip(self.samples.get(to_metric))
+    }
+
+    /// How a ratio of two figures of the same trials differs between two arms.
+    fn ratio_of_metrics_compared(
+        &self,
+        pairs: &Pairs,
+        metric: &str,
+        to_metric: &str,
+    ) -> Result<(Figure, String), Unable> {
+        let (arm, over) = (self.arm(&pairs.of)?, self.arm(&pairs.over_of)?);
+        let measure = format!(
+            "({metric} ÷ {to_metric}) of {} ÷ that of {}",
+            self.arms[arm].label, self.arms[over].label
+        );
+        let ratios = self
+            .both(metric, to_metric)
+            .map(|(upper, lower)| upper.log_ratios_to_metric_compared(lower, arm, over));
+        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
+        Ok((Figure::Ratio(comparison), measure))
+    }
+
     fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
+        if let Some(to_metric) = &pair.to_metric {
+            return self.ratio_of_metrics(&pair.of, metric, to_metric);
+        }
         if pair.across {
             let (comparison, pairs) = self.compare_across(&pair.of, &pair.to, metric)?;
             let (of, to) = (label(&pair.of), label(&pair.to));
@@ -131,6 +192,9 @@ impl Evidence<'_> {
     }
 
     fn ratio_of_ratios(&self, pairs: &Pairs, metric: &str) -> Result<(Figure, String), Unable> {
+        if let Some(to_metric) = &pairs.to_metric {
+            return self.ratio_of_metrics_compared(pairs, metric, to_metric);
+        }
         let [of, to, over_of, over_to] = [&pairs.of, &pairs.to, &pairs.over_of, &pairs.over_to];
         let arms = [
             self.arm(of)?,
@@ -343,20 +407,43 @@ impl Evidence<'_> {
                 others.len()
             )));
         };
-        let ratio = match metric::find(metric).map(|metric| metric.better) {
-            Some(Better::Lower) => self.compare(*rival, *last, metric)?,
-            _ => self.compare(*last, *rival, metric)?,
+        let lower_is_better =
+            metric::find(metric).map(|metric| metric.better) == Some(Better::Lower);
+        let (ratio, pooled) = if lower_is_better {
+            let pooled = self.pooled((&others, 0), (&holding, count - 1), metric);
+            (self.compare(*rival, *last, metric)?, pooled)
+        } else {
+            let pooled = self.pooled((&holding, count - 1), (&others, 0), metric);
+            (self.compare(*last, *rival, metric)?, pooled)
         };
+        let pooled = pooled.ok_or_else(|| {
+            Unable::NotMeasured(format!(
+                "too few arms and rounds tell the noise of {metric}"
+            ))
+        })?;
         let measure = format!(
             "{metric}: lead of number {count} of the arms with {held} ({}) over the best without ({})",
             self.arms[*last].label, self.arms[*rival].label
         );
         let figure = Figure::Chosen {
             ratio,
+            pooled,
             of: holding.len(),
             to: others.len(),
         };
         Ok((figure, measure))
+    }
+
+    /// The difference in the logarithm between an arm of one group and one of another.
+    fn pooled(
+        &self,
+        of: (&[usize], usize),
+        to: (&[usize], usize),
+        metric: &str,
+    ) -> Option<PooledDifference> {
+        let samples = self.samples.get(metric)?;
+        let [of_rows, to_rows] = [of.0, to.0].map(|arms| samples.log_rows(arms));
+        PooledDifference::new((&of_rows, of.1), (&to_rows, to.1))
     }
 
     /// The measured arms that hold these levels and those that do not, each from the best on.

@@ -9,7 +9,7 @@
 //! principle (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling").
 
 use crate::samples::Comparison;
-use crate::stats::{Interval, median, range};
+use crate::stats::{Interval, PooledDifference, median, range};
 
 /// A figure that can be asked for its interval.
 #[derive(Clone, Debug)]
@@ -26,10 +26,12 @@ pub(super) enum Figure {
     Lead(Vec<Vec<Comparison>>),
     /// A ratio of two arms that were chosen for their figures, out of so many each: chance had a
     /// hand in the choice, so that each end of the interval is corrected for what could have been
-    /// chosen instead.
+    /// chosen instead. The noise is that of all arms that could have been chosen.
     Chosen {
-        /// The ratio.
+        /// The ratio, round by round.
         ratio: Comparison,
+        /// Its logarithm, with the noise of all.
+        pooled: PooledDifference,
         /// The arms out of which the one above the line was chosen.
         of: usize,
         /// The arms out of which the one below the line was chosen.
@@ -43,7 +45,7 @@ impl Figure {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
             Figure::Plain(values) => median(values).unwrap_or(f64::NAN),
-            Figure::Chosen { ratio, .. } => ratio.ratio(),
+            Figure::Chosen { pooled, .. } => pooled.centre().exp(),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
@@ -69,9 +71,9 @@ impl Figure {
                 high: largest(highs(all, alpha)) - 1.0,
             },
             Figure::Lead(candidates) => lead_interval(candidates, alpha),
-            Figure::Chosen { ratio, of, to } => Interval {
-                low: ratio.interval(alpha / *of as f64).low,
-                high: ratio.interval(alpha / *to as f64).high,
+            Figure::Chosen { pooled, of, to, .. } => Interval {
+                low: pooled.interval(alpha / *of as f64).low.exp(),
+                high: pooled.interval(alpha / *to as f64).high.exp(),
             },
         }
     }

@@ -224,6 +224,7 @@ impl Prepared {
 
 impl Evidence<'_> {
     fn prepare(&self, claim: &Claim) -> Result<Prepared, Unable> {
+        self.check_file_system(&claim.file_systems)?;
         for precondition in &claim.requires {
             self.check(*precondition)?;
         }

@@ -79,6 +79,10 @@ pub struct Claim {
     /// What must hold on this machine for the claim to be applicable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Precondition>,
+    /// The file systems of which the claim speaks, such as `ext4` and `btrfs`, where it does not speak
+    /// of all; it needs a run over a directory on one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_systems: Vec<String>,
     /// Sizes, counts and plans: the predicate must hold in every round, no statistics.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
@@ -99,6 +103,10 @@ pub struct Pair {
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+    /// The metric below the line, where a claim compares two figures of the same trials; both arms
+    /// are then the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_metric: Option<String>,
 }
 
 /// Two pairs of arms.
@@ -116,6 +124,10 @@ pub struct Pairs {
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+    /// The metric below the line of either ratio, where each compares two figures of the same trials;
+    /// its two arms are then the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_metric: Option<String>,
 }
 
 /// One arm.
@@ -297,6 +309,17 @@ impl Form<'_> {
             Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
             Form::Best(best) => best.metric.as_deref(),
             Form::Devices(devices) => devices.metric.as_deref(),
+        }
+    }
+}
+
+impl Form<'_> {
+    /// The other metric of a claim that compares two figures of the same trials.
+    pub fn to_metric(&self) -> Option<&str> {
+        match self {
+            Form::Ratio(pair) | Form::Equal(pair) => pair.to_metric.as_deref(),
+            Form::RatioOfRatios(pairs) => pairs.to_metric.as_deref(),
+            _ => None,
         }
     }
 }

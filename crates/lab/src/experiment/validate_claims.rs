@@ -5,6 +5,13 @@ use super::validate::{Checker, check_metric};
 use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
 use crate::design::{Arm, partners, select};
 use crate::level::{Level, Settings, contains, label, overlaid};
+use crate::metric;
+
+/// File systems of which claims may speak, by the names that kernels give them.
+const FILE_SYSTEMS: [&str; 12] = [
+    "apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "nfs4", "tmpfs", "xfs",
+    "zfs",
+];
 
 impl Checker<'_, '_, '_> {
     pub(super) fn check_claims(&mut self, arms: &[Arm]) {
@@ -37,7 +44,11 @@ impl Checker<'_, '_, '_> {
                 self.findings,
             );
         }
+        if let Some(metric) = form.to_metric() {
+            self.check_to_metric(&path, form.metric(), metric);
+        }
         self.check_bounds(&path, claim, form);
+        self.check_file_systems(&path, claim);
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
             Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, arms),
@@ -53,6 +64,31 @@ impl Checker<'_, '_, '_> {
                 .findings
                 .at(&path, "both devices of the claim are of the same kind"),
             Form::Devices(_) => {}
+        }
+    }
+
+    fn check_file_systems(&mut self, path: &[Step], claim: &Claim) {
+        for name in &claim.file_systems {
+            if !FILE_SYSTEMS.contains(&name.as_str()) {
+                let what = format!("the claim `{}` speaks of an unknown file system", claim.id);
+                self.findings.unknown(path, what, name, FILE_SYSTEMS);
+            }
+        }
+    }
+
+    /// Two figures can be divided where they have one unit.
+    fn check_to_metric(&mut self, path: &[Step], metric: Option<&str>, to_metric: &str) {
+        let place = [path, &["to_metric".into()]].concat();
+        check_metric(&place, to_metric, Some(self.workload), self.findings);
+        let metric = metric.unwrap_or(&self.experiment.metric);
+        let unit = |name: &str| metric::find(name).map(|metric| metric.unit);
+        if unit(metric) != unit(to_metric) {
+            self.findings.at(
+                &place,
+                format!(
+                    "`{to_metric}` is in another unit than `{metric}`, so the two have no ratio"
+                ),
+            );
         }
     }
 
@@ -89,7 +125,9 @@ impl Checker<'_, '_, '_> {
         }
         let of = self.check_arm(path, "of", &pair.of, arms);
         let to = self.check_arm(path, "to", &pair.to, arms);
-        if of.is_some() && of == to {
+        if pair.to_metric.is_some() {
+            self.check_same_arm(path, of, to);
+        } else if of.is_some() && of == to {
             self.findings
                 .at(path, "both arms of the claim are the same");
         }
@@ -102,8 +140,20 @@ impl Checker<'_, '_, '_> {
             ("over_of", &pairs.over_of),
             ("over_to", &pairs.over_to),
         ];
-        for (key, levels) in all {
-            self.check_arm(path, key, levels, arms);
+        let found = all.map(|(key, levels)| self.check_arm(path, key, levels, arms));
+        if pairs.to_metric.is_some() {
+            self.check_same_arm(path, found[0], found[1]);
+            self.check_same_arm(path, found[2], found[3]);
+        }
+    }
+
+    /// Two figures of the same trials are those of one arm.
+    fn check_same_arm(&mut self, path: &[Step], of: Option<usize>, to: Option<usize>) {
+        if of.is_some() && to.is_some() && of != to {
+            self.findings.at(
+                path,
+                "`to_metric` compares two figures of the same trials, so both arms of a ratio must be the same",
+            );
         }
     }
 

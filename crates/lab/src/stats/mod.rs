@@ -17,6 +17,7 @@ mod line;
 mod method;
 mod multiple;
 mod polish;
+mod pooled;
 mod power;
 mod projection;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use groups::{Better, RankedArm, Ranking, rank_arms};
 pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
+pub use pooled::{PooledDifference, Rows};
 pub use power::{blocks_needed, minimum_detectable_effect};
 pub use projection::Projection;
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};

@@ -51,6 +51,13 @@ pub(super) fn student_quantile(probability: f64, n: usize) -> f64 {
     distribution(n).inverse_cdf(probability)
 }
 
+/// How many standard errors a two-sided interval with error rate `alpha` reaches from its centre, with
+/// so many degrees of freedom, which need not be whole.
+pub(super) fn student_reach(alpha: f64, freedom: f64) -> f64 {
+    let distribution = StudentsT::new(0.0, 1.0, freedom);
+    distribution.map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - alpha / 2.0))
+}
+
 fn standard_error(diffs: &[f64]) -> Option<f64> {
     Some(standard_deviation(diffs)? / (diffs.len() as f64).sqrt())
 }

@@ -3,13 +3,18 @@
 //!
 //! Direct I/O (`O_DIRECT`) matters because fresh pages of the page cache are expensive, above all on
 //! virtual machines. Where it is refused (tmpfs, disks with larger sectors), or pages are smaller than
-//! the alignment it needs, writing goes through the page cache as usual.
+//! the alignment it needs, writing goes through the page cache as usual. Room is allocated ahead of
+//! direct writes, because those that make a file longer exclude one another.
+//!
+//! Pages that SQLite has made already belong to it: in a database of the load's own they are overwritten,
+//! in one that others use they are kept back for SQLite to replace.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::buffer::ALIGNMENT;
 use crate::error::LoadError;
@@ -37,46 +42,112 @@ impl Range {
     }
 }
 
+/// The form of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Form {
+    /// Bytes.
+    pub(super) page_size: u32,
+    /// Bytes at the end of each page that extensions use.
+    pub(super) reserved: u8,
+    /// Pages that SQLite has made, up to its end.
+    pub(super) pages: u32,
+}
+
+/// What becomes of new contents of pages that SQLite has made.
+#[derive(Debug)]
+enum Made {
+    /// They are written: nobody else has the database open.
+    Written,
+    /// They are kept back, to be replaced within SQLite's transaction.
+    Kept(Mutex<Vec<NewPage>>),
+}
+
+/// A page of SQLite's with its new contents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NewPage {
+    pub(super) number: u32,
+    pub(super) bytes: Vec<u8>,
+}
+
 /// The file.
 #[derive(Debug)]
-pub(super) struct PageFile {
+pub(crate) struct PageFile {
     path: PathBuf,
     file: File,
     direct: Option<File>,
     /// Whether direct I/O has been refused.
     refused: AtomicBool,
     page_size: usize,
+    /// Bytes of a page that are not reserved for extensions.
+    usable: usize,
+    made: Made,
+    pages_before: u32,
+    /// The length of the file before the first page was added, in bytes.
+    length: u64,
     /// The next page number that is free.
     next: AtomicU64,
+    /// Bytes up to which room is allocated; all of them where allocating is not possible.
+    allocated: AtomicU64,
+    allocating: Mutex<()>,
 }
 
+/// The most bytes that are allocated ahead.
+const MOST_AHEAD: u64 = 256 << 20;
+
 impl PageFile {
-    /// Opens a database of so many pages.
-    pub(super) fn open(path: &Path, page_size: u32, pages: u32) -> Result<PageFile, LoadError> {
-        let page_size = page_size as usize;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let file = options.open(path).map_err(|source| LoadError::Open {
+    /// Opens a database, which nobody else has open.
+    pub(super) fn open(path: &Path, form: &Form) -> Result<PageFile, LoadError> {
+        PageFile::new(path, form, Made::Written)
+    }
+
+    /// Opens a database that a connection of this process has open, with the lock of a writer: pages are
+    /// added behind its end, where no reader looks.
+    ///
+    /// The file must not be dropped before that connection is closed: closing any descriptor of a file
+    /// gives up the process's locks on it (`fcntl`, POSIX).
+    pub(super) fn beyond(path: &Path, form: &Form) -> Result<PageFile, LoadError> {
+        PageFile::new(path, form, Made::Kept(Mutex::default()))
+    }
+
+    fn new(path: &Path, form: &Form, made: Made) -> Result<PageFile, LoadError> {
+        let page_size = form.page_size as usize;
+        let unopened = |source| LoadError::Open {
             path: path.to_owned(),
             source,
-        })?;
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let file = options.open(path).map_err(unopened)?;
+        let length = file.metadata().map_err(unopened)?.len();
         let direct = if page_size.is_multiple_of(ALIGNMENT) {
             direct(path)
         } else {
             None
         };
+        let allocated = if direct.is_some() { length } else { u64::MAX };
         Ok(PageFile {
             path: path.to_owned(),
             file,
             direct,
             refused: AtomicBool::new(false),
             page_size,
-            next: AtomicU64::new(u64::from(pages) + 1),
+            usable: page_size - usize::from(form.reserved),
+            made,
+            pages_before: form.pages,
+            length,
+            next: AtomicU64::new(u64::from(form.pages) + 1),
+            allocated: AtomicU64::new(allocated),
+            allocating: Mutex::new(()),
         })
     }
 
     pub(super) fn page_size(&self) -> usize {
         self.page_size
+    }
+
+    /// The bytes of a page that trees may use.
+    pub(super) fn usable(&self) -> usize {
+        self.usable
     }
 
     fn lock_page(&self) -> u32 {
@@ -116,9 +187,18 @@ impl PageFile {
         self.write_run(range.page(before), right)
     }
 
-    /// Writes one page.
+    /// Gives a page that SQLite has made new contents.
     pub(super) fn write_page(&self, page: u32, bytes: &[u8]) -> Result<(), LoadError> {
-        self.write_run(page, bytes)
+        let Made::Kept(kept) = &self.made else {
+            return self.write_run(page, bytes);
+        };
+        kept.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(NewPage {
+                number: page,
+                bytes: bytes.to_vec(),
+            });
+        Ok(())
     }
 
     /// Writes pages that follow one another.
@@ -130,6 +210,7 @@ impl PageFile {
         if let Some(direct) = &self.direct
             && !self.refused.load(Ordering::Relaxed)
         {
+            self.allocate(offset + bytes.len() as u64);
             match direct.write_all_at(bytes, offset) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     self.refused.store(true, Ordering::Relaxed);
@@ -142,19 +223,97 @@ impl PageFile {
             .map_err(|source| self.unwritable(source))
     }
 
-    /// Enters the size into the header, and counts the change as SQLite would.
+    /// Sees to it that room is allocated up to this byte, and for as much again as is there. Where that
+    /// fails, writing will tell whether the disk is full.
+    fn allocate(&self, end: u64) {
+        if end <= self.allocated.load(Ordering::Acquire) {
+            return;
+        }
+        let _guard = self
+            .allocating
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let allocated = self.allocated.load(Ordering::Acquire);
+        if end <= allocated {
+            return;
+        }
+        let wanted = end.max(allocated + allocated.clamp(1 << 20, MOST_AHEAD));
+        let now = if grow(&self.file, allocated, wanted - allocated) {
+            wanted
+        } else {
+            u64::MAX
+        };
+        self.allocated.store(now, Ordering::Release);
+    }
+
+    /// Pages of the database, those added included.
+    pub(super) fn pages(&self) -> u32 {
+        // `reserve` keeps the number within 32 bits.
+        (self.next.load(Ordering::Relaxed) - 1) as u32
+    }
+
+    /// Ends a database of the load's own: gives back what was allocated in vain, enters the size into
+    /// the header, and counts the change as SQLite would.
     pub(super) fn finish(&self) -> Result<(), LoadError> {
-        let pages = self.next.load(Ordering::Relaxed) - 1;
         let written = || -> io::Result<()> {
+            self.cut()?;
             let mut counter = [0; 4];
             self.file.read_exact_at(&mut counter, CHANGE_COUNTER)?;
             let counter = u32::from_be_bytes(counter).wrapping_add(1).to_be_bytes();
             self.file.write_all_at(&counter, CHANGE_COUNTER)?;
             self.file.write_all_at(&counter, VERSION_VALID_FOR)?;
             self.file
-                .write_all_at(&(pages as u32).to_be_bytes(), SIZE_IN_PAGES)
+                .write_all_at(&self.pages().to_be_bytes(), SIZE_IN_PAGES)
         };
         written().map_err(|source| self.unwritable(source))
+    }
+
+    /// Pages of the database before any was added.
+    pub(super) fn pages_before(&self) -> u32 {
+        self.pages_before
+    }
+
+    /// The last page.
+    pub(super) fn last_page(&self) -> Result<NewPage, LoadError> {
+        let number = self.pages();
+        let mut bytes = vec![0; self.page_size];
+        let offset = (u64::from(number) - 1) * self.page_size as u64;
+        self.file
+            .read_exact_at(&mut bytes, offset)
+            .map_err(|source| LoadError::Open {
+                path: self.path.clone(),
+                source,
+            })?;
+        Ok(NewPage { number, bytes })
+    }
+
+    /// Syncs the pages added and returns the new contents of pages that SQLite has made.
+    pub(super) fn finish_beyond(&self) -> Result<Vec<NewPage>, LoadError> {
+        let Made::Kept(kept) = &self.made else {
+            return Ok(Vec::new());
+        };
+        let kept = std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let synced = || -> io::Result<()> {
+            self.cut()?;
+            self.file.sync_data()
+        };
+        synced().map_err(|source| self.unwritable(source))?;
+        Ok(kept)
+    }
+
+    /// Gives back the room that was allocated and not used.
+    fn cut(&self) -> io::Result<()> {
+        let length = u64::from(self.pages()) * self.page_size as u64;
+        if self.file.metadata()?.len() > length.max(self.length) {
+            self.file.set_len(length.max(self.length))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the pages added away again, unless that fails: then the file is longer than its header
+    /// tells, which does no harm.
+    pub(crate) fn abandon(&self) {
+        let _ = self.file.set_len(self.length);
     }
 
     fn unwritable(&self, source: io::Error) -> LoadError {
@@ -183,6 +342,17 @@ fn direct(path: &Path) -> Option<File> {
         .ok()
 }
 
+/// Allocates room at the end of a file, which becomes longer; whether that was possible.
+#[cfg(target_os = "linux")]
+fn grow(file: &File, from: u64, length: u64) -> bool {
+    rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), from, length).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn grow(_file: &File, _from: u64, _length: u64) -> bool {
+    false
+}
+
 #[cfg(not(target_os = "linux"))]
 fn direct(_path: &Path) -> Option<File> {
     None
@@ -192,11 +362,20 @@ fn direct(_path: &Path) -> Option<File> {
 mod tests {
     use super::*;
 
+    fn open(file: &tempfile::NamedTempFile, page_size: u32, pages: u32) -> PageFile {
+        let form = Form {
+            page_size,
+            reserved: 0,
+            pages,
+        };
+        PageFile::open(file.path(), &form).unwrap()
+    }
+
     #[test]
     fn ranges_leave_the_lock_byte_page_out() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lock_page = (1 << 30) / 4_096 + 1;
-        let pages = PageFile::open(file.path(), 4_096, lock_page - 3).unwrap();
+        let pages = open(&file, 4_096, lock_page - 3);
         let first = pages.reserve(4).unwrap();
         let numbers: Vec<u32> = (0..4).map(|index| first.page(index)).collect();
         assert_eq!(
@@ -205,7 +384,7 @@ mod tests {
         );
         assert_eq!(pages.reserve(1).unwrap().page(0), lock_page + 3);
 
-        let pages = PageFile::open(file.path(), 4_096, lock_page - 3).unwrap();
+        let pages = open(&file, 4_096, lock_page - 3);
         assert_eq!(pages.reserve(2).unwrap().page(1), lock_page - 1);
         let behind = pages.reserve(2).unwrap();
         assert_eq!(
@@ -218,7 +397,7 @@ mod tests {
     fn pages_around_the_lock_byte_page_are_written_where_they_belong() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let lock_page = (1 << 30) / 65_536 + 1;
-        let pages = PageFile::open(file.path(), 65_536, lock_page - 2).unwrap();
+        let pages = open(&file, 65_536, lock_page - 2);
         let range = pages.reserve(2).unwrap();
         let mut bytes = vec![1; 65_536];
         bytes.extend(vec![2; 65_536]);
@@ -234,7 +413,7 @@ mod tests {
     #[test]
     fn more_pages_than_a_database_may_have_are_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let pages = PageFile::open(file.path(), 512, 4_294_967_290).unwrap();
+        let pages = open(&file, 512, 4_294_967_290);
         assert!(pages.reserve(4).is_ok());
         let error = pages.reserve(1).unwrap_err().to_string();
         assert!(error.contains("page size"), "{error}");

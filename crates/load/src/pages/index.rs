@@ -1,135 +1,59 @@
-//! Indexes in bulk: their entries are collected while rows are packed, sorted, and written as a packed
-//! tree (<https://sqlite.org/fileformat2.html#b_tree_pages>).
+//! Packed trees of sorted entries: indexes, and tables WITHOUT ROWID
+//! (<https://sqlite.org/fileformat2.html#b_tree_pages>).
 //!
 //! Unlike in a table's tree, an entry is in one place only: the one between two pages moves up into
-//! their parent.
+//! their parent. The entries, sorted lists of several workers, are divided into ranges that are merged
+//! and written side by side; the entries at which they are divided become such entries between pages.
 
 use std::ops::Range;
 
 use super::buffer::Buffer;
+use super::entries::{self, Entries, Entry, Listed, Merged};
 use super::file::PageFile;
-use super::key;
+use super::order::{self, Field, Fields};
 use super::packer::write_header;
-use super::record::Record;
-use super::stored::Stored;
 use super::varint;
-use crate::affinity::Affinity;
 use crate::error::LoadError;
 
-/// An index to be filled.
+/// An index to be filled, or a table WITHOUT ROWID, which is an index over all of its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexPlan {
     pub(crate) root: u32,
-    /// Its columns, as numbers of the table's.
-    pub(crate) columns: Vec<usize>,
+    /// The columns of its entries.
+    pub(crate) columns: Vec<IndexColumn>,
+    /// How many of them, from the first, are its key.
+    pub(crate) key: usize,
+    /// Which columns of the key descend.
+    pub(crate) descending: Vec<bool>,
     pub(crate) unique: bool,
+    /// Whether it is the table itself.
+    pub(crate) is_table: bool,
     /// What a violation is called: `t.a, t.b`.
     pub(crate) called: String,
 }
 
-/// Entries of one index, in the order in which rows came.
-#[derive(Debug, Default)]
-pub(super) struct Entries {
-    /// Keys and records, one behind the other.
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    record: Record,
-}
-
-/// An entry: a key and behind it a record.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The first bytes of the key, which decide most comparisons.
-    prefix: u64,
-    at: usize,
-    key: u32,
-    /// The length of the record; the highest bit tells that a column is NULL.
-    record: u32,
-}
-
-const HAS_NULL: u32 = 1 << 31;
-
-impl Entries {
-    /// Adds a row's entry, of the values that the row has in the table.
-    pub(super) fn push(
-        &mut self,
-        plan: &IndexPlan,
-        row: &[Stored<'_>],
-        affinities: &[Affinity],
-        rowid: i64,
-    ) {
-        let at = self.bytes.len();
-        self.record.clear();
-        let mut has_null = 0;
-        for column in &plan.columns {
-            // Reals come out of the table as reals, whatever they are stored as; in an index whole ones
-            // are integers.
-            let value = match (&row[*column], affinities[*column]) {
-                (Stored::Real(value), Affinity::Real) => whole(*value),
-                (value, _) => value.clone(),
-            };
-            if value == Stored::Null {
-                has_null = HAS_NULL;
-            }
-            key::push(&mut self.bytes, &value);
-            self.record.push(&value);
-        }
-        key::push_rowid(&mut self.bytes, rowid);
-        self.record.push(&Stored::Integer(rowid));
-        let behind = self.bytes.len();
-        let length = self.record.length();
-        self.bytes.resize(behind + length, 0);
-        self.record.write(&mut self.bytes[behind..]);
-        self.entries.push(Entry {
-            prefix: prefix(&self.bytes[at..behind]),
-            at,
-            // Values of a row are below 900 MB each, and refused above in sum.
-            key: (behind - at) as u32,
-            record: length as u32 | has_null,
-        });
+impl IndexPlan {
+    pub(crate) fn is_table(&self) -> bool {
+        self.is_table
     }
 
-    /// The memory taken, in bytes.
-    pub(super) fn memory(&self) -> usize {
-        self.bytes.len() + self.entries.len() * size_of::<Entry>()
-    }
-
-    pub(super) fn sort(&mut self) {
-        let bytes = &self.bytes;
-        self.entries.sort_unstable_by(|one, other| {
-            one.prefix
-                .cmp(&other.prefix)
-                .then_with(|| one.key(bytes).cmp(other.key(bytes)))
-        });
+    /// Whether rows that come one after the other are in order already if their first columns are the
+    /// same: then nothing but the rowid follows, which ascends, or nothing that the order depends on.
+    pub(super) fn first_column_decides(&self) -> bool {
+        self.key == 1 && (self.is_table || self.columns.get(1) == Some(&IndexColumn::Rowid))
     }
 }
 
-impl Entry {
-    fn key(self, bytes: &[u8]) -> &[u8] {
-        &bytes[self.at..self.at + self.key as usize]
-    }
-
-    fn record(self, bytes: &[u8]) -> &[u8] {
-        let at = self.at + self.key as usize;
-        &bytes[at..at + (self.record & !HAS_NULL) as usize]
-    }
+/// A column of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IndexColumn {
+    /// A column of the table, by its place there.
+    Of(usize),
+    Rowid,
 }
 
-fn prefix(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(8);
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
-}
-
-fn whole(value: f64) -> Stored<'static> {
-    let integer = value as i64;
-    if integer as f64 == value && integer > i64::MIN && integer < i64::MAX {
-        Stored::Integer(integer)
-    } else {
-        Stored::Real(value)
-    }
-}
+/// Entries of a range below which it is not worth a thread.
+const SMALL: usize = 50_000;
 
 /// Writes an index of the entries that several workers have collected and sorted.
 ///
@@ -138,63 +62,175 @@ fn whole(value: f64) -> Stored<'static> {
 pub(super) fn write(
     file: &PageFile,
     plan: &IndexPlan,
-    parts: &[&Entries],
+    lists: &[&Entries],
 ) -> Result<(), LoadError> {
-    let mut leaves = Leaves::new(file);
-    let mut merged = Merged::new(parts);
-    let mut last: Option<(&[u8], bool)> = None;
-    while let Some((key, record, has_null)) = merged.next() {
-        let values = &key[..key.len() - key::ROWID];
-        if let (true, false, Some((before, false))) = (plan.unique, has_null, last)
-            && before[..before.len() - key::ROWID] == *values
-        {
-            return Err(LoadError::Duplicate {
-                columns: plan.called.clone(),
-                rowids: [key::rowid(before), key::rowid(key)],
-            });
-        }
-        last = Some((key, has_null));
-        leaves.push(record)?;
+    let total: usize = lists.iter().map(|list| list.all().len()).sum();
+    if total == 0 {
+        // SQLite has made the root as an empty page.
+        return Ok(());
     }
-    leaves.finish(plan.root)
-}
-
-/// The entries of several sorted lists, in order.
-struct Merged<'e> {
-    parts: Vec<(&'e [u8], std::slice::Iter<'e, Entry>)>,
-}
-
-impl<'e> Merged<'e> {
-    fn new(parts: &[&'e Entries]) -> Merged<'e> {
-        let parts = parts
-            .iter()
-            .map(|part| (&part.bytes[..], part.entries.iter()));
-        Merged {
-            parts: parts.collect(),
-        }
-    }
-
-    /// Key, record and whether a column is NULL. There are a few lists only, so that looking at the
-    /// first entry of each is cheap.
-    fn next(&mut self) -> Option<(&'e [u8], &'e [u8], bool)> {
-        let first = |part: &(&'e [u8], std::slice::Iter<'e, Entry>)| {
-            let (bytes, entries) = part;
-            let entry = *entries.as_slice().first()?;
-            Some((entry.prefix, entry.key(bytes)))
+    let ranges = divide(plan, lists, (total / SMALL).clamp(1, lists.len().max(1)));
+    if let [only] = &ranges[..] {
+        return match write_leaves(file, plan, only)?.finish_alone(plan.root)? {
+            Some(level) => write_levels(file, plan.root, level),
+            None => Ok(()),
         };
-        let (number, _) = self
-            .parts
+    }
+    let written: Result<Vec<Level<'_>>, LoadError> = std::thread::scope(|scope| {
+        let write = |range| move || write_leaves(file, plan, range)?.finish();
+        let threads: Vec<_> = ranges
             .iter()
-            .enumerate()
-            .filter_map(|(number, part)| Some((number, first(part)?)))
-            .min_by(|(_, one), (_, other)| one.cmp(other))?;
-        let (bytes, entries) = &mut self.parts[number];
-        let entry = *entries.next()?;
-        Some((
-            entry.key(bytes),
-            entry.record(bytes),
-            entry.record & HAS_NULL != 0,
-        ))
+            .map(|range| scope.spawn(write(range)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        joined.collect()
+    });
+    let mut level = Level::new(file);
+    for (part, range) in written?.iter().zip(&ranges) {
+        if let Some(before) = range.before {
+            let mut cell = Vec::new();
+            make_cell(file, record(before), &mut cell)?;
+            level.dividers.push(&cell);
+        }
+        level.children.extend_from_slice(&part.children);
+        for number in 0..part.dividers.len() {
+            level.dividers.push(part.dividers.get(number));
+        }
+    }
+    write_levels(file, plan.root, level)
+}
+
+fn record<'e>((list, entry): Listed<'e>) -> &'e [u8] {
+    list.record(entry)
+}
+
+/// A range of entries, and those on both sides of it, which belong to no range.
+struct Part<'e> {
+    before: Option<Listed<'e>>,
+    lists: Vec<(&'e Entries, &'e [Entry])>,
+    behind: Option<Listed<'e>>,
+}
+
+/// Divides entries into so many ranges, about equal in size, each of which has some.
+fn divide<'e>(plan: &IndexPlan, lists: &[&'e Entries], count: usize) -> Vec<Part<'e>> {
+    let mut left: Vec<(&Entries, &[Entry])> =
+        lists.iter().map(|list| (*list, list.all())).collect();
+    let longest = lists.iter().max_by_key(|list| list.all().len());
+    let mut parts = Vec::new();
+    let mut before = None;
+    for number in 1..count {
+        let Some(list) = longest else { break };
+        let at: Listed<'e> = (*list, list.all()[number * list.all().len() / count]);
+        let mut part = Vec::new();
+        for (list, entries) in &mut left {
+            let end = entries
+                .partition_point(|entry| entries::compare(plan, (*list, *entry), at).is_lt());
+            part.push((*list, &entries[..end]));
+            // The entry itself belongs to neither side.
+            let is_its_own = std::ptr::eq(*list, at.0);
+            *entries = &entries[end + usize::from(is_its_own)..];
+        }
+        parts.push(Part {
+            before,
+            lists: part,
+            behind: Some(at),
+        });
+        before = Some(at);
+    }
+    parts.push(Part {
+        before,
+        lists: left,
+        behind: None,
+    });
+    parts
+}
+
+/// Writes the leaves of a range, but for the last ones.
+fn write_leaves<'f>(
+    file: &'f PageFile,
+    plan: &IndexPlan,
+    part: &Part<'_>,
+) -> Result<Leaves<'f>, LoadError> {
+    let mut leaves = Leaves::new(file);
+    let mut last = part.before;
+    for entry in Merged::new(plan, part.lists.clone()) {
+        check_unique(plan, last, entry)?;
+        leaves.push(record(entry))?;
+        last = Some(entry);
+    }
+    if let Some(behind) = part.behind {
+        check_unique(plan, last, behind)?;
+    }
+    Ok(leaves)
+}
+
+/// Checks that neighbours are not the same in a unique index, where NULL is never the same.
+#[inline]
+fn check_unique(
+    plan: &IndexPlan,
+    last: Option<Listed<'_>>,
+    entry: Listed<'_>,
+) -> Result<(), LoadError> {
+    if let (true, Some(last)) = (plan.unique, last)
+        && entries::may_be_same(last, entry)
+        && order::is_same(record(last), record(entry), plan.key)
+    {
+        return Err(duplicate(plan, record(last), record(entry)));
+    }
+    Ok(())
+}
+
+#[cold]
+fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
+    let columns = plan.called.clone();
+    let rowid = |record| match Fields::of(record).last() {
+        Some(Field::Integer(rowid)) => rowid,
+        _ => 0,
+    };
+    if plan.columns.last() == Some(&IndexColumn::Rowid) {
+        return LoadError::Duplicate {
+            columns,
+            rowids: [rowid(one), rowid(other)],
+        };
+    }
+    let values: Vec<String> = Fields::of(one)
+        .take(plan.key)
+        .map(|field| field.shown())
+        .collect();
+    LoadError::DuplicateKey {
+        columns,
+        values: values.join(", "),
+    }
+}
+
+/// Writes what stands above a level of several pages, up to the root.
+fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
+    let Level {
+        mut children,
+        mut dividers,
+        ..
+    } = level;
+    loop {
+        let groups = groups(children.len(), &dividers, file.usable());
+        if groups.len() == 1 {
+            let mut buffer = Buffer::new(file.page_size(), 1);
+            let index = buffer.add();
+            fill_interior(buffer.page(index), file.usable(), &children, &dividers, 0);
+            return file.write_page(root, buffer.bytes());
+        }
+        let mut level = Level::new(file);
+        for group in &groups {
+            level.interior(&children[group.clone()], &dividers, group.start)?;
+            if group.end < children.len() {
+                level.dividers.push(dividers.get(group.end - 1));
+            }
+        }
+        level.flush()?;
+        (children, dividers) = (level.children, level.dividers);
     }
 }
 
@@ -231,36 +267,28 @@ impl Cells {
         self.bytes.extend_from_slice(cell);
         self.ends.push(self.bytes.len());
     }
+}
 
-    /// Takes the last one off.
-    fn pop(&mut self) -> Vec<u8> {
-        let last = self.len() - 1;
-        let cell = self.get(last).to_vec();
-        self.ends.pop();
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
-        cell
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    /// Bytes that the cells take in a page, pointers included.
-    fn room(&self) -> usize {
-        self.bytes.len() + 2 * self.len()
-    }
+/// The leaf that is being filled.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: usize,
+    /// Where the cells begin, which are filled from the end.
+    content: usize,
+    /// The length of the last cell.
+    last: usize,
 }
 
 /// The leaves, and what becomes the level above.
 struct Leaves<'f> {
     file: &'f PageFile,
     level: Level<'f>,
-    /// The cells of the page that is being filled.
-    open: Cells,
-    /// A full page and the cell behind it, kept back until it is known that another page follows with
-    /// at least one cell.
-    full: Option<(Cells, Vec<u8>)>,
+    open: Option<Open>,
+    /// The pointers to the open leaf's cells, which go into the page when it is full.
+    pointers: Vec<u8>,
+    /// The cell behind the last leaf, which is full: it comes between that one and the next, if there is
+    /// a next one.
+    between: Option<Vec<u8>>,
     cell: Vec<u8>,
 }
 
@@ -269,8 +297,9 @@ impl<'f> Leaves<'f> {
         Leaves {
             file,
             level: Level::new(file),
-            open: Cells::default(),
-            full: None,
+            open: None,
+            pointers: Vec::new(),
+            between: None,
             cell: Vec::new(),
         }
     }
@@ -278,68 +307,93 @@ impl<'f> Leaves<'f> {
     fn push(&mut self, record: &[u8]) -> Result<(), LoadError> {
         let mut cell = std::mem::take(&mut self.cell);
         make_cell(self.file, record, &mut cell)?;
-        if self.open.room() + cell.len() + 2 > self.file.page_size() - LEAF_HEADER {
-            let full = std::mem::take(&mut self.open);
-            self.keep_back(full, cell.clone())?;
-        } else {
-            self.open.push(&cell);
-        }
+        self.push_cell(&cell)?;
         self.cell = cell;
         Ok(())
     }
 
-    /// Keeps a full page back, and writes the one kept before.
-    fn keep_back(&mut self, full: Cells, divider: Vec<u8>) -> Result<(), LoadError> {
-        if let Some((mut before, between)) = self.full.replace((full, divider)) {
-            self.level.leaf(&before)?;
-            self.level.dividers.push(&between);
-            before.clear();
-            self.open = before;
+    #[inline]
+    fn push_cell(&mut self, cell: &[u8]) -> Result<(), LoadError> {
+        let mut open = match self.open {
+            Some(open) if self.between.is_none() => open,
+            _ => self.open_leaf()?,
+        };
+        if LEAF_HEADER + self.pointers.len() + 2 + cell.len() > open.content {
+            self.between = Some(cell.to_vec());
+            return Ok(());
         }
+        let end = open.content;
+        open.content -= cell.len();
+        open.last = cell.len();
+        self.level.buffer.page(open.index)[open.content..end].copy_from_slice(cell);
+        let pointer = (open.content as u16).to_be_bytes();
+        self.pointers.extend_from_slice(&pointer);
+        self.open = Some(open);
         Ok(())
     }
 
-    fn finish(mut self, root: u32) -> Result<(), LoadError> {
-        let Some((mut full, mut divider)) = self.full.take() else {
-            // Everything is in one page, which is the root.
-            let mut buffer = Buffer::new(self.file.page_size(), 1);
-            let index = buffer.add();
-            fill_leaf(buffer.page(index), &self.open);
-            return self.file.write_page(root, buffer.bytes());
+    /// Closes the leaf that is full, and opens the next one.
+    fn open_leaf(&mut self) -> Result<Open, LoadError> {
+        self.close();
+        if let Some(between) = self.between.take() {
+            self.level.dividers.push(&between);
+        }
+        self.level.flush_when_full()?;
+        let open = Open {
+            index: self.level.buffer.add(),
+            content: self.file.usable(),
+            last: 0,
         };
-        if self.open.len() == 0 {
-            // A leaf must not be empty: the cell behind the full page goes into it, and the last of the
-            // full page takes its place.
-            self.open.push(&divider);
-            divider = full.pop();
+        self.open = Some(open);
+        Ok(open)
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let page = self.level.buffer.page(open.index);
+        write_header(page, INDEX_LEAF, self.pointers.len() / 2, open.content);
+        let behind = LEAF_HEADER + self.pointers.len();
+        page[LEAF_HEADER..behind].copy_from_slice(&self.pointers);
+        page[behind..open.content].fill(0);
+        page[self.file.usable()..].fill(0);
+        self.pointers.clear();
+    }
+
+    /// Sees to it that a leaf follows the cell that comes between leaves: it becomes that leaf's, and the
+    /// last cell of the full leaf takes its place.
+    fn complete(&mut self) -> Result<(), LoadError> {
+        if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
+            let end = open.content + open.last;
+            let page = self.level.buffer.page(open.index);
+            self.between = Some(page[open.content..end].to_vec());
+            open.content = end;
+            self.open = Some(open);
+            self.pointers.truncate(self.pointers.len() - 2);
+            self.open_leaf()?;
+            self.push_cell(&cell)?;
         }
-        self.level.leaf(&full)?;
-        self.level.dividers.push(&divider);
-        self.level.leaf(&self.open)?;
+        self.close();
+        Ok(())
+    }
+
+    /// Writes the last leaves.
+    fn finish(mut self) -> Result<Level<'f>, LoadError> {
+        self.complete()?;
         self.level.flush()?;
-        let Level {
-            mut children,
-            mut dividers,
-            ..
-        } = self.level;
-        loop {
-            let groups = groups(children.len(), &dividers, self.file.page_size());
-            if groups.len() == 1 {
-                let mut buffer = Buffer::new(self.file.page_size(), 1);
-                let index = buffer.add();
-                fill_interior(buffer.page(index), &children, &dividers, 0);
-                return self.file.write_page(root, buffer.bytes());
-            }
-            let mut level = Level::new(self.file);
-            for group in &groups {
-                level.interior(&children[group.clone()], &dividers, group.start)?;
-                if group.end < children.len() {
-                    level.dividers.push(dividers.get(group.end - 1));
-                }
-            }
-            level.flush()?;
-            (children, dividers) = (level.children, level.dividers);
+        Ok(self.level)
+    }
+
+    /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
+    fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>, LoadError> {
+        self.complete()?;
+        if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
+            self.file.write_page(root, self.level.buffer.bytes())?;
+            return Ok(None);
         }
+        self.level.flush()?;
+        Ok(Some(self.level))
     }
 }
 
@@ -361,12 +415,6 @@ impl<'f> Level<'f> {
         }
     }
 
-    fn leaf(&mut self, cells: &Cells) -> Result<(), LoadError> {
-        let index = self.buffer.add();
-        fill_leaf(self.buffer.page(index), cells);
-        self.flush_when_full()
-    }
-
     /// A page of these children; the first divider among them has the number `first`.
     fn interior(
         &mut self,
@@ -375,7 +423,13 @@ impl<'f> Level<'f> {
         first: usize,
     ) -> Result<(), LoadError> {
         let index = self.buffer.add();
-        fill_interior(self.buffer.page(index), children, dividers, first);
+        fill_interior(
+            self.buffer.page(index),
+            self.file.usable(),
+            children,
+            dividers,
+            first,
+        );
         self.flush_when_full()
     }
 
@@ -402,16 +456,16 @@ impl<'f> Level<'f> {
 /// Makes the cell of a record: its length, what stays in the page, and where the rest is, which is
 /// written at once.
 fn make_cell(file: &PageFile, record: &[u8], cell: &mut Vec<u8>) -> Result<(), LoadError> {
-    let page_size = file.page_size();
-    let whole = (page_size - 12) * 64 / 255 - 23;
+    let usable = file.usable();
+    let whole = (usable - 12) * 64 / 255 - 23;
     cell.clear();
     varint::push(cell, record.len() as u64);
     if record.len() <= whole {
         cell.extend_from_slice(record);
         return Ok(());
     }
-    let least = (page_size - 12) * 32 / 255 - 23;
-    let wanted = least + (record.len() - least) % (page_size - 4);
+    let least = (usable - 12) * 32 / 255 - 23;
+    let wanted = least + (record.len() - least) % (usable - 4);
     let local = if wanted <= whole { wanted } else { least };
     cell.extend_from_slice(&record[..local]);
     let first = write_chain(file, &record[local..])?;
@@ -421,7 +475,7 @@ fn make_cell(file: &PageFile, record: &[u8], cell: &mut Vec<u8>) -> Result<(), L
 
 /// Writes a chain of overflow pages and returns the number of the first.
 fn write_chain(file: &PageFile, rest: &[u8]) -> Result<u32, LoadError> {
-    let chunks = rest.chunks(file.page_size() - 4);
+    let chunks = rest.chunks(file.usable() - 4);
     let range = file.reserve(chunks.len())?;
     let mut buffer = Buffer::new(file.page_size(), chunks.len());
     let last = chunks.len() - 1;
@@ -443,14 +497,14 @@ fn write_chain(file: &PageFile, rest: &[u8]) -> Result<u32, LoadError> {
 
 /// Divides children among pages: as many as fit, and never a single one for the last page. Between two
 /// pages a divider is left for the level above.
-fn groups(children: usize, dividers: &Cells, page_size: usize) -> Vec<Range<usize>> {
+fn groups(children: usize, dividers: &Cells, usable: usize) -> Vec<Range<usize>> {
     let mut groups = Vec::new();
-    let (mut start, mut room) = (0, page_size - INTERIOR_HEADER);
+    let (mut start, mut room) = (0, usable - INTERIOR_HEADER);
     for number in 1..children {
         let needed = 4 + dividers.get(number - 1).len() + 2;
         if number > start && needed > room {
             groups.push(start..number);
-            (start, room) = (number, page_size - INTERIOR_HEADER);
+            (start, room) = (number, usable - INTERIOR_HEADER);
         } else if number > start {
             room -= needed;
         }
@@ -465,19 +519,9 @@ fn groups(children: usize, dividers: &Cells, page_size: usize) -> Vec<Range<usiz
     groups
 }
 
-fn fill_leaf(page: &mut [u8], cells: &Cells) {
-    let mut content = page.len();
-    for number in 0..cells.len() {
-        let cell = cells.get(number);
-        content -= cell.len();
-        page[content..content + cell.len()].copy_from_slice(cell);
-        put_pointer(page, LEAF_HEADER + 2 * number, content);
-    }
-    write_header(page, INDEX_LEAF, cells.len(), content);
-    page[LEAF_HEADER + 2 * cells.len()..content].fill(0);
-}
-
-fn fill_interior(page: &mut [u8], children: &[u32], dividers: &Cells, first: usize) {
+fn fill_interior(page: &mut [u8], usable: usize, children: &[u32], dividers: &Cells, first: usize) {
+    let (page, reserved) = page.split_at_mut(usable);
+    reserved.fill(0);
     let cells = children.len() - 1;
     let mut content = page.len();
     for (number, child) in children.iter().enumerate().take(cells) {

@@ -1,4 +1,4 @@
-//! The page writer: a new database's B-trees, written without SQLite.
+//! The page writer: B-trees written without SQLite.
 //!
 //! SQLite makes the schema; this room fills the table's tree in the file format of
 //! <https://sqlite.org/fileformat2.html>, in ascending order of rowids, each page once and full. One
@@ -7,14 +7,22 @@
 //! from a counter; interior pages come last. A batch that cannot be written with certainty ends the
 //! writing: what is there is a complete database, and the rest goes through SQL.
 //!
-//! It refuses rather than guesses: UTF-8, no reserved bytes, no auto-vacuum, tables with a rowid.
+//! In a database that others use, the pages are added behind its end, and [linked](link) within SQLite's
+//! own transaction.
+//!
+//! It refuses rather than guesses: UTF-8, no auto-vacuum, what [`Layout`] understands of a schema.
 
 mod buffer;
+mod encoder;
+mod entries;
 mod file;
 mod index;
-mod key;
+mod layout;
+mod link;
+mod order;
 mod packer;
 mod record;
+mod spine;
 mod stored;
 mod tree;
 mod varint;
@@ -24,7 +32,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::{Connection, Library, Value};
+use arrow_array::{Array, Int64Array};
+use engine::Library;
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
@@ -32,111 +41,17 @@ use crate::cells::{Cells, Rows};
 use crate::error::LoadError;
 use crate::loader::{Feed, Phase};
 use crate::target::Target;
-use file::PageFile;
-use index::{Entries, IndexPlan};
+use encoder::{BLOCK, Encoder};
+use entries::Entries;
+use index::IndexColumn;
 use packer::Packer;
-use record::Record;
-use stored::{Conversion, Stored};
+use spine::Spine;
+use stored::Conversion;
 use tree::Child;
 
-use crate::table::quoted;
-
-/// Where the table's tree is to grow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
-    page_size: u32,
-    /// Pages that SQLite has made: the schema and empty roots.
-    pages: u32,
-    /// The root of the table.
-    root: u32,
-    /// Its indexes, all of them empty.
-    indexes: Vec<IndexPlan>,
-}
-
-impl Layout {
-    /// Reads where SQLite has put the table, and refuses, with the reason, forms of database that are
-    /// not written.
-    pub(crate) fn read(
-        connection: &Connection,
-        target: &Target,
-    ) -> Result<Result<Layout, String>, LoadError> {
-        let number = |sql: &str| connection.query_i64(sql);
-        if connection.query_text("PRAGMA encoding")? != "UTF-8" {
-            return Ok(Err("the database is not in UTF-8".to_owned()));
-        }
-        if number("PRAGMA auto_vacuum")? != 0 {
-            return Ok(Err("the database has auto_vacuum".to_owned()));
-        }
-        let indexes = match index_plans(connection, target)? {
-            Ok(indexes) => indexes,
-            Err(why) => return Ok(Err(why)),
-        };
-        let table = target.table.replace('\'', "''");
-        let root = number(&format!(
-            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND lower(name) = lower('{table}')"
-        ))?;
-        // Page sizes and page numbers are 32 bits wide.
-        Ok(Ok(Layout {
-            page_size: number("PRAGMA page_size")? as u32,
-            pages: number("PRAGMA page_count")? as u32,
-            root: root as u32,
-            indexes,
-        }))
-    }
-}
-
-/// The table's indexes, or why one of them is not written.
-fn index_plans(
-    connection: &Connection,
-    target: &Target,
-) -> Result<Result<Vec<IndexPlan>, String>, LoadError> {
-    let list = format!("PRAGMA index_list({})", quoted(&target.table));
-    let mut plans = Vec::new();
-    for index in connection.query_all(&list)? {
-        let [
-            _,
-            Value::Text(name),
-            Value::Integer(unique),
-            _,
-            Value::Integer(partial),
-        ] = &index[..]
-        else {
-            return Ok(Err("an index that is not understood".to_owned()));
-        };
-        let columns = connection.query_all(&format!("PRAGMA index_xinfo({})", quoted(name)))?;
-        let columns: Option<Vec<usize>> = columns
-            .iter()
-            // The last one is the rowid, which is no column of the key.
-            .filter(|column| column[5] == Value::Integer(1))
-            .map(|column| {
-                let plain =
-                    column[3] == Value::Integer(0) && column[4] == Value::Text("BINARY".to_owned());
-                let Value::Text(name) = &column[2] else {
-                    return None;
-                };
-                let known = || target.columns.iter().position(|known| known.name == *name);
-                if plain { known() } else { None }
-            })
-            .collect();
-        let (Some(columns), 0) = (columns, partial) else {
-            return Ok(Err(format!(
-                "the index {name} is not a plain one over columns of the input"
-            )));
-        };
-        let called = |column: &usize| format!("{}.{}", target.table, target.columns[*column].name);
-        let root = connection.query_i64(&format!(
-            "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND name = '{}'",
-            name.replace('\'', "''")
-        ))?;
-        plans.push(IndexPlan {
-            root: root as u32,
-            called: columns.iter().map(called).collect::<Vec<_>>().join(", "),
-            columns,
-            unique: *unique != 0,
-        });
-    }
-    Ok(Ok(plans))
-}
+pub(crate) use file::PageFile;
+pub(crate) use layout::Layout;
+pub(crate) use link::link;
 
 /// What was written.
 pub(crate) struct Written {
@@ -155,105 +70,102 @@ pub(crate) struct Means {
     pub(crate) workers: usize,
     /// Bytes of memory for the entries of indexes.
     pub(crate) index_memory: usize,
+    /// Rows that the first batch must have, lest a table that has rows gets a page for every few more.
+    pub(crate) least_rows: usize,
 }
 
-/// Writes the feed's batches into the table of the database at `path`, which no connection has open.
+/// Writes the feed's batches into the table of a database of the load's own, which no connection has
+/// open.
 pub(crate) fn write(
     library: &Arc<Library>,
     path: &Path,
-    layout: &Layout,
+    layout: Layout,
     target: &Target,
     means: Means,
     feed: &mut Feed<'_>,
 ) -> Result<Written, LoadError> {
-    let workers = means.workers;
-    let file = PageFile::open(path, layout.page_size, layout.pages)?;
-    let failed = AtomicBool::new(false);
-    let too_much = AtomicBool::new(false);
-    let (written, parts) = std::thread::scope(|scope| {
-        let (sender, jobs) = sync_channel(workers);
-        let jobs = Arc::new(Mutex::new(jobs));
-        let handles: Vec<_> = (0..workers)
-            .map(|_| {
-                let jobs = Arc::clone(&jobs);
-                let worker = Worker {
-                    library,
-                    target,
-                    file: &file,
-                    failed: &failed,
-                    indexes: &layout.indexes,
-                    too_much: &too_much,
-                    index_memory: means.index_memory / workers,
-                };
-                scope.spawn(move || worker.run(&jobs))
-            })
-            .collect();
-        // The workers alone hold the receiver, so that sending fails when all of them have ended.
-        drop(jobs);
-        let mut sequencer = Sequencer::new(target);
-        let written = sequencer.run(feed, |job| {
-            !failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
-        });
-        drop(sender);
-        let parts: Result<Vec<Part>, LoadError> = handles
-            .into_iter()
-            .map(|handle| {
-                handle
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect();
-        (written, parts)
-    });
-    let parts = parts?;
-    let mut written = written?;
-    written.indexes_left = too_much.load(Ordering::Relaxed);
-    if !layout.indexes.is_empty() {
-        feed.tell(Phase::Indexes)?;
-    }
-    finish(&file, layout, parts, written.indexes_left)?;
+    let file = PageFile::open(path, &layout.form)?;
+    let written = write_into(&file, library, layout, target, means, feed)?;
+    file.finish()?;
     Ok(written)
 }
 
-/// Writes the last pages, the interior ones, the indexes and the header.
+/// Adds the feed's batches as pages to a file that a connection has open; nothing of them counts before
+/// they are [linked](link).
+pub(crate) fn write_into(
+    file: &PageFile,
+    library: &Arc<Library>,
+    layout: Layout,
+    target: &Target,
+    means: Means,
+    feed: &mut Feed<'_>,
+) -> Result<Written, LoadError> {
+    let failed = AtomicBool::new(false);
+    let too_much = AtomicBool::new(false);
+    let crew = Crew {
+        library,
+        target,
+        file,
+        layout: &layout,
+        failed: &failed,
+        too_much: &too_much,
+        index_memory: means.index_memory / means.workers,
+        least_rows: means.least_rows,
+    };
+    let (written, parts) = crew.work(means.workers, feed);
+    let parts = parts?;
+    let mut written = written?;
+    written.indexes_left = layout.root.is_some() && too_much.load(Ordering::Relaxed);
+    if !layout.indexes.is_empty() {
+        feed.tell(Phase::Indexes)?;
+    }
+    finish(file, layout, parts, written.indexes_left)?;
+    Ok(written)
+}
+
+/// Writes the last pages, the interior ones and the indexes.
 fn finish(
     file: &PageFile,
-    layout: &Layout,
+    layout: Layout,
     mut parts: Vec<Part>,
     indexes_left: bool,
 ) -> Result<(), LoadError> {
-    write_table(file, layout, &mut parts)?;
     if !indexes_left {
         for (number, plan) in layout.indexes.iter().enumerate() {
             let entries: Vec<&Entries> = parts.iter().map(|part| &part.entries[number]).collect();
             index::write(file, plan, &entries)?;
         }
     }
-    file.finish()
+    match layout.root {
+        Some(root) => write_table(file, root, layout.spine, &mut parts),
+        None => Ok(()),
+    }
 }
 
 /// Writes the last leaves of the table and what stands above them.
-fn write_table(file: &PageFile, layout: &Layout, parts: &mut [Part]) -> Result<(), LoadError> {
+fn write_table(
+    file: &PageFile,
+    root: u32,
+    spine: Spine,
+    parts: &mut [Part],
+) -> Result<(), LoadError> {
+    let counts = parts.iter().map(|part| part.packer.leaf_count());
+    let is_one_page = spine.is_empty() && counts.sum::<usize>() == 1;
     let mut leaves = Vec::new();
-    let only_leaf = parts
-        .iter()
-        .map(|part| part.packer.leaf_count())
-        .sum::<usize>()
-        == 1;
     for part in parts {
-        if only_leaf && part.packer.leaf_count() == 1 {
+        if is_one_page && part.packer.leaf_count() == 1 {
             // The tree is a single page, which has to be the root itself.
-            part.packer.flush_into_root(file, layout.root)?;
+            part.packer.flush_into_root(file, root)?;
         } else {
             part.packer.flush(file)?;
             leaves.append(&mut part.packer.take_leaves());
         }
     }
-    leaves.sort_unstable_by_key(|leaf: &Child| leaf.key);
-    if !leaves.is_empty() {
-        tree::write_interior(file, layout.root, leaves)?;
+    if leaves.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    leaves.sort_unstable_by_key(|leaf: &Child| leaf.key);
+    spine.append(file, root, leaves)
 }
 
 /// A batch for a worker.
@@ -269,32 +181,25 @@ enum Rowids {
     /// Consecutive ones from this.
     From(i64),
     /// These, ascending.
-    Listed(Vec<i64>),
-}
-
-impl Rowids {
-    #[inline]
-    fn get(&self, row: usize) -> i64 {
-        match self {
-            Rowids::From(first) => first + row as i64,
-            Rowids::Listed(rowids) => rowids[row],
-        }
-    }
+    Listed(Int64Array),
 }
 
 /// Decides about batches, in their order.
 struct Sequencer<'t> {
     target: &'t Target,
+    /// Rows that the first batch must have.
+    least_rows: usize,
     /// The last rowid given; none before the first row.
     last: Option<i64>,
     rows: u64,
 }
 
 impl<'t> Sequencer<'t> {
-    fn new(target: &'t Target) -> Sequencer<'t> {
+    fn new(target: &'t Target, spine: &Spine, least_rows: usize) -> Sequencer<'t> {
         Sequencer {
             target,
-            last: None,
+            least_rows: if spine.is_empty() { 0 } else { least_rows },
+            last: spine.last(),
             rows: 0,
         }
     }
@@ -304,12 +209,19 @@ impl<'t> Sequencer<'t> {
     fn run(
         &mut self,
         feed: &mut Feed<'_>,
+        is_full: impl Fn() -> bool,
         mut send: impl FnMut(Job) -> bool,
     ) -> Result<Written, LoadError> {
         let mut number = 0;
         while let Some(batch) = feed.next()? {
             let count = batch.rows.num_rows();
             let rows = Rows::of(&batch)?;
+            if self.rows == 0 && count < self.least_rows {
+                return Ok(self.written(Some((batch, FEW_ROWS.to_owned()))));
+            }
+            if is_full() {
+                return Ok(self.written(Some((batch, TOO_MUCH.to_owned()))));
+            }
             let rowids = match self
                 .check(&rows)
                 .and_then(|()| self.rowids(rows.cells(), count))
@@ -356,12 +268,6 @@ impl<'t> Sequencer<'t> {
                     column.name, column.declared
                 ));
             }
-            if cells.bytes() > LONGEST_VALUE {
-                return Err(format!(
-                    "values in column {} that may be too long",
-                    column.name
-                ));
-            }
             let may_be_number = !matches!(column.affinity, Affinity::Text | Affinity::Blob);
             if may_be_number && cells.has_nul_bytes() {
                 return Err(format!(
@@ -370,30 +276,64 @@ impl<'t> Sequencer<'t> {
                 ));
             }
         }
+        if longest_row(rows) > LONGEST_ROW {
+            return Err("rows that may be too long".to_owned());
+        }
         Ok(())
     }
 
     /// The rowids of a batch: the column that is the rowid by another name, or the next ones.
     fn rowids(&mut self, cells: &[Cells], rows: usize) -> Result<Rowids, String> {
         let Some(alias) = self.target.rowid_alias else {
-            let first = self.last.unwrap_or(0) + 1;
-            self.last = Some(first + rows as i64 - 1);
-            return Ok(Rowids::From(first));
+            return self.next_rowids(rows);
         };
-        let mut last = self.last;
-        let rowids: Result<Vec<i64>, String> = match &cells[alias] {
-            Cells::Null => (0..rows).map(|_| next_rowid(&mut last, None)).collect(),
-            Cells::Integer(values) => values
-                .iter()
-                .map(|value| next_rowid(&mut last, value))
-                .collect(),
-            _ => Err("values in the primary key that may not be integers".to_owned()),
+        let rowids = match &cells[alias] {
+            Cells::Integer(values) if self.go_on(values) => values.clone(),
+            Cells::Null => self.each_rowid((0..rows).map(|_| None))?,
+            Cells::Integer(values) => self.each_rowid(values.iter())?,
+            _ => return Err("values in the primary key that may not be integers".to_owned()),
         };
-        let rowids = rowids?;
-        self.last = last;
+        if rows > 0 {
+            self.last = Some(rowids.value(rows - 1));
+        }
         Ok(Rowids::Listed(rowids))
     }
+
+    /// As many rowids after the last one.
+    fn next_rowids(&mut self, rows: usize) -> Result<Rowids, String> {
+        let last = self.last.unwrap_or(0);
+        let behind = last.checked_add(rows as i64).ok_or(NO_ROWID)?;
+        if rows > 0 {
+            self.last = Some(behind);
+        }
+        Ok(Rowids::From(last.wrapping_add(1)))
+    }
+
+    /// Whether these are rowids as they are: all there, and each above the one before.
+    fn go_on(&self, values: &Int64Array) -> bool {
+        let slice = values.values();
+        let above_last = match (self.last, slice.first()) {
+            (Some(last), Some(first)) => last < *first,
+            _ => true,
+        };
+        // Without a way out, which would keep it from being several at a time.
+        let ascend = slice
+            .windows(2)
+            .fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));
+        values.null_count() == 0 && above_last && ascend
+    }
+
+    /// Decides about rowids one by one.
+    fn each_rowid(&self, own: impl Iterator<Item = Option<i64>>) -> Result<Int64Array, String> {
+        let mut last = self.last;
+        let rowids: Result<Vec<i64>, String> = own.map(|own| next_rowid(&mut last, own)).collect();
+        rowids.map(Int64Array::from)
+    }
 }
+
+const TOO_MUCH: &str = "the rows to be sorted take more memory than they may";
+const FEW_ROWS: &str = "the rows are too few for pages of their own";
+const NO_ROWID: &str = "the largest rowid is taken";
 
 /// The rowid of a row: its own, which must be above the last one, or the one after it.
 #[inline]
@@ -405,7 +345,7 @@ fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
         (Some(own), _) => own,
         (None, Some(last)) => {
             // As SQLite: one more than the largest, which may be negative; at the end it tries others.
-            last.checked_add(1).ok_or("the largest rowid is taken")?
+            last.checked_add(1).ok_or(NO_ROWID)?
         }
         (None, None) => 1,
     };
@@ -413,9 +353,19 @@ fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
     Ok(next)
 }
 
-/// SQLite's limit for a text or a blob, and for a row (`SQLITE_MAX_LENGTH`), with room for the rest of
-/// the row (<https://sqlite.org/limits.html>).
-const LONGEST_VALUE: usize = 900_000_000;
+/// SQLite's limit for a row (`SQLITE_MAX_LENGTH`), with room for its numbers
+/// (<https://sqlite.org/limits.html>).
+const LONGEST_ROW: usize = 900_000_000;
+
+/// The bytes of texts and blobs that a row has at most.
+fn longest_row(rows: &Rows) -> usize {
+    let all: usize = rows.cells().iter().map(Cells::bytes).sum();
+    if all <= LONGEST_ROW {
+        return all;
+    }
+    let of_row = |row| rows.cells().iter().map(|cells| cells.length(row)).sum();
+    rows.range().map(of_row).max().unwrap_or(0)
+}
 
 /// Whether a STRICT column takes all these values whatever they are.
 fn fits_strictly(declared: &str, cells: &Cells) -> bool {
@@ -436,36 +386,68 @@ struct Part {
     entries: Vec<Entries>,
 }
 
-/// Encodes batches into pages.
-struct Worker<'w> {
+/// What the workers share, who encode batches into pages.
+struct Crew<'w> {
     library: &'w Arc<Library>,
     target: &'w Target,
     file: &'w PageFile,
+    layout: &'w Layout,
     failed: &'w AtomicBool,
-    indexes: &'w [IndexPlan],
     /// Whether a worker has had to give the indexes up.
     too_much: &'w AtomicBool,
-    /// Bytes that this worker's entries may take.
+    /// Bytes that each worker's entries may take.
     index_memory: usize,
+    least_rows: usize,
 }
 
-impl Worker<'_> {
+impl Crew<'_> {
+    /// Takes every batch of the feed; returns what was taken and what the workers have not written yet.
+    fn work(
+        &self,
+        workers: usize,
+        feed: &mut Feed<'_>,
+    ) -> (Result<Written, LoadError>, Result<Vec<Part>, LoadError>) {
+        std::thread::scope(|scope| {
+            let (sender, jobs) = sync_channel(workers);
+            let jobs = Arc::new(Mutex::new(jobs));
+            let handles: Vec<_> = (0..workers)
+                .map(|_| {
+                    let jobs = Arc::clone(&jobs);
+                    scope.spawn(move || self.run(&jobs))
+                })
+                .collect();
+            // The workers alone hold the receiver, so that sending fails when all of them have ended.
+            drop(jobs);
+            let mut sequencer = Sequencer::new(self.target, &self.layout.spine, self.least_rows);
+            let is_full = || self.layout.root.is_none() && self.too_much.load(Ordering::Relaxed);
+            let written = sequencer.run(feed, is_full, |job| {
+                !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
+            });
+            drop(sender);
+            let parts = handles.into_iter().map(|handle| {
+                handle
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            (written, parts.collect())
+        })
+    }
+
     fn run(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
-        let result = self.work(jobs);
+        let result = self.take(jobs);
         if result.is_err() {
             self.failed.store(true, Ordering::Relaxed);
         }
         result
     }
 
-    fn work(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
+    fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
         let connection = Conversion::connection(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
         let mut part = Part {
-            packer: Packer::new(self.file.page_size()),
+            packer: Packer::new(self.file),
             entries: self.no_entries(),
         };
-        let mut record = Record::default();
         let mut expected = 0;
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.
@@ -478,63 +460,84 @@ impl Worker<'_> {
                 part.packer.close();
             }
             expected = job.number + 1;
-            self.pack(&job, &mut record, &mut conversion, &mut part)?;
+            self.pack(&job, &mut conversion, &mut part)?;
             self.limit(&mut part);
         }
-        part.entries.iter_mut().for_each(Entries::sort);
+        for (plan, entries) in self.layout.indexes.iter().zip(&mut part.entries) {
+            entries.sort(plan);
+        }
         Ok(part)
     }
 
     fn no_entries(&self) -> Vec<Entries> {
-        self.indexes.iter().map(|_| Entries::default()).collect()
+        self.layout
+            .indexes
+            .iter()
+            .map(|_| Entries::default())
+            .collect()
     }
 
-    /// Gives the entries up when they, or another worker's, have become too many.
+    /// Gives the entries up when they, or another worker's, have become too many; those of a table
+    /// WITHOUT ROWID are its rows, after which no more are taken.
     fn limit(&self, part: &mut Part) {
         let memory: usize = part.entries.iter().map(Entries::memory).sum();
         if memory > self.index_memory {
             self.too_much.store(true, Ordering::Relaxed);
         }
-        if memory > 0 && self.too_much.load(Ordering::Relaxed) {
+        let are_rows = self.layout.root.is_none();
+        if memory > 0 && !are_rows && self.too_much.load(Ordering::Relaxed) {
             part.entries = self.no_entries();
         }
     }
 
+    /// Encodes a batch, block by block.
     fn pack(
         &self,
         job: &Job,
-        record: &mut Record,
         conversion: &mut Conversion<'_>,
         part: &mut Part,
     ) -> Result<(), LoadError> {
-        let affinities = self.target.affinities();
-        let columns: Vec<(&Cells, Affinity)> = job
-            .rows
-            .cells()
-            .iter()
-            .zip(affinities.iter().copied())
-            .collect();
-        let mut values: Vec<Stored<'_>> = Vec::with_capacity(columns.len());
-        for row in job.rows.range() {
-            let rowid = job.rowids.get(row);
-            record.clear();
-            values.clear();
-            for (number, (cells, affinity)) in columns.iter().enumerate() {
-                if Some(number) == self.target.rowid_alias {
-                    // The rowid stands in the cell; its column in the record is NULL.
-                    record.push(&Stored::Null);
-                    values.push(Stored::Integer(rowid));
-                    continue;
-                }
-                let value = stored::store(cells.value(row), *affinity, conversion)?;
-                record.push(&value);
-                if !self.indexes.is_empty() {
-                    values.push(value);
-                }
+        let cells = job.rows.cells();
+        let rowids = match &job.rowids {
+            Rowids::Listed(rowids) => rowids.clone(),
+            Rowids::From(first) => {
+                Int64Array::from_iter_values((*first..).take(job.rows.range().len()))
             }
-            part.packer.add(rowid, record, self.file)?;
-            for (plan, entries) in self.indexes.iter().zip(&mut part.entries) {
-                entries.push(plan, &values, &affinities, rowid);
+        };
+        let rowid_cells = Cells::Integer(rowids.clone());
+        let column = |number: usize| {
+            let source = self.layout.columns[number];
+            if Some(source) == self.target.rowid_alias {
+                (&rowid_cells, Affinity::Integer)
+            } else {
+                (&cells[source], self.target.columns[source].affinity)
+            }
+        };
+        let mut table = self.layout.root.map(|_| {
+            Encoder::new((0..self.layout.columns.len()).map(|number| {
+                let is_rowid = Some(self.layout.columns[number]) == self.target.rowid_alias;
+                (!is_rowid).then(|| column(number))
+            }))
+        });
+        let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())
+            .map(|plan| {
+                Encoder::new(plan.columns.iter().map(|of| match of {
+                    IndexColumn::Of(number) => Some(column(*number)),
+                    IndexColumn::Rowid => Some((&rowid_cells, Affinity::Integer)),
+                }))
+            })
+            .collect();
+        let rows = job.rows.range();
+        for first in rows.clone().step_by(BLOCK) {
+            let count = BLOCK.min(rows.end - first);
+            if let Some(table) = &mut table {
+                table.take(first, count, conversion)?;
+                let rowids = &rowids.values()[first..first + count];
+                part.packer.add(table, rowids, self.file)?;
+            }
+            for (number, index) in indexes.iter_mut().enumerate() {
+                index.take(first, count, conversion)?;
+                part.entries[number].add(&self.layout.indexes[number], index);
             }
         }
         Ok(())

@@ -5,9 +5,9 @@
 //! the buffer, and the places that name them are remembered.
 
 use super::buffer::Buffer;
+use super::encoder::{Encoder, SLACK};
 use super::file::PageFile;
-use super::record::Record;
-use super::tree::Child;
+use super::tree::{Child, TABLE_LEAF};
 use super::varint;
 use crate::error::LoadError;
 
@@ -15,8 +15,6 @@ use crate::error::LoadError;
 const FLUSH: usize = 1 << 20;
 /// The header of a leaf.
 const HEADER: usize = 8;
-/// The type of a table leaf.
-const TABLE_LEAF: u8 = 0x0d;
 
 /// The longest payload that a table leaf keeps whole, and what it keeps at least of a longer one.
 #[derive(Debug, Clone, Copy)]
@@ -28,11 +26,11 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(page_size: usize) -> Limits {
+    fn of(usable: usize) -> Limits {
         Limits {
-            whole: page_size - 35,
-            least: (page_size - 12) * 32 / 255 - 23,
-            overflow: page_size - 4,
+            whole: usable - 35,
+            least: (usable - 12) * 32 / 255 - 23,
+            overflow: usable - 4,
         }
     }
 
@@ -54,7 +52,6 @@ impl Limits {
 #[derive(Debug, Clone, Copy)]
 struct Open {
     index: usize,
-    cells: usize,
     /// Where the cells begin, which are filled from the end.
     content: usize,
     last: i64,
@@ -72,9 +69,13 @@ struct Link {
 #[derive(Debug)]
 pub(super) struct Packer {
     page_size: usize,
+    /// Bytes of a page that are not reserved for extensions.
+    usable: usize,
     limits: Limits,
     buffer: Buffer,
     open: Option<Open>,
+    /// The pointers to the open leaf's cells, which go into the page when it is full.
+    pointers: Vec<u8>,
     links: Vec<Link>,
     /// Closed leaves of the buffer, by index.
     closed: Vec<(usize, i64)>,
@@ -85,12 +86,15 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    pub(super) fn new(page_size: usize) -> Packer {
+    pub(super) fn new(file: &PageFile) -> Packer {
+        let page_size = file.page_size();
         Packer {
             page_size,
-            limits: Limits::of(page_size),
+            usable: file.usable(),
+            limits: Limits::of(file.usable()),
             buffer: Buffer::new(page_size, usual_pages(page_size)),
             open: None,
+            pointers: Vec::new(),
             links: Vec::new(),
             closed: Vec::new(),
             leaves: Vec::new(),
@@ -108,35 +112,69 @@ impl Packer {
         std::mem::take(&mut self.leaves)
     }
 
-    /// Adds a row, whose rowid must be above those of the leaf so far.
-    #[inline]
+    /// Adds the rows of a block; their rowids ascend and are above those of the leaf so far.
     pub(super) fn add(
         &mut self,
-        rowid: i64,
-        record: &Record,
+        block: &Encoder<'_>,
+        rowids: &[i64],
         file: &PageFile,
     ) -> Result<(), LoadError> {
-        let payload = record.length();
-        let key = varint::length(payload as u64) + varint::length(rowid as u64);
-        if payload > self.limits.whole {
-            return self.add_long(rowid, record, file);
+        let mut next = 0;
+        loop {
+            next = self.fill(block, next, rowids);
+            if next == block.rows() {
+                return Ok(());
+            }
+            if block.length(next) > self.limits.whole {
+                self.add_long(block, next, rowids[next], file)?;
+                next += 1;
+            } else {
+                self.open_leaf(file)?;
+            }
         }
-        let cell = key + payload;
-        let (index, at) = self.room(rowid, cell, file)?;
-        let page = self.buffer.page(index);
-        let place = &mut page[at..at + cell];
-        let behind = varint::put(place, payload as u64);
-        let behind = behind + varint::put(&mut place[behind..], rowid as u64);
-        record.write(&mut place[behind..]);
-        Ok(())
+    }
+
+    /// Fills the open leaf with rows from `first` on, and returns the first one for which it has no
+    /// room or that is too long for a leaf.
+    #[inline]
+    fn fill(&mut self, block: &Encoder<'_>, first: usize, rowids: &[i64]) -> usize {
+        let Some(open) = &mut self.open else {
+            return first;
+        };
+        let page = self.buffer.page(open.index);
+        for row in first..block.rows() {
+            let (payload, rowid) = (block.length(row), rowids[row]);
+            let key = varint::length(payload as u64) + varint::length(rowid as u64);
+            let behind_pointers = HEADER + self.pointers.len() + 2;
+            if payload > self.limits.whole || behind_pointers + key + payload > open.content {
+                return row;
+            }
+            // What is overwritten before a record is the rest of the page, of which the header and the
+            // pointers are written last: a page holds at least four rows, or much free room.
+            let record = block.put(row, page, open.content);
+            let at = varint::put_before(page, record, rowid as u64);
+            open.content = varint::put_before(page, at, payload as u64);
+            open.last = rowid;
+            let pointer = (open.content as u16).to_be_bytes();
+            self.pointers.extend_from_slice(&pointer);
+        }
+        block.rows()
     }
 
     /// Adds a row of which a part goes to overflow pages.
     #[cold]
-    fn add_long(&mut self, rowid: i64, record: &Record, file: &PageFile) -> Result<(), LoadError> {
-        let mut payload = std::mem::take(&mut self.payload);
-        payload.resize(record.length(), 0);
-        record.write(&mut payload);
+    fn add_long(
+        &mut self,
+        block: &Encoder<'_>,
+        row: usize,
+        rowid: i64,
+        file: &PageFile,
+    ) -> Result<(), LoadError> {
+        let mut memory = std::mem::take(&mut self.payload);
+        memory.resize(SLACK + block.length(row), 0);
+        let end = memory.len();
+        block.put(row, &mut memory, end);
+        let payload = &memory[SLACK..];
         let local = self.limits.local(payload.len());
         let key = varint::length(payload.len() as u64) + varint::length(rowid as u64);
         let cell = key + local + 4;
@@ -147,8 +185,8 @@ impl Packer {
         place[behind..behind + local].copy_from_slice(&payload[..local]);
         self.add_overflow(&payload[local..], index, at + cell - 4);
         // A huge row must not keep its memory for the rest of the load.
-        if payload.capacity() <= FLUSH {
-            self.payload = payload;
+        if memory.capacity() <= FLUSH {
+            self.payload = memory;
         }
         Ok(())
     }
@@ -173,42 +211,37 @@ impl Packer {
     }
 
     /// Makes room for a cell in the open leaf, or in a new one, and returns the page and the place.
-    #[inline]
     fn room(
         &mut self,
         rowid: i64,
         cell: usize,
         file: &PageFile,
     ) -> Result<(usize, usize), LoadError> {
-        let open = match self.open {
-            Some(open) if HEADER + 2 * (open.cells + 1) + cell <= open.content => open,
-            _ => self.open_leaf(file)?,
+        let has_room = |open: &Open| HEADER + self.pointers.len() + 2 + cell <= open.content;
+        let mut open = match self.open.filter(has_room) {
+            Some(open) => open,
+            None => self.open_leaf(file)?,
         };
-        let at = open.content - cell;
-        let page = self.buffer.page(open.index);
-        let pointer = HEADER + 2 * open.cells;
-        page[pointer..pointer + 2].copy_from_slice(&(at as u16).to_be_bytes());
-        self.open = Some(Open {
-            index: open.index,
-            cells: open.cells + 1,
-            content: at,
-            last: rowid,
-        });
-        Ok((open.index, at))
+        open.content -= cell;
+        open.last = rowid;
+        self.open = Some(open);
+        let pointer = (open.content as u16).to_be_bytes();
+        self.pointers.extend_from_slice(&pointer);
+        Ok((open.index, open.content))
     }
 
-    #[cold]
     fn open_leaf(&mut self, file: &PageFile) -> Result<Open, LoadError> {
         self.close();
         if self.buffer.bytes().len() >= FLUSH {
             self.flush(file)?;
         }
-        Ok(Open {
+        let open = Open {
             index: self.buffer.add(),
-            cells: 0,
-            content: self.page_size,
+            content: self.usable,
             last: 0,
-        })
+        };
+        self.open = Some(open);
+        Ok(open)
     }
 
     /// Ends the open leaf.
@@ -217,8 +250,12 @@ impl Packer {
             return;
         };
         let page = self.buffer.page(open.index);
-        write_header(page, TABLE_LEAF, open.cells, open.content);
-        page[HEADER + 2 * open.cells..open.content].fill(0);
+        write_header(page, TABLE_LEAF, self.pointers.len() / 2, open.content);
+        let behind = HEADER + self.pointers.len();
+        page[HEADER..behind].copy_from_slice(&self.pointers);
+        page[behind..open.content].fill(0);
+        page[self.usable..].fill(0);
+        self.pointers.clear();
         self.closed.push((open.index, open.last));
     }
 

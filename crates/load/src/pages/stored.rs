@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step, Value, ValueRef};
 
+use super::record::{integer_type, number_length};
 use crate::affinity::Affinity;
 use crate::source::infer::{integer, is_number, short_decimal};
 
@@ -21,6 +22,42 @@ pub(super) enum Stored<'v> {
     Real(f64),
     Text(Cow<'v, str>),
     Blob(&'v [u8]),
+}
+
+impl Stored<'_> {
+    /// The serial type (<https://sqlite.org/fileformat2.html#record_format>).
+    pub(super) fn serial_type(&self) -> u32 {
+        // Texts and blobs are shorter than 2³⁰ bytes.
+        match self {
+            Stored::Null => 0,
+            Stored::Integer(value) => integer_type(*value),
+            Stored::Real(_) => 7,
+            Stored::Text(text) => 2 * text.len() as u32 + 13,
+            Stored::Blob(bytes) => 2 * bytes.len() as u32 + 12,
+        }
+    }
+
+    /// The bytes that the value takes in a record.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Stored::Text(text) => text.len(),
+            Stored::Blob(bytes) => bytes.len(),
+            number => number_length(number.serial_type()),
+        }
+    }
+}
+
+/// Whether an integer takes up to 48 bits, which is less than a real takes.
+#[inline]
+pub(super) fn is_short(value: i64) -> bool {
+    (-(1_i64 << 47)..1 << 47).contains(&value)
+}
+
+/// Whether a real is a whole number that SQLite makes an integer: not at the ends of the range.
+#[inline]
+pub(super) fn is_whole(value: f64) -> bool {
+    let whole = value as i64;
+    whole as f64 == value && whole > i64::MIN && whole < i64::MAX
 }
 
 /// Conversions by SQLite.
@@ -91,7 +128,7 @@ pub(super) fn store<'v>(
 /// room, and come back as reals.
 #[inline]
 fn integer_stored<'v>(value: i64, affinity: Affinity) -> Stored<'v> {
-    if affinity == Affinity::Real && !(-(1_i64 << 47)..1 << 47).contains(&value) {
+    if affinity == Affinity::Real && !is_short(value) {
         return Stored::Real(value as f64);
     }
     Stored::Integer(value)
@@ -100,11 +137,9 @@ fn integer_stored<'v>(value: i64, affinity: Affinity) -> Stored<'v> {
 /// A real that is a whole number becomes an integer in every numeric column, except at the ends of the
 /// range.
 fn real_stored<'v>(value: f64, affinity: Affinity) -> Stored<'v> {
-    let whole = value as i64;
-    let exact = whole as f64 == value && whole > i64::MIN && whole < i64::MAX;
     match affinity {
         Affinity::Blob | Affinity::Text => Stored::Real(value),
-        _ if exact => integer_stored(whole, affinity),
+        _ if is_whole(value) => integer_stored(value as i64, affinity),
         _ => Stored::Real(value),
     }
 }

@@ -14,7 +14,9 @@ pub(super) struct Child {
 }
 
 /// The type of a table's interior page.
-const TABLE_INTERIOR: u8 = 0x05;
+pub(super) const TABLE_INTERIOR: u8 = 0x05;
+/// The type of a table's leaf.
+pub(super) const TABLE_LEAF: u8 = 0x0d;
 /// The header of an interior page, which ends in the number of its rightmost child.
 const HEADER: usize = 12;
 /// Pages in the buffer before it is written.
@@ -26,21 +28,55 @@ pub(super) fn write_interior(
     root: u32,
     mut children: Vec<Child>,
 ) -> Result<(), LoadError> {
-    let page_size = file.page_size();
     loop {
-        let groups = groups(&children, page_size);
+        let groups = groups(&children, file.usable());
         if let [all] = &groups[..] {
-            let mut buffer = Buffer::new(page_size, 1);
-            let index = buffer.add();
-            fill(buffer.page(index), &children[all.clone()]);
-            return file.write_page(root, buffer.bytes());
+            let page = interior_page(file, &children[all.clone()]);
+            return file.write_page(root, page.bytes());
         }
         children = write_level(file, &children, &groups)?;
     }
 }
 
+/// An interior page of these children.
+pub(super) fn interior_page(file: &PageFile, children: &[Child]) -> Buffer {
+    let mut buffer = Buffer::new(file.page_size(), 1);
+    let index = buffer.add();
+    fill(buffer.page(index), children, file.usable());
+    buffer
+}
+
+/// A page with the contents of another one, to be written elsewhere.
+pub(super) fn moved(bytes: &[u8]) -> Buffer {
+    let mut buffer = Buffer::new(bytes.len(), 1);
+    let index = buffer.add();
+    buffer.page(index).copy_from_slice(bytes);
+    buffer
+}
+
+/// The children of an interior page, and the rightmost one, which has no key; `None` if the page makes
+/// no sense.
+pub(super) fn children(page: &[u8]) -> Option<(Vec<Child>, u32)> {
+    let u16_at = |at: usize| {
+        Some(usize::from(u16::from_be_bytes(
+            *page.get(at..)?.first_chunk()?,
+        )))
+    };
+    let u32_at = |at: usize| Some(u32::from_be_bytes(*page.get(at..)?.first_chunk()?));
+    let children: Option<Vec<Child>> = (0..u16_at(3)?)
+        .map(|number| {
+            let cell = u16_at(HEADER + 2 * number)?;
+            Some(Child {
+                page: u32_at(cell)?,
+                key: varint::get(page.get(cell + 4..)?)?.0 as i64,
+            })
+        })
+        .collect();
+    Some((children?, u32_at(8)?))
+}
+
 /// Writes the pages of one level and returns them as children of the next.
-fn write_level(
+pub(super) fn write_level(
     file: &PageFile,
     children: &[Child],
     groups: &[std::ops::Range<usize>],
@@ -54,7 +90,7 @@ fn write_level(
         for group in part {
             let members = &children[group.clone()];
             let index = buffer.add();
-            fill(buffer.page(index), members);
+            fill(buffer.page(index), members, file.usable());
             level.push(Child {
                 page: range.page(index),
                 key: members[members.len() - 1].key,
@@ -68,16 +104,16 @@ fn write_level(
 
 /// Divides children among pages: as many as fit, and never a single one for the last page, which would
 /// have no cell.
-fn groups(children: &[Child], page_size: usize) -> Vec<std::ops::Range<usize>> {
+pub(super) fn groups(children: &[Child], usable: usize) -> Vec<std::ops::Range<usize>> {
     let mut groups = Vec::new();
-    let (mut start, mut room) = (0, page_size - HEADER);
+    let (mut start, mut room) = (0, usable - HEADER);
     for number in 0..children.len() {
         // The child before becomes a cell when another one follows it.
         if number > start {
             let needed = cell_length(children[number - 1]) + 2;
             if needed > room {
                 groups.push(start..number);
-                (start, room) = (number, page_size - HEADER);
+                (start, room) = (number, usable - HEADER);
             } else {
                 room -= needed;
             }
@@ -97,8 +133,11 @@ fn cell_length(child: Child) -> usize {
     4 + varint::length(child.key as u64)
 }
 
-/// Fills a page with children: a cell for each but the last, which is the rightmost.
-fn fill(page: &mut [u8], children: &[Child]) {
+/// Fills a page with children: a cell for each but the last, which is the rightmost. The bytes behind the
+/// usable ones are reserved for extensions, and 0.
+fn fill(page: &mut [u8], children: &[Child], usable: usize) {
+    let (page, reserved) = page.split_at_mut(usable);
+    reserved.fill(0);
     let (rightmost, others) = match children.split_last() {
         Some((rightmost, others)) => (rightmost.page, others),
         None => (0, children),
@@ -119,6 +158,23 @@ fn fill(page: &mut [u8], children: &[Child]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn children_are_read_back_from_a_page() {
+        let written: Vec<Child> = (1..=20)
+            .map(|page| Child {
+                page,
+                key: i64::from(page) * 1_000_003 - 5_000_000,
+            })
+            .collect();
+        let mut page = vec![7; 512];
+        fill(&mut page, &written, 500);
+        let (read, rightmost) = children(&page).unwrap();
+        assert_eq!((&read[..], rightmost), (&written[..19], 20));
+        assert_eq!(page[500..], [0; 12]);
+        page[HEADER] = 255;
+        assert_eq!(children(&page), None);
+    }
 
     #[test]
     fn no_page_is_left_with_a_single_child() {

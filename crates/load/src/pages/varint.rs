@@ -27,6 +27,60 @@ pub(super) fn put(place: &mut [u8], value: u64) -> usize {
     length
 }
 
+/// Writes a number so that it ends at `end`, and returns where it begins. Bytes before it, up to eight
+/// before `end`, are overwritten too.
+#[inline]
+pub(super) fn put_before(place: &mut [u8], end: usize, value: u64) -> usize {
+    if value < 0x80 {
+        place[end - 1] = value as u8;
+        return end - 1;
+    }
+    if value >> 56 != 0 {
+        // The last of nine bytes is a whole one, and the eight before it have their highest bits set.
+        place[end - 1] = value as u8;
+        let sevens = spread(value >> 8) | 0x8080_8080_8080_8080;
+        place[end - 9..end - 1].copy_from_slice(&sevens.to_be_bytes());
+        return end - LONGEST;
+    }
+    let sevens = spread(value) | 0x8080_8080_8080_8000;
+    place[end - 8..end].copy_from_slice(&sevens.to_be_bytes());
+    end - length(value)
+}
+
+/// The lowest 56 bits, seven to a byte: by halves, twice halved.
+#[inline]
+fn spread(value: u64) -> u64 {
+    let lanes = (value & 0x0fff_ffff) | (value & 0x00ff_ffff_f000_0000) << 4;
+    let lanes = (lanes & 0x0000_3fff_0000_3fff) | (lanes & 0x0fff_c000_0fff_c000) << 2;
+    (lanes & 0x007f_007f_007f_007f) | (lanes & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+/// Reads a number and its length from the beginning of `bytes`; `None` if they end before it.
+#[inline]
+pub(super) fn get(bytes: &[u8]) -> Option<(u64, usize)> {
+    let first = *bytes.first()?;
+    if first < 0x80 {
+        return Some((u64::from(first), 1));
+    }
+    let mut value = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if at == LONGEST - 1 {
+            return Some((value << 8 | u64::from(*byte), LONGEST));
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Some((value, at + 1));
+        }
+    }
+    None
+}
+
+/// The same of bytes that this room has made, which begin with a number.
+#[inline]
+pub(super) fn take(bytes: &[u8]) -> (u64, usize) {
+    get(bytes).unwrap_or((0, bytes.len()))
+}
+
 /// The length of a number in bytes.
 #[inline]
 pub(super) fn length(value: u64) -> usize {
@@ -56,31 +110,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(bytes: &[u8]) -> (u64, usize) {
-        let mut value = 0_u64;
-        for (at, byte) in bytes.iter().enumerate() {
-            if at == 8 {
-                return ((value << 8) | u64::from(*byte), 9);
-            }
-            value = (value << 7) | u64::from(byte & 0x7f);
-            if byte & 0x80 == 0 {
-                return (value, at + 1);
-            }
-        }
-        panic!("it does not end");
-    }
-
     proptest! {
         #[test]
         fn numbers_are_read_back(bits in 0_u32..64, value in any::<u64>()) {
             let value = value >> bits;
             let mut bytes = Vec::new();
             push(&mut bytes, value);
-            prop_assert_eq!(read(&bytes), (value, bytes.len()));
+            prop_assert_eq!(get(&bytes), Some((value, bytes.len())));
+            prop_assert_eq!(get(&bytes[..bytes.len() - 1]), None);
             prop_assert_eq!(length(value), bytes.len());
             let mut place = [0; 9];
             prop_assert_eq!(put(&mut place, value), bytes.len());
             prop_assert_eq!(&place[..bytes.len()], &bytes[..]);
+            let mut place = [0; 20];
+            prop_assert_eq!(put_before(&mut place, 18, value), 18 - bytes.len());
+            prop_assert_eq!(&place[18 - bytes.len()..18], &bytes[..]);
+            prop_assert_eq!(&place[18..], &[0, 0]);
         }
     }
 

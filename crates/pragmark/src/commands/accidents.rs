@@ -1,17 +1,21 @@
 //! The accidents of `pragmark crash` that are made to happen: killed processes and schedules.
 
+mod told;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use accidents::AccidentError;
-use accidents::kill::{self, Outcome, Setting};
-use accidents::schedule::{Explored, Extent, Schedule, Stage, explore_all};
+use accidents::kill::{self, Setting};
+use accidents::schedule::{Extent, Schedule, Stage, explore_all};
 use clap::Args;
 use engine::{Library, Source};
 use indicatif::{ProgressBar, ProgressStyle};
 use runner::workdir::WorkDir;
 
+use super::output;
+use crate::cli::CrashFormat;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
@@ -24,14 +28,14 @@ const JOURNAL_MODES: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 pub struct AccidentArgs {
     /// Kill N processes while they write, at random moments on a real file system, and check what
     /// they leave. It takes about 30 s for a thousand.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "model", "psow"])]
     pub kill: Option<u64>,
     /// Let two connections meet at every instant, in at most N schedules of each scenario: finds
     /// damage that needs no crash.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "schedule")]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "model", "psow"])]
     pub schedules: Option<u64>,
     /// Play one schedule again, as --schedules printed it, and tell every call.
-    #[arg(long, value_name = "SCHEDULE")]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "model", "psow"])]
     pub schedule: Option<Schedule>,
     /// Directory for the databases of these accidents [default: the current directory for --kill,
     /// memory for schedules].
@@ -47,6 +51,8 @@ pub struct Common<'a> {
     pub seed: u64,
     /// Where to keep what is damaged.
     pub out: Option<&'a Path>,
+    /// The form in which outcomes are printed.
+    pub format: CrashFormat,
     /// Journal modes, synchronous and locking modes; empty where not stated.
     pub settings: [Vec<String>; 3],
 }
@@ -113,7 +119,7 @@ fn kill_writers(
     let bar = bar(kills, "kills");
     let outcomes = kill::run(&plan, stop, |killed| bar.set_position(killed))?;
     bar.finish_and_clear();
-    print_kills(&outcomes, common.seed);
+    output::write_text(None, &told::kills(&outcomes, common))?;
     Ok(ended(stop))
 }
 
@@ -158,37 +164,6 @@ fn bar(length: u64, what: &'static str) -> ProgressBar {
     bar
 }
 
-fn print_kills(outcomes: &[Outcome], seed: u64) {
-    println!("Processes killed while they write (seed {seed}):\n");
-    println!("  journal_mode synchronous locking      kills unfinished checked commits");
-    for outcome in outcomes {
-        let Outcome {
-            setting,
-            kills,
-            unfinished,
-            checked,
-            acknowledged,
-            findings,
-        } = outcome;
-        println!(
-            "  {:<12} {:<11} {:<10} {kills:>7} {unfinished:>10} {checked:>7} {acknowledged:>7}",
-            setting.journal_mode, setting.synchronous, setting.locking_mode,
-        );
-        println!("    {}", outcome.verdict());
-        for finding in findings.iter().take(3) {
-            println!("    kill {}: {}", finding.kill, finding.damage);
-            if let Some(kept) = &finding.kept {
-                println!("      kept in {}", kept.display());
-            }
-        }
-    }
-    println!(
-        "\nunfinished: kills that left a journal or a log to recover. checked: databases opened\n\
-         and compared; the others went to the next process first. A killed process leaves what\n\
-         it wrote to the system, so this says nothing of power failures."
-    );
-}
-
 fn explore_schedules(
     limit: u64,
     common: &Common<'_>,
@@ -216,40 +191,8 @@ fn explore_schedules(
         |_| bar.inc(1),
     )?;
     bar.finish_and_clear();
-    print_schedules(&explored, common);
+    output::write_text(None, &told::schedules(&explored, common))?;
     Ok(ended(stop))
-}
-
-fn print_schedules(explored: &[Explored], common: &Common<'_>) {
-    println!(
-        "Two connections at the same instant (engine {}, seed {}):\n",
-        common.engine, common.seed
-    );
-    for scenario in explored {
-        println!(
-            "  {}/{}: {}",
-            scenario.scenario, scenario.journal_mode, scenario.what
-        );
-        println!("    {}", scenario.verdict());
-        for finding in &scenario.findings {
-            for what in &finding.what {
-                println!("    {}: {what}", finding.schedule);
-            }
-        }
-    }
-    let wrong: u64 = explored.iter().map(|scenario| scenario.wrong).sum();
-    let played: u64 = explored.iter().map(|scenario| scenario.played).sum();
-    println!("\n{wrong} of {played} schedules went wrong.");
-    if let Some(finding) = explored
-        .iter()
-        .flat_map(|scenario| &scenario.findings)
-        .next()
-    {
-        println!(
-            "To see one call by call: pragmark crash --engine {} --schedule {}",
-            common.engine, finding.schedule
-        );
-    }
 }
 
 fn replay(schedule: &Schedule, common: &Common<'_>, folder: &Path) -> Result<Exit, Failure> {

@@ -4,19 +4,24 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ::engine::build::RELEASES;
+use drivers::{Manifest, State};
 use lab::environment::{Environment, NoiseProbe, Volume};
 use lab::record::EngineRecord;
 use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::output;
+use super::{driver, engine, make_fs, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
 
 /// Looks and tells.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
+    if !args.make_fs.is_empty() {
+        return make_fs::execute(args);
+    }
     let dirs = if args.dirs.is_empty() {
         vec![PathBuf::from(".")]
     } else {
@@ -29,46 +34,41 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     );
     let environment = machine::capture(&paths)?;
     let noise = machine::noise_probe(paths[0], Duration::from_secs_f64(args.noise_seconds))?;
-    let engines: Vec<_> = ["default", "system"]
-        .map(|name| (name, bench::describe_engine(name)))
-        .into();
+    let engines = engine::at_hand()?;
     let tools = machine::find_tools();
+    let registry = driver::registry(None)?;
+    let drivers = driver::states(&registry);
     let text = if args.json {
-        as_json(&environment, &noise, &engines, &tools)
+        as_json(&environment, &noise, &engines, &tools, &drivers)
     } else {
-        as_text(&environment, &noise, &engines, &tools)
+        as_text(&environment, &noise, &engines, &tools, &drivers)
     };
     output::write_text(None, &text)
 }
 
-type Engines = [(&'static str, Result<EngineRecord, bench::TrialError>)];
+type Drivers<'a> = [(&'a Manifest, State)];
 
 fn as_json(
     environment: &Environment,
     noise: &NoiseProbe,
-    engines: &Engines,
+    engines: &[EngineRecord],
     tools: &[Tool],
+    drivers: &Drivers<'_>,
 ) -> String {
-    let engines: Vec<_> = engines
-        .iter()
-        .map(|(name, engine)| match engine {
-            Ok(engine) => json!(engine),
-            Err(error) => json!({ "name": name, "problem": error.to_string() }),
-        })
-        .collect();
     let tools: Vec<_> = tools
         .iter()
         .map(|tool| json!({ "name": tool.name, "found": tool.found, "version": tool.version, "hint": tool.hint }))
         .collect();
-    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools });
+    let all = json!({ "machine": environment, "noise": noise, "engines": engines, "tools": tools, "drivers": driver::as_json(drivers) });
     format!("{all:#}\n")
 }
 
 fn as_text(
     environment: &Environment,
     noise: &NoiseProbe,
-    engines: &Engines,
+    engines: &[EngineRecord],
     tools: &[Tool],
+    drivers: &Drivers<'_>,
 ) -> String {
     let mut text = String::new();
     text += &machine_lines(environment);
@@ -77,19 +77,16 @@ fn as_text(
     }
     text += &noise_lines(noise);
     text += "\nEngines\n";
-    for (name, engine) in engines {
-        text += &match engine {
-            Ok(engine) => format!(
-                "  {name}: SQLite {} ({})\n",
-                engine.version, engine.source_id
-            ),
-            Err(error) => format!("  {name}: not usable: {error}\n"),
-        };
+    for one in engines {
+        text += &engine::line(one);
     }
+    text += &buildable(tools);
     text += "\nTools\n";
     for tool in tools {
         text += &tool_line(tool);
     }
+    text += "\nDrivers in other languages\n";
+    text += &driver::lines(drivers);
     let warnings = environment.warnings();
     text += if warnings.is_empty() {
         "\nNo warnings.\n"
@@ -101,6 +98,33 @@ fn as_text(
     }
     text
 }
+
+/// Which other engines could be built, or what is missing for that.
+fn buildable(tools: &[Tool]) -> String {
+    let missing: Vec<&str> = tools
+        .iter()
+        .filter(|tool| NEEDED_TO_BUILD.contains(&tool.name) && tool.found.is_none())
+        .map(|tool| tool.name)
+        .collect();
+    let versions = match RELEASES {
+        [newest, .., oldest] => format!("{} to {}", oldest.version, newest.version),
+        _ => String::new(),
+    };
+    match missing[..] {
+        [] => format!(
+            "  to be built: {} versions from {versions} with option sets; `pragmark engine list` shows them\n",
+            RELEASES.len()
+        ),
+        _ => format!(
+            "  none can be built: no {} was found (below is how to get it)\n",
+            missing.join(" and no ")
+        ),
+    }
+}
+
+/// The tools without which no engine can be built, by the names that the look at the machine has for
+/// them.
+const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
 fn machine_lines(environment: &Environment) -> String {
     let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());

@@ -4,9 +4,12 @@ pub mod accidents;
 mod crash;
 mod describe_engine;
 mod doctor;
+mod driver;
+mod engine;
 mod export;
 mod list;
 mod load;
+mod make_fs;
 mod man;
 mod needs;
 mod output;
@@ -36,11 +39,14 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Load(args) => load::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
+        Command::Engine(command) => engine::execute(&command),
         Command::Completions { shell } => man::completions(shell),
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
         Command::WriteUntilKilled => accidents::write_until_killed(),
+        Command::Driver(args) => driver::execute(&args),
+        Command::Become(args) => driver::become_program(&args),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::pilot::{Forecast, forecast};
 use lab::record::{EnvironmentFile, PlannedExperiment, RunPlan};
-use runner::{Driver, run_pilots};
+use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
 use crate::progress::humanly;
@@ -19,13 +19,16 @@ pub fn is_wanted(
     quick: &RunPlan,
     environment: &EnvironmentFile,
     driver: &Driver,
+    servers: &mut Servers,
     interrupted: &AtomicBool,
     yes: bool,
 ) -> Result<bool, Failure> {
     eprintln!("judging time and size: each arm once at the quick scale");
     let mut seconds = 0.0;
     for (planned, piloted) in plan.experiments.iter().zip(&quick.experiments) {
-        let Some(pilots) = run_pilots(quick, piloted, driver, interrupted)? else {
+        let engines = &environment.engines;
+        let Some(pilots) = run_pilots(quick, engines, piloted, driver, servers, interrupted)?
+        else {
             return Ok(false);
         };
         let forecast = forecast(planned, piloted, &pilots);

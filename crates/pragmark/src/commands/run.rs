@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
 use lab::stats::minimum_detectable_effect;
 use runner::machine::noise_probe;
-use runner::{Driver, End, RunFolder};
+use runner::{Driver, End, RunFolder, Servers};
 
-use super::{needs, output, own_text, paper, report, shared_memory};
+use super::{driver, engine, needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -33,26 +34,45 @@ const RUNS: &str = "pragmark-runs";
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
-    let driver = native_driver()?;
+    let driver = driver_of_run(args.drivers.as_deref())?;
+    let mut servers = servers(&args);
     let folder = match &args.resume {
-        Some(path) => RunFolder::open(path)?,
-        None => match begin(&args, &driver, &interrupted)? {
+        Some(path) => resumed(path, &driver)?,
+        None => match begin(&args, &driver, &mut servers, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
             None => return Ok(Exit::Success),
         },
     };
     let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
-    let end = runner::run(&folder, &driver, &interrupted, &mut progress);
+    let end = runner::run(&folder, &driver, &mut servers, &interrupted, &mut progress);
     progress.finish();
     let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
     conclude(folder.path(), end)
+}
+
+/// The run in this folder. The limits of the machine may be others than when it began, and engines may
+/// have been replaced.
+fn resumed(path: &Path, driver: &Driver) -> Result<RunFolder, Failure> {
+    let folder = RunFolder::open(path)?;
+    engine::check_unchanged(&folder.environment()?.engines, driver)?;
+    needs::check(&folder.plan()?)?;
+    Ok(folder)
+}
+
+/// Where trials that drive PostgreSQL find a server.
+fn servers(args: &RunArgs) -> Servers {
+    match &args.postgres {
+        Some(uri) => Servers::given(uri.clone()),
+        None => Servers::installed(),
+    }
 }
 
 /// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.
 fn begin(
     args: &RunArgs,
     driver: &Driver,
+    servers: &mut Servers,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = bench::catalogue();
@@ -66,7 +86,7 @@ fn begin(
         pragmark: env!("CARGO_PKG_VERSION").to_owned(),
         seed: Seed(args.seed.unwrap_or_else(random_seed)),
         scale: scale(args, is_tour),
-        engine: absolute_engine(&args.engine)?,
+        engine: engine::name_in_plan(&args.engine)?,
         quick: args.quick,
         trial_limit_s: args.trial_limit,
         budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
@@ -80,13 +100,24 @@ fn begin(
     };
     let plan = plan(request.clone(), &catalogue);
     needs::check(&plan)?;
-    if !shared_memory::is_there(&request, &plan, driver, interrupted, &catalogue)? {
+    let bar = stderr().is_terminal() && !args.plain;
+    let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
+    if !shared_memory::is_there(&request, &plan, &engines, driver, interrupted, &catalogue)? {
         return Ok(None);
     }
-    let environment = environment(&plan, driver, args.probe)?;
+    let environment = environment(&plan, engines, args.probe)?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
-        if !paper::is_wanted(&plan, &quick, &environment, driver, interrupted, args.yes)? {
+        let yes = args.yes;
+        if !paper::is_wanted(
+            &plan,
+            &quick,
+            &environment,
+            driver,
+            servers,
+            interrupted,
+            yes,
+        )? {
             return Ok(None);
         }
     }
@@ -167,29 +198,31 @@ fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(directories)
 }
 
-/// Trials run in directories of their own, so a library's path must not depend on the current one.
-fn absolute_engine(engine: &str) -> Result<String, Failure> {
-    if matches!(engine, "default" | "system") {
-        return Ok(engine.to_owned());
-    }
-    let path = Path::new(engine).canonicalize().map_err(|error| {
-        Failure::unusable(format!("cannot use the engine {engine}: {error}"))
-            .hint("--engine takes `default`, `system` or the path of a libsqlite3 shared library")
-    })?;
-    Ok(path.display().to_string())
-}
-
-fn native_driver() -> Result<Driver, Failure> {
+/// pragmark itself, as what runs trials.
+pub(super) fn native_driver() -> Result<Driver, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find pragmark's own program: {error}"))
     })?;
     Ok(Driver {
         program,
         arguments: vec!["trial".into()],
+        bindings: None,
     })
 }
 
-fn environment(plan: &RunPlan, driver: &Driver, probe_s: f64) -> Result<EnvironmentFile, Failure> {
+/// The same with the drivers in other languages, for the trials that name one.
+fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
+    Ok(Driver {
+        bindings: Some(Arc::new(driver::registry(drivers)?)),
+        ..native_driver()?
+    })
+}
+
+fn environment(
+    plan: &RunPlan,
+    engines: Vec<EngineRecord>,
+    probe_s: f64,
+) -> Result<EnvironmentFile, Failure> {
     let mut directories: Vec<&Path> = plan
         .experiments
         .iter()
@@ -199,10 +232,6 @@ fn environment(plan: &RunPlan, driver: &Driver, probe_s: f64) -> Result<Environm
     directories.sort();
     directories.dedup();
     let machine = runner::machine::capture(&directories)?;
-    let engines = engines(plan)
-        .iter()
-        .map(|engine| describe(engine, driver))
-        .collect::<Result<_, _>>()?;
     Ok(EnvironmentFile {
         format: FORMAT,
         machine,
@@ -221,51 +250,6 @@ fn noise(directories: &[&Path], seconds: f64) -> Result<Option<NoiseProbe>, Fail
         directory,
         Duration::from_secs_f64(seconds),
     )?))
-}
-
-/// Every engine that the plan names, once.
-fn engines(plan: &RunPlan) -> Vec<String> {
-    let mut engines = vec![plan.engine.clone()];
-    for arm in plan.experiments.iter().flat_map(|planned| &planned.arms) {
-        if let Some(engine) = arm.settings.get("engine").and_then(|level| level.as_text())
-            && !engines.iter().any(|known| known == engine)
-        {
-            engines.push(engine.to_owned());
-        }
-    }
-    engines
-}
-
-/// Asks a process of its own, because loading a library runs its code.
-fn describe(engine: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
-    let answer = std::process::Command::new(&driver.program)
-        .args(["describe-engine", engine])
-        .output()
-        .map_err(|error| {
-            Failure::unusable(format!(
-                "cannot start {}: {error}",
-                driver.program.display()
-            ))
-        })?;
-    if !answer.status.success() {
-        let words = String::from_utf8_lossy(&answer.stderr);
-        let words = words.trim().trim_start_matches("error: ");
-        let words = if words.is_empty() {
-            "its loading ended the process"
-        } else {
-            words
-        };
-        return Err(
-            Failure::unusable(format!("cannot use the engine {engine}: {words}")).hint(
-                "--engine takes `default`, `system` or the path of a libsqlite3 shared library",
-            ),
-        );
-    }
-    serde_json::from_slice(&answer.stdout).map_err(|error| {
-        Failure::unusable(format!(
-            "the engine {engine} was described wrongly: {error}"
-        ))
-    })
 }
 
 fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {

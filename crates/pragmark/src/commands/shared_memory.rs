@@ -13,8 +13,8 @@ use lab::catalogue::Catalogue;
 use lab::design::Arm;
 use lab::level::Level;
 use lab::plan::{Request, plan};
-use lab::record::RunPlan;
-use runner::{Driver, run_pilots};
+use lab::record::{EngineRecord, RunPlan};
+use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
 
@@ -38,6 +38,7 @@ reference = { journal_mode = "wal" }
 pub fn is_there(
     request: &Request,
     run: &RunPlan,
+    engines: &[EngineRecord],
     driver: &Driver,
     interrupted: &AtomicBool,
     catalogue: &Catalogue,
@@ -57,7 +58,15 @@ pub fn is_there(
         catalogue,
     );
     for planned in &pilots.experiments {
-        let Some(outcomes) = run_pilots(&pilots, planned, driver, interrupted)? else {
+        let Some(outcomes) = run_pilots(
+            &pilots,
+            engines,
+            planned,
+            driver,
+            &mut Servers::installed(),
+            interrupted,
+        )?
+        else {
             return Ok(false);
         };
         let problem_of = |index: usize| outcomes[index].outcome.problem();

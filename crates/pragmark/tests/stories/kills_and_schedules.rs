@@ -117,6 +117,40 @@ fn schedules_are_explored_and_played_again() {
 }
 
 #[test]
+fn what_came_of_accidents_is_data_as_well() {
+    let laboratory = Laboratory::new();
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let answer = laboratory.pragmark(&[arguments, &["--format", "json"]].concat());
+        serde_json::from_str(&answer.exits(0).stdout()).unwrap()
+    };
+    let kills = json(&["crash", "--kill", "6", "--journal-mode", "wal,off"]);
+    let of_wal = &kills["kills"][0];
+    assert_eq!(of_wal["setting"]["journal_mode"], "wal");
+    assert_eq!((&of_wal["kills"], &kills["seed"]), (&3.into(), &1.into()));
+    assert_eq!(of_wal["verdict"], "no violation in 3 kills");
+    let schedules = json(&["crash", "--schedules", "5", "--journal-mode", "wal"]);
+    let first = &schedules["schedules"][0];
+    assert_eq!((&first["played"], &first["wrong"]), (&5.into(), &0.into()));
+    laboratory
+        .pragmark(&["crash", "--schedules", "5", "--format", "markdown"])
+        .exits(0)
+        .says(&[
+            "| writer-and-writer/delete |",
+            "no violation in 5 schedules of more",
+        ]);
+    laboratory
+        .pragmark(&["crash", "--kill", "4", "--format", "markdown"])
+        .exits(0)
+        .says(&["| persist | full | normal | 1 |"]);
+    laboratory
+        .pragmark(&[
+            "crash", "--kill", "4", "--engine", "default", "--engine", "system",
+        ])
+        .exits(2)
+        .complains(&["one engine at a time"]);
+}
+
+#[test]
 fn an_engine_that_is_none_is_named() {
     let laboratory = Laboratory::new();
     for accident in [["--kill", "1"], ["--schedules", "1"]] {

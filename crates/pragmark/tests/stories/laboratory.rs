@@ -64,6 +64,17 @@ impl Laboratory {
         Answer(self.command(arguments).output().unwrap())
     }
 
+    /// Runs pragmark to its end with these variables in its environment.
+    pub fn pragmark_with_variables(
+        &self,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Answer {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Answer(command.output().unwrap())
+    }
+
     /// Runs pragmark to its end in a shell that has set the limits of open files (`-Sn 100`).
     pub fn pragmark_with_limit(&self, limit: &str, arguments: &[&str]) -> Answer {
         let mut command = Command::new("/bin/sh");
@@ -91,6 +102,8 @@ impl Laboratory {
         command
             .args(arguments)
             .current_dir(self.path())
+            // What the user of this machine has built is no business of the tests.
+            .env("PRAGMARK_CACHE", self.path().join("cache"))
             .stdin(Stdio::null());
         // Few stories are about the noise of the machine, and looking at it takes seconds.
         let begins_a_run = arguments.first() == Some(&"run") && !arguments.contains(&"--resume");

@@ -10,7 +10,7 @@ use lab::tier::Class;
 use super::{Axis, Percent, Tick};
 use crate::figures;
 use crate::names::Names;
-use crate::tiers::{class_words, rows, short, sign, words};
+use crate::tiers::{class_words, rows, short, sign, whole_words};
 use crate::words::{direction, metric_heading};
 
 /// Dots nearer to each other than this, in parts of a hundred of the width, stand on lanes of
@@ -146,7 +146,7 @@ fn css_class(class: Option<Class>) -> &'static str {
     match class {
         Some(Class::NoViolation) => "t-none",
         Some(Class::LosesCommits) => "t-loses",
-        Some(Class::CanCorrupt) => "t-corrupts",
+        Some(Class::CanCorrupt | Class::CorruptsUncrashed) => "t-corrupts",
         None => "t-unknown",
     }
 }
@@ -194,7 +194,7 @@ fn dots(
         let lane = lanes.iter().position(is_free).unwrap_or(0);
         lanes[lane].push(x.0);
         let arm = &experiment.arms[drawn.arm];
-        let tier = arm.safety.as_ref().map(|safety| words(&safety.tier));
+        let tier = arm.safety.as_ref().map(whole_words);
         Dot {
             x,
             y: Percent(top + height * (0.5 + LANE * LANES[lane])),

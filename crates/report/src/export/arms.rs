@@ -161,6 +161,10 @@ impl TierColumns {
                 columns.bad = bad.to_string();
                 "can-corrupt"
             }
+            Tier::CorruptsUncrashed { schedule, .. } => {
+                columns.problem.clone_from(schedule);
+                "corrupts-without-a-crash"
+            }
             Tier::NotMeasured { why } => {
                 columns.problem.clone_from(why);
                 "not-measured"

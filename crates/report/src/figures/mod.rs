@@ -169,6 +169,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
     const RATES: [(f64, &str); 4] = [(1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, "")];
     const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     const MICROSECONDS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
+    const NANOSECONDS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
     const BYTES: [(f64, &str); 4] = [
         (1_073_741_824.0, "GiB"),
         (1_048_576.0, "MiB"),
@@ -185,6 +186,7 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::Seconds if value == 0.0 => (1.0, "s"),
         Unit::Seconds => pick(&SECONDS),
         Unit::Microseconds => pick(&MICROSECONDS),
+        Unit::Nanoseconds => pick(&NANOSECONDS),
         Unit::Bytes => pick(&BYTES),
         Unit::BytesPerRow => (1.0, "B/row"),
         Unit::MebibytesPerSecond => (1.0, "MiB/s"),

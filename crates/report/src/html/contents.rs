@@ -11,6 +11,8 @@ const LONG: usize = 12;
 pub(super) struct Contents {
     /// Whether it is too long to be passed over on a narrow screen.
     pub(super) long: bool,
+    /// Whether experiments were done on several directories.
+    pub(super) directories: bool,
     /// The questions, those of one source together.
     pub(super) groups: Vec<Group>,
 }
@@ -51,6 +53,7 @@ impl Contents {
         };
         Contents {
             long: analysis.experiments.len() > LONG,
+            directories: !analysis.side_by_side.is_empty(),
             groups: groups
                 .into_iter()
                 .map(|(source, entries)| Group {

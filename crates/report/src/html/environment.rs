@@ -3,7 +3,7 @@
 use lab::analysis::Analysis;
 use lab::environment::{Environment, Limit, NoiseProbe, Volume, WriteCache};
 use lab::metric::Unit;
-use lab::record::EngineRecord;
+use lab::record::{EngineRecord, ProvenanceRecord};
 
 use super::pragmas::RunWide;
 use crate::figures::{percent, significant, with_unit};
@@ -29,8 +29,20 @@ pub(super) struct VolumeView {
     pub(super) mount_options: String,
 }
 
+/// How an engine was made.
+pub(super) struct MadeView {
+    pub(super) how: String,
+    pub(super) sha256: String,
+    /// Flags and options as the compiler got them; empty where it was not compiled here.
+    pub(super) arguments: String,
+}
+
 /// One library.
 pub(super) struct EngineView {
+    /// Why it cannot be used.
+    pub(super) problem: Option<String>,
+    /// How it was made, where pragmark keeps it.
+    pub(super) made: Option<MadeView>,
     pub(super) name: String,
     pub(super) path: Option<String>,
     pub(super) version: String,
@@ -219,5 +231,24 @@ fn engine(engine: &EngineRecord) -> EngineView {
         version: engine.version.clone(),
         source_id: engine.source_id.clone(),
         options: engine.compile_options.clone(),
+        problem: engine.problem.clone(),
+        made: engine.provenance.as_ref().map(made),
+    }
+}
+
+/// How an engine that pragmark keeps was made.
+fn made(made: &ProvenanceRecord) -> MadeView {
+    let profile = match made.profile_guided {
+        true => " and the profile of a training run",
+        false => "",
+    };
+    let how = match &made.compiler {
+        Some(compiler) => format!("compiled {} with {compiler}{profile}", made.created),
+        None => format!("added {}", made.created),
+    };
+    MadeView {
+        how: format!("{how}, from {}", made.source),
+        sha256: made.sha256.clone(),
+        arguments: made.arguments.join(" "),
     }
 }

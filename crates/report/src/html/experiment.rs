@@ -4,6 +4,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
 
+use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
 use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
@@ -14,6 +15,7 @@ use crate::charts::effects::{EffectsChart, effects};
 use crate::charts::forest::{Forest, forest};
 use crate::charts::heat::{Heat, heat};
 use crate::charts::tiers::TierChart;
+use crate::durability;
 use crate::facts;
 use crate::found::{Found, found};
 use crate::tiers::{self, Models};
@@ -35,8 +37,10 @@ pub(super) struct ExperimentView<'a> {
     pub(super) forest: Forest,
     pub(super) tiers: Option<TierChart>,
     pub(super) models: Option<ModelsView>,
+    pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
     pub(super) advice: Vec<Advice>,
+    pub(super) bindings: Option<BindingsView>,
     pub(super) arms: ArmTable,
     pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
@@ -107,8 +111,10 @@ fn view<'a>(
             legend: tiers::legend(),
             table,
         }),
+        durability: durability::rows(experiment),
         effects: effects(experiment),
         advice: Vec::new(),
+        bindings: BindingsView::of(experiment),
         arms: ArmTable::of(experiment),
         beside: MetricTable::beside(experiment, &planned.experiment.beside),
         metrics: MetricTable::of(experiment),

@@ -4,6 +4,7 @@
 //! that make tables sortable; the modules here only lay out what they fill in. Everything that
 //! comes from files or machines is escaped by the templates.
 
+mod bindings;
 mod claims;
 mod contents;
 mod environment;
@@ -16,6 +17,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Verdict;
 
 use crate::answer::{self, Piece, Sentence};
+use crate::side_by_side::{self, Directories};
 use crate::words::{VERDICTS, verdict_sign};
 use crate::{Result, facts, figures};
 use contents::Contents;
@@ -35,6 +37,8 @@ struct Page<'a> {
     findings: Vec<FindingView>,
     contents: Contents,
     experiments: Vec<ExperimentView<'a>>,
+    directories: Vec<Directories<'a>>,
+    directories_lead: &'static str,
     environment: EnvironmentView,
     plan: &'a lab::record::RunPlan,
     command: String,
@@ -82,6 +86,8 @@ pub fn html(analysis: &Analysis) -> Result<String> {
         findings: findings(analysis, &anchors),
         contents: Contents::of(analysis, &anchors),
         experiments: experiment::views(analysis, &anchors),
+        directories: side_by_side::tables(analysis),
+        directories_lead: side_by_side::LEAD,
         environment: environment::view(analysis),
         plan,
         command: facts::command(plan),

@@ -86,16 +86,19 @@ pub(super) struct TierCell {
     pub(super) sign: &'static str,
     pub(super) short: &'static str,
     pub(super) counts: String,
+    pub(super) only: Option<String>,
     pub(super) why: Option<String>,
 }
 
 impl TierCell {
     fn of(arm: &ArmAnalysis) -> TierCell {
         let tier = arm.safety.as_ref().map(|safety| &safety.tier);
+        let narrowed = arm.safety.as_ref().and_then(|it| it.narrowed.as_ref());
         TierCell {
             sign: tiers::sign(arm.class()),
             short: tiers::short(arm.class()),
             counts: tier.map(tiers::counts).unwrap_or_default(),
+            only: narrowed.map(tiers::narrowed_words),
             why: tier.filter(|tier| tier.class().is_none()).map(tiers::words),
         }
     }

@@ -3,7 +3,7 @@
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
 
 use super::marks::{code, dressed, escaped};
-use crate::tiers::{gaps, has_column, legend, models, rows, sign, words};
+use crate::tiers::{gaps, has_column, legend, models, rows, sign, whole_words};
 use crate::words::metric_heading;
 
 /// The cell of an arm in the table of arms; nothing where that has no column for it.
@@ -11,7 +11,7 @@ pub(super) fn cell(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String
     if !has_column(experiment) {
         return String::new();
     }
-    let told = arm.safety.as_ref().map(|safety| words(&safety.tier));
+    let told = arm.safety.as_ref().map(whole_words);
     format!(
         " {} {} |",
         sign(arm.class()),
@@ -61,7 +61,7 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
         return;
     };
     text.push_str(&format!(
-        "\n**Safety by storage model.** Tiers: {}. Counts are bad or losing images of distinct ones; they are properties of the sample, not probabilities. Models marked * are outside what SQLite assumes of hardware. In brackets what SQLite's documentation promises.\n\n",
+        "\n**Safety by storage model.** Tiers: {}. Counts are bad or losing images of distinct ones; they are properties of the sample, not probabilities. Models marked * are outside what SQLite assumes of hardware. In brackets what SQLite's documentation promises. The last column counts schedules of two connections, which need no crash.\n\n",
         escaped(&legend())
     ));
     let headings: Vec<String> = models
@@ -82,10 +82,12 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
                     true => format!(" (**{promise}**)"),
                     false => format!(" ({promise})"),
                 });
+                let only = cell.only.as_ref().map(|only| format!(", {only}"));
                 format!(
-                    "{} {}{}",
+                    "{} {}{}{}",
                     cell.sign,
                     cell.counts,
+                    escaped(&only.unwrap_or_default()),
                     promise.unwrap_or_default()
                 )
             })
@@ -98,7 +100,13 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
             escaped(broken)
         ));
     }
-    if !models.broken.is_empty() {
+    for safer in &models.safer {
+        text.push_str(&format!(
+            "\n- **Safer than documented, in these images:** {}",
+            escaped(safer)
+        ));
+    }
+    if !models.broken.is_empty() || !models.safer.is_empty() {
         text.push('\n');
     }
 }

@@ -3,10 +3,12 @@
 //! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
 //! the same in a pipe: colour only repeats what words and signs say.
 
+mod bindings;
 mod choice;
 mod effects;
 mod notes;
 mod paint;
+mod side_by_side;
 mod table;
 mod text;
 mod tiers;
@@ -14,6 +16,7 @@ mod tiers;
 use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
+use crate::durability;
 use crate::words::verdict_sign;
 use crate::{answer, facts, figures, knees};
 use paint::Paint;
@@ -41,6 +44,7 @@ pub fn terminal(analysis: &Analysis, style: Style) -> String {
             .find(|finding| finding.experiment == experiment.key);
         section(&mut text, analysis, experiment, found);
     }
+    side_by_side::side_by_side(&mut text, analysis);
     effects::how_to_paste(&mut text, analysis);
     text.finish()
 }
@@ -148,8 +152,12 @@ fn section(
     for knee in knees::knees(experiment) {
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }
+    bindings::bindings(text, experiment);
     effects::effects(text, experiment);
     tiers::tiers(text, experiment);
+    for line in durability::lines(experiment) {
+        text.item(Paint::Plain, "·", &line);
+    }
     if !experiment.claims.is_empty() {
         text.gap();
     }

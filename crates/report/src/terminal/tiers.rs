@@ -67,7 +67,10 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
     for (arms, cells) in &models.rows {
         let signs = cells.iter().map(|cell| {
             let broken = if cell.broken { "!" } else { "" };
-            Cell::new(format!("{}{broken}", cell.sign))
+            Cell::new(match &cell.only {
+                Some(_) => format!("({}){broken}", cell.sign),
+                None => format!("{}{broken}", cell.sign),
+            })
         });
         table.add_row([Cell::new(plain(arms))].into_iter().chain(signs));
     }
@@ -83,7 +86,7 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
     text.line(
         Paint::Dim,
         &format!(
-            "{}; * outside what SQLite assumes of hardware; ! less safe than documented.",
+            "{}; * outside what SQLite assumes of hardware; ! less safe than documented; (…) only on occasions: where the journal mode is changed or the file shrinks.",
             names.join(", ")
         ),
     );
@@ -92,6 +95,13 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
             Paint::Warning,
             "!",
             &format!("less safe than documented: {broken}"),
+        );
+    }
+    for safer in &models.safer {
+        text.item(
+            Paint::Plain,
+            "·",
+            &format!("safer than documented in these images: {safer}"),
         );
     }
 }

@@ -150,6 +150,8 @@ fn engine() -> EngineRecord {
         "THREADSAFE=1",
     ];
     EngineRecord {
+        problem: None,
+        provenance: None,
         name: "default".to_owned(),
         path: None,
         version: "3.50.4".to_owned(),

@@ -55,6 +55,26 @@ pub fn nothing_yet() -> Analysis {
     Collector::new(plan, environment).finish()
 }
 
+/// The analysis of a run that did its first experiment on a second directory too.
+#[allow(dead_code)] // Used by one of the tests only.
+pub fn on_two_directories() -> Analysis {
+    let mut plan = plan();
+    plan.tiers = None;
+    plan.experiments.truncate(1);
+    let mut second = plan.experiments[0].clone();
+    second.key.push_str("-2");
+    second.directory = "/mnt/second|disk".into();
+    plan.experiments.push(second);
+    let trials: Vec<TrialRecord> = plan
+        .experiments
+        .iter()
+        .flat_map(|planned| trials_of(&plan, planned))
+        .collect();
+    let mut collector = Collector::new(plan, machine::environment());
+    trials.into_iter().for_each(|trial| collector.add(trial));
+    collector.finish()
+}
+
 fn plan_of_tiers() -> Option<lab::tier::TierPlan> {
     plan().tiers
 }
@@ -126,7 +146,7 @@ fn trial(
     let outcome = match planned.arms.get(arm) {
         None => limit(planned, label, place),
         Some(arm) if role == Role::Counting => counted(planned, arm),
-        Some(arm) => outcomes::trouble(&planned.key, &arm.levels, round)
+        Some(arm) => outcomes::trouble(&planned.experiment.id, &arm.levels, round)
             .unwrap_or_else(|| measured(planned, arm, place, role)),
     };
     TrialRecord {
@@ -167,7 +187,7 @@ fn limit(planned: &PlannedExperiment, name: &str, place: (u32, u32, u32)) -> Out
 }
 
 fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
-    let metrics = outcomes::counts(&planned.key, &arm.levels);
+    let metrics = outcomes::counts(&planned.experiment.id, &arm.levels);
     Outcome::Measured(Box::new(Measured {
         metrics,
         ..Measured::default()
@@ -176,20 +196,20 @@ fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
 
 fn measured(planned: &PlannedExperiment, arm: &Arm, place: (u32, u32, u32), role: Role) -> Outcome {
     let bias = if role == Role::Canary {
-        outcomes::canary_bias(&planned.key)
+        outcomes::canary_bias(&planned.experiment.id)
     } else {
         1.0
     };
-    let rate = outcomes::rate(&planned.key, &arm.levels) * noise(planned, place) * bias;
+    let rate = outcomes::rate(&planned.experiment.id, &arm.levels) * noise(planned, place) * bias;
     Outcome::Measured(Box::new(Measured {
-        metrics: outcomes::metrics(&planned.key, &arm.levels, rate),
+        metrics: outcomes::metrics(&planned.experiment.id, &arm.levels, rate),
         windows: windows(&arm.label, rate),
         engine: EngineMark {
             version: "3.50.4".to_owned(),
             source_id: machine::SOURCE_ID.to_owned(),
         },
         connections: connections(arm),
-        tables: outcomes::tables(&planned.key, &arm.levels),
+        tables: outcomes::tables(&planned.experiment.id, &arm.levels),
         ..Measured::default()
     }))
 }

@@ -39,7 +39,7 @@ struct Sought {
 
 const SYSTEM: &[&str] = &["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-const SOUGHT: [Sought; 8] = [
+const SOUGHT: [Sought; 9] = [
     Sought {
         name: "C compiler",
         commands: &["cc", "gcc", "clang"],
@@ -48,6 +48,14 @@ const SOUGHT: [Sought; 8] = [
         usual_places: SYSTEM,
         hint: "compiles other SQLite versions and options; install it with \
                `apt install build-essential`, `dnf install gcc` or `xcode-select --install`",
+    },
+    Sought {
+        name: "Cargo",
+        commands: &["cargo"],
+        companions: &[],
+        version_arguments: &["--version"],
+        usual_places: SYSTEM,
+        hint: "fetches the source of other SQLite versions; install Rust from https://rustup.rs",
     },
     Sought {
         name: "sqlite3 shell",
@@ -61,7 +69,7 @@ const SOUGHT: [Sought; 8] = [
     Sought {
         name: "PostgreSQL server",
         commands: &["initdb"],
-        companions: &["pg_ctl"],
+        companions: &["postgres"],
         version_arguments: &["--version"],
         usual_places: &[
             "/usr/lib/postgresql/*/bin",
@@ -138,6 +146,18 @@ pub fn find_tools() -> Vec<Tool> {
             .map(|(sought, search)| search.join().unwrap_or_else(|_| sought.not_found()))
             .collect()
     })
+}
+
+/// Where the tool of this name is, without asking it for its version.
+///
+/// # Errors
+/// What it is needed for and how to install it.
+pub fn find_program(name: &str) -> Result<PathBuf, &'static str> {
+    let sought = SOUGHT.iter().find(|sought| sought.name == name);
+    let sought = sought.ok_or("is a tool that pragmark does not know")?;
+    let path = std::env::var_os("PATH");
+    let directories = directories(path.as_deref(), sought.usual_places);
+    find_executable(&directories, sought.commands, sought.companions).ok_or(sought.hint)
 }
 
 impl Sought {

@@ -1,6 +1,7 @@
 //! What the trial and the workers that share its work say to one another: the same whether a worker
 //! is a thread or a process, as JSON lines between processes.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lab::level::Settings;
@@ -36,6 +37,8 @@ pub(super) struct WorkerSpec {
     pub(super) number: u32,
     /// The process of the trial, where the worker is another one.
     pub(super) parent: Option<u32>,
+    /// Whether what it does to files is counted.
+    pub(super) counting: bool,
 }
 
 impl WorkerSpec {
@@ -87,6 +90,8 @@ pub(super) struct Report {
     pub(super) busy: BusyCounts,
     /// CPU time in user mode and in the kernel, in seconds, where the worker is a process.
     pub(super) cpu: Option<(f64, f64)>,
+    /// What its connection did to files and to its page cache, by metric, in a counting trial.
+    pub(super) counts: BTreeMap<String, f64>,
 }
 
 /// How locks of other connections stood in the way.

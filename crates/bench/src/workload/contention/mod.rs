@@ -34,7 +34,7 @@ use self::message::{BusyCounts, Kind, Report, WorkerSpec};
 use self::pace::{Pace, SLOTS};
 use self::parameters::{Arrival, Parameters, Workers};
 use self::verify::Acknowledged;
-use super::common::{refuse_counting, refuse_single_threaded, set, set_peak_memory};
+use super::common::{refuse_single_threaded, set, set_peak_memory};
 use super::{Trial, Workload};
 use crate::descriptors::allow_open_files;
 use crate::error::TrialError;
@@ -64,10 +64,6 @@ impl Workload for Contention {
     }
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(
-            trial,
-            "connections in several threads or processes share no counter",
-        )?;
         let parameters = Parameters::read(trial.settings)?;
         if parameters.workers == Workers::Threads {
             refuse_single_threaded(trial)?;
@@ -167,6 +163,7 @@ fn specs(trial: &Trial<'_>, parameters: &Parameters) -> Vec<WorkerSpec> {
         kind,
         number,
         parent,
+        counting: trial.counter.is_some(),
     };
     let writers = (0..parameters.writers).map(|number| of(Kind::Writer, "writers", number));
     let readers = (0..parameters.readers).map(|number| of(Kind::Reader, "readers", number));
@@ -298,6 +295,7 @@ impl Shift {
             }
         }
         self.note_hindrances(parameters, measured);
+        self.note_counts(measured);
         match rates {
             Some(_) => self.note_offer(measured),
             None => Ok(()),
@@ -327,6 +325,13 @@ impl Shift {
         // Without a timeout every refusal is at once.
         if !parameters.busy_timeout.is_zero() {
             set(measured, "busy_at_once", busy.at_once as f64);
+        }
+    }
+
+    /// What all connections together did to files and to their page caches, in a counting trial.
+    fn note_counts(&self, measured: &mut Measured) {
+        for (metric, count) in self.reports.iter().flat_map(|report| &report.counts) {
+            *measured.metrics.entry(metric.clone()).or_default() += count;
         }
     }
 

@@ -236,6 +236,6 @@ pub(super) fn info() -> WorkloadInfo {
             ),
         ],
         phases: ["write", "read", "capacity"].map(str::to_owned).to_vec(),
-        counts: false,
+        counts: true,
     }
 }

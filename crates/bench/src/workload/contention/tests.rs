@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::common::tests::{problem, run};
+use super::super::common::tests::{problem, run, run_counting};
 use lab::level::Level;
 use lab::trial::Measured;
 
@@ -39,6 +39,27 @@ fn eight_writers_lose_no_operation_and_double_none_in_any_mode() {
             }
         }
     }
+}
+
+#[test]
+fn what_all_connections_do_to_files_is_counted_together() {
+    let measured = run_counting(
+        "contention",
+        &[
+            ("writers", 3.into()),
+            ("stop_after_ms", 60.into()),
+            ("busy_timeout", 5_000.into()),
+            ("journal_mode", "delete".into()),
+            ("synchronous", "full".into()),
+            ("transaction", "immediate".into()),
+        ],
+    )
+    .unwrap();
+    let metrics = &measured.metrics;
+    let txns = metrics["txns_per_s"] * metrics["seconds"];
+    // A commit with a rollback journal syncs at least three times, whoever does it.
+    assert!(metrics["syncs"] >= 3.0 * txns.floor(), "{metrics:?}");
+    assert!(metrics["syncs.journal"] > 0.0 && metrics["pages_written"] >= txns.floor());
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! One worker: a connection of its own, that obeys orders. Whether it is a thread or a process is
 //! no business of this module.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::vfs::CountingVfs;
 use engine::{Connection, Library, Source};
 
 use super::client::Client;
@@ -17,7 +19,7 @@ use super::{DATABASE, Trial};
 use crate::drive::die_with_the_parent;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, peak_memory_bytes};
-use crate::target::sqlite;
+use crate::target::sqlite::{self, Counts};
 
 /// The pause of the even busy handler.
 const EVEN_PAUSE: Duration = Duration::from_millis(1);
@@ -93,9 +95,20 @@ fn attend(
 ) -> Result<Option<Closing>, TrialError> {
     wake_punctually();
     let parameters = Parameters::read(&spec.settings)?;
-    let connection = open(spec, library, &parameters)?;
+    let counter = match spec.counting {
+        true => Some(Arc::new(CountingVfs::register(library)?)),
+        false => None,
+    };
+    let connection = open(spec, library, &parameters, counter.as_ref())?;
     answer(Answer::Opened);
-    if !follow(spec, &parameters, &connection, orders, answer)? {
+    if !follow(
+        spec,
+        &parameters,
+        &connection,
+        counter.as_ref(),
+        orders,
+        answer,
+    )? {
         return Ok(None);
     }
     let closing = Closing {
@@ -110,13 +123,15 @@ fn open(
     spec: &WorkerSpec,
     library: &Arc<Library>,
     parameters: &Parameters,
+    counter: Option<&Arc<CountingVfs>>,
 ) -> Result<Connection, TrialError> {
     let trial = Trial {
         settings: &spec.settings,
         library: Arc::clone(library),
         directory: &spec.directory,
         seed: spec.seed,
-        counter: None,
+        counter: counter.cloned(),
+        postgres: None,
         phase: &mut |_| {},
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
@@ -138,6 +153,7 @@ fn follow(
     spec: &WorkerSpec,
     parameters: &Parameters,
     connection: &Connection,
+    counter: Option<&Arc<CountingVfs>>,
     orders: impl Iterator<Item = Order>,
     answer: &mut dyn FnMut(Answer),
 ) -> Result<bool, TrialError> {
@@ -147,6 +163,7 @@ fn follow(
         let Order::Work(task) = order else {
             return Ok(true);
         };
+        let counts = Counts::of(counter, std::slice::from_ref(connection))?;
         let cpu = CpuTime::now()?;
         let course = carry_out(&Monotonic, &task, attempted, |number| {
             client.operate(number)
@@ -154,16 +171,19 @@ fn follow(
         let cpu = CpuTime::now()?.since(cpu);
         attempted += course.attempted;
         let cpu = spec.parent.map(|_| (cpu.user, cpu.system));
-        answer(Answer::Worked(Box::new(report(
-            course,
-            client.take_busy(),
+        let counts = counts.map(|counts| counts.end(connection)).transpose()?;
+        answer(Answer::Worked(Box::new(Report {
+            busy: client.take_busy(),
             cpu,
-        )?)));
+            counts: counts.unwrap_or_default(),
+            ..report(course)?
+        })));
     }
     Ok(false)
 }
 
-fn report(course: Course, busy: BusyCounts, cpu: Option<(f64, f64)>) -> Result<Report, TrialError> {
+/// What became of the operations, without what was noted beside them.
+fn report(course: Course) -> Result<Report, TrialError> {
     Ok(Report {
         latency: course.latency.latency()?,
         late: course.late.latency()?,
@@ -173,8 +193,9 @@ fn report(course: Course, busy: BusyCounts, cpu: Option<(f64, f64)>) -> Result<R
         unserved: course.unserved,
         slots: course.slots,
         last_end: course.last_end,
-        busy,
-        cpu,
+        busy: BusyCounts::default(),
+        cpu: None,
+        counts: BTreeMap::new(),
     })
 }
 

@@ -1,38 +1,30 @@
 //! What was found under one storage model, in the vocabulary of tiers.
 
 use crash::{Arm, Cell, Plan, Verdict, Witness as Image, describe};
-use lab::tier::{Documented, ModelSafety, Tier};
+use lab::tier::{Documented, ModelSafety, Narrowed, Tier};
 use lab::trial::DataTable;
 
 use super::engine_name;
 
-/// A finding and how to see it again.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    /// The finding.
-    pub(super) safety: ModelSafety,
-    /// What writes the witness to disk, where there is one of corruption.
-    command: Option<String>,
-}
-
-impl Found {
-    /// What a cell of the matrix says.
-    pub(super) fn of(cell: &Cell, plan: &Plan) -> Found {
-        let corrupts = matches!(cell.verdict, Verdict::CanCorrupt { .. });
-        Found {
-            safety: ModelSafety {
-                model: cell.model.name().to_owned(),
-                assumed: cell.model.is_within_assumptions(),
-                tier: tier(&cell.verdict),
-                documented: Some(Documented {
-                    promise: cell.expected.promise,
-                    says: cell.expected.says.to_owned(),
-                    source: cell.expected.source.to_owned(),
-                }),
-                witness: cell.witness.as_ref().map(described),
-            },
-            command: corrupts.then(|| command(&cell.arm, cell.model.name(), plan)),
-        }
+/// What a cell of the matrix says.
+pub(super) fn of(cell: &Cell, plan: &Plan) -> ModelSafety {
+    let corrupts = matches!(cell.verdict, Verdict::CanCorrupt { .. });
+    ModelSafety {
+        model: cell.model.name().to_owned(),
+        assumed: cell.arm.assumes(cell.model),
+        tier: tier(&cell.verdict),
+        documented: Some(Documented {
+            promise: cell.expected.promise,
+            says: cell.expected.says.to_owned(),
+            source: cell.expected.source.to_owned(),
+        }),
+        witness: cell.witness.as_ref().map(described),
+        again: corrupts.then(|| command(&cell.arm, cell.model.name(), plan)),
+        narrowed: cell.narrowed.as_ref().map(|narrowed| Narrowed {
+            only: narrowed.only.iter().map(ToString::to_string).collect(),
+            otherwise: tier(&narrowed.otherwise),
+        }),
+        cause: cell.cause.map(str::to_owned),
     }
 }
 
@@ -74,11 +66,16 @@ fn described(image: &Image) -> String {
 /// The command that makes the same image again and writes it to disk.
 fn command(arm: &Arm, model: &str, plan: &Plan) -> String {
     format!(
-        "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {} --model {model} --images {} --seed {} --engine {} --out witness",
+        "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {}{} --model {model} --images {} --seed {} --engine {} --out witness",
         arm.journal_mode,
         arm.synchronous,
         arm.locking_mode,
         arm.page_size,
+        if arm.powersafe_overwrite {
+            ""
+        } else {
+            " --psow 0"
+        },
         plan.images,
         plan.seed.0,
         engine_name(&plan.engine)
@@ -86,15 +83,15 @@ fn command(arm: &Arm, model: &str, plan: &Plan) -> String {
 }
 
 /// The witnesses of corruption; none where there is none.
-pub(super) fn witnesses(found: &[Found]) -> Option<DataTable> {
+pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
     let rows: Vec<Vec<String>> = found
         .iter()
         .filter_map(|found| {
             Some(vec![
-                found.safety.model.clone(),
-                found.safety.tier.to_string(),
-                found.safety.witness.clone()?,
-                found.command.clone()?,
+                found.model.clone(),
+                found.tier.to_string(),
+                found.witness.clone()?,
+                found.again.clone()?,
             ])
         })
         .collect();

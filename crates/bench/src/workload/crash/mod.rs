@@ -7,17 +7,19 @@
 
 mod found;
 mod passes;
+mod schedules;
 
 use std::path::Path;
+use std::time::Duration;
 
 use crash::{Arm, Model, Plan};
 use engine::{Origin, Source};
 use lab::catalogue::{Accepts, Parameter, WorkloadInfo};
 use lab::level::{Level, Settings};
-use lab::tier::{Safety, Tier, WORKLOAD};
+use lab::tier::{ModelSafety, Safety, Schedules, Tier, WORKLOAD};
 use lab::trial::{Measured, ReadBack};
 
-use self::found::Found;
+use self::schedules::Extent;
 use super::common::{Stopwatch, close, from, parameter, refuse_counting, set};
 use super::{Trial, Workload};
 use crate::error::TrialError;
@@ -29,6 +31,12 @@ pub(super) struct Crash;
 
 /// Images under each model where nothing else is asked for.
 const IMAGES: i64 = 2_000;
+
+/// Schedules of each scenario where nothing else is asked for.
+const SCHEDULES: i64 = 20;
+
+/// The part of a time limit that schedules take.
+const SCHEDULES_SHARE: f64 = 0.2;
 
 /// Of so many images the recovery is crashed as well.
 const SECOND_CRASH_EVERY: u64 = 16;
@@ -60,12 +68,20 @@ impl Workload for Crash {
         check_settings(trial.settings)?;
         let reader = Reader(trial.settings);
         let (images, stop_after_ms) = (reader.count("images")?, reader.count("stop_after_ms")?);
+        let for_schedules = (stop_after_ms as f64 * SCHEDULES_SHARE) as usize;
+        let stop_after_ms = stop_after_ms - for_schedules;
+        let extent = Extent {
+            each: reader.count("schedules")?,
+            limit: (stop_after_ms > 0).then(|| Duration::from_millis(for_schedules as u64)),
+            seed: trial.seed,
+        };
         (trial.phase)("read the settings back");
         let mut measured = Measured::default();
         let path = trial.directory.join("settings.db");
         close(sqlite::open(trial, &path)?, Some(&path), &mut measured)?;
+        let arm = arm(&measured.connections, reader.flag("psow")?)?;
         let plan = Plan {
-            arms: vec![arm(&measured.connections)?],
+            arms: vec![arm],
             models: Model::ALL.to_vec(),
             images: images.max(1),
             second_crash_every: SECOND_CRASH_EVERY,
@@ -74,6 +90,8 @@ impl Workload for Crash {
             script: None,
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
+        (trial.phase)("play schedules of two connections");
+        let schedules = schedules::play(&trial.library, &arm, trial.directory, &extent);
         (trial.phase)("crash and recover");
         let watch = Stopwatch::start()?;
         let (found, judged) = passes::measure(plan, stop_after_ms)?;
@@ -85,8 +103,10 @@ impl Workload for Crash {
             "images_per_s",
             judged as f64 / elapsed.seconds,
         );
+        set_schedules(&mut measured, &schedules);
         measured.tables = found::witnesses(&found).into_iter().collect();
-        measured.safety = found.into_iter().map(|found| found.safety).collect();
+        measured.safety = found;
+        measured.schedules = Some(schedules);
         measured.connections = connections;
         check_result(&measured)?;
         Ok(measured)
@@ -105,10 +125,25 @@ fn parameters() -> Vec<Parameter> {
             "images to look at under each storage model; models with fewer states have fewer",
         ),
         parameter(
+            "schedules",
+            Accepts::Int {
+                min: 0,
+                max: 100_000_000,
+            },
+            SCHEDULES.into(),
+            "schedules of two connections to play of each scenario of the journal mode; 0 for none",
+        ),
+        parameter(
+            "psow",
+            Accepts::Bool,
+            true.into(),
+            "whether SQLite is told that overwriting is powersafe, as it assumes unless psow=0 is in the URI of the database",
+        ),
+        parameter(
             "stop_after_ms",
             from(0),
             0.into(),
-            "begin with few images and take more as long as this time is not passed; 0 for all of them at once",
+            "begin with few images and schedules and take more as long as this time is not passed; 0 for all of them at once",
         ),
     ]
 }
@@ -135,7 +170,7 @@ fn check_settings(settings: &Settings) -> Result<(), TrialError> {
 }
 
 /// The arm as SQLite answers it.
-fn arm(connections: &[ReadBack]) -> Result<Arm, TrialError> {
+fn arm(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Arm, TrialError> {
     let answer = |name: &str| -> Result<&str, TrialError> {
         let pragmas = connections.first().map(|connection| &connection.pragmas);
         pragmas
@@ -159,6 +194,7 @@ fn arm(connections: &[ReadBack]) -> Result<Arm, TrialError> {
         page_size: answer("page_size")?
             .parse()
             .map_err(|error| unknown(&error))?,
+        powersafe_overwrite,
     })
 }
 
@@ -171,8 +207,8 @@ fn source(origin: &Origin) -> Source {
 }
 
 /// What was counted under the models inside SQLite's assumptions about hardware.
-fn figures(mut measured: Measured, found: &[Found]) -> Measured {
-    let safety = Safety::of(found.iter().map(|found| found.safety.clone()).collect());
+fn figures(mut measured: Measured, found: &[ModelSafety]) -> Measured {
+    let safety = Safety::of(found.to_vec());
     let inside = safety.models.iter().filter(|model| model.assumed);
     let (mut bad, mut losing, mut most) = (0, 0, 0);
     for model in inside {
@@ -186,7 +222,9 @@ fn figures(mut measured: Measured, found: &[Found]) -> Measured {
                 losing += more;
                 most = most.max(lost);
             }
-            Tier::NoViolation { .. } | Tier::NotMeasured { .. } => {}
+            Tier::NoViolation { .. }
+            | Tier::CorruptsUncrashed { .. }
+            | Tier::NotMeasured { .. } => {}
         }
     }
     let images: u64 = safety.models.iter().map(|model| model.tier.images()).sum();
@@ -199,6 +237,14 @@ fn figures(mut measured: Measured, found: &[Found]) -> Measured {
         set(&mut measured, metric, value as f64);
     }
     measured
+}
+
+/// Schedules count as figures only where they were played.
+fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
+    if let Schedules::Played { played, wrong, .. } = schedules {
+        set(measured, "schedules", *played as f64);
+        set(measured, "wrong_schedules", *wrong as f64);
+    }
 }
 
 /// A trial that looked at nothing is no measurement, and a tier without a witness no proof.
@@ -285,6 +331,43 @@ mod tests {
         );
         let kill = measured.safety.iter().find(|model| model.model == "kill");
         assert_eq!(kill.unwrap().tier.class(), Some(Class::NoViolation));
+    }
+
+    #[test]
+    fn schedules_are_played_where_two_connections_can_meet() {
+        let told = |over: &[(&str, Level)]| tried(over).schedules.unwrap();
+        let Schedules::Played { played, wrong, .. } = told(&[("journal_mode", "wal".into())])
+        else {
+            panic!("not played");
+        };
+        assert!(played >= 100 && wrong == 0, "{wrong} of {played}");
+        for (over, reason) in [
+            (("journal_mode", "off"), "no scenario"),
+            (("locking_mode", "exclusive"), "no second connection"),
+        ] {
+            let schedules = told(&[(over.0, over.1.into())]);
+            assert!(
+                matches!(&schedules, Schedules::NotMeasured { why } if why.contains(reason)),
+                "{schedules:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_sqlite_is_told_of_overwriting_changes_what_it_promises() {
+        let destroyed = |psow: bool| {
+            let settings = [
+                ("journal_mode", Level::from("wal")),
+                ("synchronous", "full".into()),
+                ("psow", psow.into()),
+            ];
+            let mut models = tried(&settings).safety.into_iter();
+            models
+                .find(|model| model.model == "non-powersafe-overwrite")
+                .unwrap()
+        };
+        assert!(!destroyed(true).assumed && destroyed(false).assumed);
+        assert_eq!(destroyed(false).tier.class(), Some(Class::NoViolation));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crash::{CrashError, Plan, Progress};
-use lab::tier::merged;
+use lab::tier::{ModelSafety, merged};
 
-use super::found::Found;
+use super::found;
 use crate::error::TrialError;
 
 /// Images of the first pass under a time limit.
@@ -21,7 +21,10 @@ const MARGIN: f64 = 0.85;
 /// limit). Gives what was found under each model, and the images judged in all.
 ///
 /// What a pass has found is not forgotten when a larger one happens to miss it.
-pub(super) fn measure(plan: Plan, stop_after_ms: usize) -> Result<(Vec<Found>, u64), TrialError> {
+pub(super) fn measure(
+    plan: Plan,
+    stop_after_ms: usize,
+) -> Result<(Vec<ModelSafety>, u64), TrialError> {
     let begin = Instant::now();
     let limit = Duration::from_millis(stop_after_ms as u64);
     let wanted = plan.images;
@@ -29,7 +32,7 @@ pub(super) fn measure(plan: Plan, stop_after_ms: usize) -> Result<(Vec<Found>, u
         0 => wanted,
         _ => wanted.min(FIRST),
     };
-    let mut kept: Vec<Found> = Vec::new();
+    let mut kept: Vec<ModelSafety> = Vec::new();
     let mut judged = 0;
     loop {
         let clock = Instant::now();
@@ -39,8 +42,8 @@ pub(super) fn measure(plan: Plan, stop_after_ms: usize) -> Result<(Vec<Found>, u
         };
         let matrix = crash::measure(&plan, &Progress::default()).map_err(trial_error)?;
         judged += matrix.images;
-        let found = matrix.cells.iter().map(|cell| Found::of(cell, &plan));
-        kept = keep(kept, found.collect());
+        let found = matrix.cells.iter().map(|cell| found::of(cell, &plan));
+        kept = merged(kept, found.collect());
         let left = limit.saturating_sub(begin.elapsed());
         match next(images, wanted, clock.elapsed(), left) {
             Some(more) => images = more,
@@ -57,16 +60,6 @@ fn next(images: usize, wanted: usize, took: Duration, left: Duration) -> Option<
     let fits = MARGIN * left.as_secs_f64() / took.as_secs_f64().max(1e-6);
     let growth = fits.min(GROWTH);
     (growth >= LEAST_GROWTH).then(|| wanted.min((images as f64 * growth) as usize))
-}
-
-/// For each model the worse of two findings, or the one from more images.
-fn keep(one: Vec<Found>, other: Vec<Found>) -> Vec<Found> {
-    let safety = |found: &[Found]| found.iter().map(|found| found.safety.clone()).collect();
-    let kept = merged(safety(&one), safety(&other));
-    let all: Vec<Found> = one.into_iter().chain(other).collect();
-    kept.into_iter()
-        .filter_map(|kept| all.iter().find(|found| found.safety == kept).cloned())
-        .collect()
 }
 
 /// An engine that lacks what the laboratory needs cannot run the arm; anything else is a failure.

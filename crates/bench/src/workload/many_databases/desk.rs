@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::vfs::CountingVfs;
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step};
 use lab::seed::SplitMix64;
 
@@ -19,6 +20,8 @@ use crate::workload::common::expect;
 pub(super) struct Opener {
     pub(super) library: Arc<Library>,
     pub(super) flags: OpenFlags,
+    /// The file system seen through counters, in a counting trial.
+    pub(super) vfs: Option<Arc<CountingVfs>>,
     /// The PRAGMAs of the arm, as one script.
     pub(super) script: String,
     pub(super) paths: Vec<PathBuf>,
@@ -28,7 +31,8 @@ pub(super) struct Opener {
 impl Opener {
     /// Opens a database and looks at its schema: until then SQLite has not read the file.
     pub(super) fn open(&self, database: usize) -> Result<Connection, EngineError> {
-        let connection = Connection::open(&self.library, &self.paths[database], self.flags, None)?;
+        let vfs = self.vfs.as_deref().map(CountingVfs::name);
+        let connection = Connection::open(&self.library, &self.paths[database], self.flags, vfs)?;
         if !self.script.is_empty() {
             connection.execute(&self.script)?;
         }

@@ -30,14 +30,12 @@ use self::parameters::{Connections, Parameters};
 use self::quotes::{Quotes, Sums};
 use self::tally::{Course, Latencies};
 use self::team::together;
-use super::common::{
-    Stopwatch, expect, refuse_counting, refuse_single_threaded, set, set_peak_memory,
-};
+use super::common::{Stopwatch, expect, refuse_single_threaded, set, set_peak_memory};
 use super::{Trial, Workload};
 use crate::descriptors::{allow_open_files, open_files};
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
-use crate::target::sqlite;
+use crate::target::sqlite::{self, Counts};
 
 /// The workload `many-databases`.
 pub(super) struct ManyDatabases;
@@ -63,10 +61,6 @@ impl Workload for ManyDatabases {
     }
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(
-            trial,
-            "the databases are opened without the counting file system, which would be another one to open",
-        )?;
         let parameters = Parameters::read(trial.settings)?;
         refuse_single_threaded(trial)?;
         allow_open_files(parameters::needs(trial.settings).open_files)?;
@@ -81,6 +75,7 @@ impl Workload for ManyDatabases {
         };
         let mut measured = Measured::default();
         let before = open_files();
+        let mut counts = Counts::begin_all(trial, &[])?;
 
         (trial.phase)("open");
         let desks = stage.open(desks(trial, &parameters, &history), &mut measured)?;
@@ -88,7 +83,9 @@ impl Workload for ManyDatabases {
         let worked = match parameters.stop_after {
             Some(time) => {
                 (trial.phase)("work");
-                stage.work(desks, time, &mut measured)?
+                let worked = stage.work(desks, time, counts.as_mut(), &mut measured)?;
+                note_counts(counts.take(), &mut measured)?;
+                worked
             }
             None => desks.into_iter().map(idle).collect(),
         };
@@ -98,6 +95,7 @@ impl Workload for ManyDatabases {
 
         (trial.phase)("close");
         let done = stage.close(worked, &mut measured)?;
+        note_counts(counts.take(), &mut measured)?;
         (trial.phase)("verify");
         stage.verify(trial, &history, &done)?;
         stage.note_sizes(&mut measured)?;
@@ -146,6 +144,7 @@ fn create(
     let opener = Opener {
         library: Arc::clone(&trial.library),
         flags: sqlite::open_flags(trial.settings),
+        vfs: trial.counter.clone(),
         script: sqlite::pragma_script(trial.settings),
         paths,
         begin: sqlite::begin_statement(trial.settings),
@@ -306,6 +305,7 @@ impl Stage {
         &self,
         desks: Vec<Desk>,
         time: Duration,
+        counts: Option<&mut Counts>,
         measured: &mut Measured,
     ) -> Result<Vec<Work>, TrialError> {
         let work = |desk: Desk, ticket: team::Ticket<'_>, gate: &team::Gate| {
@@ -319,7 +319,14 @@ impl Stage {
                 time,
             )
         };
-        let (worked, watch) = together(desks, Stopwatch::start, work)?;
+        let start = || {
+            // Opening and warming up are not part of the work.
+            if let Some(counts) = counts {
+                counts.resume();
+            }
+            Stopwatch::start()
+        };
+        let (worked, watch) = together(desks, start, work)?;
         let watch = watch?;
         let started = watch.started();
         let mut elapsed = watch.stop()?;
@@ -496,6 +503,16 @@ fn of_phase(histogram: &LatencyHistogram, phase: &str) -> impl Iterator<Item = (
         .metrics()
         .into_iter()
         .map(move |(name, value)| (name + &suffix, value))
+}
+
+/// What was counted, in a counting trial: during the work, or, where only opening and closing are
+/// measured, from the first opening to the last closing.
+fn note_counts(counts: Option<Counts>, measured: &mut Measured) -> Result<(), TrialError> {
+    if let Some(mut counts) = counts {
+        counts.pause(&[])?;
+        measured.metrics.extend(counts.finish());
+    }
+    Ok(())
 }
 
 fn note_time(metric: &str, start: Instant, end: Option<Instant>, measured: &mut Measured) {

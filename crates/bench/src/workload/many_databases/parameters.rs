@@ -173,7 +173,7 @@ pub(super) fn info() -> WorkloadInfo {
             ),
         ],
         phases: ["open", "close", "write", "read"].map(str::to_owned).to_vec(),
-        counts: false,
+        counts: true,
     }
 }
 

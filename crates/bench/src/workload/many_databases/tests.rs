@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::common::tests::{problem, run};
+use super::super::common::tests::{problem, run, run_counting};
 use super::*;
 use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
@@ -81,6 +81,28 @@ fn databases_can_be_opened_and_closed_without_work() {
     assert_eq!(measured.latency.as_ref().unwrap().count, 100);
     assert!(!metrics.contains_key("txns_per_s"));
     assert!(metrics["db_bytes"] >= 100.0 * 8_192.0);
+}
+
+#[test]
+fn what_the_files_see_is_counted_during_the_work_or_else_the_opening_and_closing() {
+    let counted = |over: &[(&str, Level)]| {
+        let mut settings = vec![
+            ("databases", 20.into()),
+            ("journal_mode", "delete".into()),
+            ("synchronous", "full".into()),
+        ];
+        settings.extend_from_slice(over);
+        run_counting("many-databases", &settings).unwrap().metrics
+    };
+    let work = counted(&[("stop_after_ms", 60.into()), ("warm_up", "yes".into())]);
+    let txns = (work["txns_per_s"] * work["seconds"]).round();
+    // A rollback journal takes at least three syncs a commit; that of a warm-up, which begins before
+    // the clock, is not among them.
+    let each = work["syncs"] / txns;
+    assert!((3.0..6.0).contains(&each), "{each} syncs a transaction");
+    let opened = counted(&[("stop_after_ms", 0.into())]);
+    assert_eq!(opened["syncs"], 0.0);
+    assert!(opened["bytes_read"] > 0.0);
 }
 
 #[test]

@@ -162,7 +162,7 @@ unsafe fn characteristics(
     flags: c_int,
 ) -> c_int {
     let has_uri = flags & ffi::SQLITE_OPEN_MAIN_DB != 0;
-    let all = inner.options.characteristics;
+    let all = inner.characteristics.load(Ordering::Relaxed);
     let Some(uri_boolean) = files.uri_boolean.filter(|_| has_uri && !name.is_null()) else {
         return all;
     };

@@ -18,7 +18,7 @@ use crate::library::Library;
 use files::Files;
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a memory VFS says of its device, and what it feeds SQLite's random numbers with.
@@ -53,6 +53,8 @@ struct Inner {
     vfs: UnsafeCell<ffi::sqlite3_vfs>,
     io_methods: ffi::sqlite3_io_methods,
     options: MemoryOptions,
+    /// What the device promises for files that are opened from now on.
+    characteristics: AtomicI32,
     random: AtomicU64,
     files: Mutex<Files>,
     /// The name, to which `vfs.zName` points.
@@ -140,6 +142,19 @@ impl MemoryVfs {
         self.inner.files().bytes(name).map(look)
     }
 
+    /// Whether files that are opened from now on are said to be overwritten powersafely: that a write
+    /// changes no byte outside of it, whatever happens (<https://sqlite.org/psow.html>). It is what
+    /// `SQLITE_POWERSAFE_OVERWRITE=0` is to SQLite's Unix VFS.
+    pub fn set_powersafe_overwrite(&self, powersafe: bool) {
+        let all = self.inner.options.characteristics & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
+        let bit = match powersafe {
+            true => ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE,
+            false => 0,
+        };
+        let characteristics = &self.inner.characteristics;
+        characteristics.store(all | bit, Ordering::Relaxed);
+    }
+
     /// Makes SQLite's random numbers begin anew from `seed`: they are a function of it from here on, if
     /// this is the library's default VFS.
     ///
@@ -176,6 +191,7 @@ fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs,
         vfs: UnsafeCell::new(methods::vfs(c_name.as_ptr())),
         io_methods: methods::io_methods(),
         options,
+        characteristics: AtomicI32::new(options.characteristics),
         random: AtomicU64::new(options.seed),
         files: Mutex::new(Files::default()),
         _name: c_name,

@@ -1,0 +1,181 @@
+//! Bindings of other languages, as far as they concern PRAGMAs and workloads: what their drivers are
+//! told, and whether what they read back is what the arm asks.
+//!
+//! Drivers in other languages know nothing of the PRAGMA catalogue; they execute and read what they
+//! are told, and the answers are put into one spelling and proved here, as for the native driver.
+
+use std::collections::BTreeMap;
+
+use engine::pragma::{self, Access};
+use lab::level::Settings;
+use lab::target;
+use lab::trial::{BindingSpec, Measured, Outcome};
+
+use crate::error::TrialError;
+use crate::target::sqlite;
+
+/// The drivers in other languages by name, with the workloads of each; their manifests in `drivers/`
+/// say the same, which a test makes sure of.
+pub const BINDINGS: &[(&str, &[&str])] = &[
+    ("go-mattn", BASICS),
+    ("go-modernc", BASICS),
+    ("java-sqlite-jdbc", BASICS),
+    ("node-better-sqlite3", BASICS),
+    ("python-apsw", BASICS),
+    ("python-sqlalchemy", BASICS),
+    ("python-sqlite3", BASICS),
+    ("ruby-activerecord", &["binding-basics", "orm"]),
+    ("ruby-sqlite3", BASICS),
+];
+
+const BASICS: &[&str] = &["binding-basics"];
+
+/// What a driver of this name is told besides the settings.
+pub fn binding_spec(driver: &str, settings: &Settings) -> BindingSpec {
+    BindingSpec {
+        driver: driver.to_owned(),
+        pragmas: sqlite::pragma_statements(settings),
+        read_back: pragma::CATALOGUE
+            .iter()
+            .filter(|entry| matches!(entry.access, Access::ReadWrite | Access::ReadOnly))
+            .map(|entry| entry.name.to_owned())
+            .collect(),
+    }
+}
+
+/// What a measurement of another driver comes to: with every PRAGMA in its normal spelling, or failed
+/// where a setting of the arm was not in force on a connection that did SQLite's work.
+pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
+    for read_back in &mut measured.connections {
+        normalise(&mut read_back.pragmas);
+    }
+    if let Some(binding) = &mut measured.binding {
+        normalise(&mut binding.defaults);
+    }
+    match prove(settings, &measured) {
+        Ok(()) => Outcome::Measured(Box::new(measured)),
+        Err(error) => error.outcome(),
+    }
+}
+
+fn prove(settings: &Settings, measured: &Measured) -> Result<(), TrialError> {
+    // Another database system has none of SQLite's PRAGMAs.
+    if !target::is_sqlite(settings) {
+        return Ok(());
+    }
+    sqlite::prove(settings, &measured.connections)
+}
+
+/// What the catalogue does not know stays as it is: it is the truth.
+fn normalise(pragmas: &mut BTreeMap<String, String>) {
+    for (name, value) in pragmas {
+        let normal = pragma::find(name).and_then(|entry| entry.normalise(value).ok());
+        if let Some(normal) = normal {
+            *value = normal;
+        }
+    }
+}
+
+/// Why a driver cannot do the workload; none where it can, or where the arm names no other driver.
+pub(crate) fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
+    let driver = settings.get(lab::trial::DRIVER)?.as_text()?;
+    let (_, workloads) = BINDINGS.iter().find(|(name, _)| *name == driver)?;
+    (!workloads.contains(&workload)).then(|| {
+        let with: Vec<&str> = BINDINGS
+            .iter()
+            .filter(|(_, workloads)| workloads.contains(&workload))
+            .map(|(name, _)| *name)
+            .collect();
+        let others = if with.is_empty() {
+            "the native driver alone has it".to_owned()
+        } else {
+            format!("besides the native one, {} have it", with.join(", "))
+        };
+        format!("the driver {driver} has no workload `{workload}`; {others}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::trial::ReadBack;
+
+    fn settings(over: &[(&str, lab::level::Level)]) -> Settings {
+        over.iter()
+            .map(|(name, level)| ((*name).to_owned(), level.clone()))
+            .collect()
+    }
+
+    fn measured(pragmas: &[(&str, &str)]) -> Measured {
+        Measured {
+            connections: vec![ReadBack {
+                connection: "main".to_owned(),
+                pragmas: pragmas
+                    .iter()
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .collect(),
+            }],
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn pragmas_are_told_in_the_order_in_which_they_must_be_applied() {
+        let spec = binding_spec(
+            "python-sqlite3",
+            &settings(&[
+                ("synchronous", "normal".into()),
+                ("journal_mode", "wal".into()),
+                ("busy_timeout", 5_000.into()),
+                ("foreign_keys", true.into()),
+                ("rows", 10.into()),
+            ]),
+        );
+        assert_eq!(spec.pragmas[0], "PRAGMA busy_timeout = '5000'");
+        assert_eq!(spec.pragmas[1], "PRAGMA journal_mode = 'wal'");
+        assert!(
+            spec.pragmas
+                .contains(&"PRAGMA foreign_keys = 'on'".to_owned())
+        );
+        assert_eq!(spec.pragmas.len(), 4);
+        assert!(!spec.read_back.iter().any(|name| name == "integrity_check"));
+    }
+
+    #[test]
+    fn answers_are_proved_in_any_spelling_and_recorded_in_the_normal_one() {
+        let asked = settings(&[
+            ("synchronous", "normal".into()),
+            ("foreign_keys", true.into()),
+        ]);
+        let answered = measured(&[("synchronous", "1"), ("foreign_keys", "1")]);
+        let Outcome::Measured(judged) = judge_binding(&asked, answered) else {
+            panic!("measured");
+        };
+        assert_eq!(judged.connections[0].pragmas["synchronous"], "normal");
+        let other = measured(&[("synchronous", "2"), ("foreign_keys", "1")]);
+        let problem = judge_binding(&asked, other).problem().unwrap();
+        assert!(problem.contains("synchronous is full"), "{problem}");
+    }
+
+    #[test]
+    fn another_database_system_has_no_pragmas_to_prove() {
+        let asked = settings(&[
+            ("synchronous", "normal".into()),
+            ("target", "postgres".into()),
+        ]);
+        let judged = judge_binding(&asked, Measured::default());
+        assert!(matches!(judged, Outcome::Measured(_)));
+    }
+
+    #[test]
+    fn a_workload_that_a_driver_lacks_is_refused_with_those_that_have_it() {
+        let with = |driver: &str| settings(&[("driver", driver.into())]);
+        assert_eq!(why_impossible("orm", &with("ruby-activerecord")), None);
+        assert_eq!(why_impossible("orm", &with("native")), None);
+        assert_eq!(why_impossible("orm", &Settings::new()), None);
+        let why = why_impossible("orm", &with("go-mattn")).unwrap();
+        assert!(why.contains("ruby-activerecord"), "{why}");
+        let why = why_impossible("quotes", &with("go-mattn")).unwrap();
+        assert!(why.contains("native driver alone"), "{why}");
+    }
+}

@@ -1,0 +1,259 @@
+//! A PostgreSQL server as a target: connecting as the settings ask, in a schema of the trial's own,
+//! and reading back what the server says of itself.
+
+use std::error::Error;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::catalogue::{Accepts, Parameter, Scope};
+use lab::level::{Level, Settings};
+use postgres::config::Config;
+use postgres::{Client, NoTls};
+
+use crate::error::TrialError;
+
+/// The setting that says what a commit waits for.
+pub(crate) const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
+
+/// The schema in which a trial works.
+const SCHEMA: &str = "pragmark_trial";
+
+/// The name under which its sessions stand in `pg_stat_activity`.
+const APPLICATION: &str = "pragmark";
+
+/// Kept by the trial's first session as long as it works, so that two never share the schema.
+const LOCK: i64 = 0x7072_6167_6d61_726b;
+
+/// Time in which a server must accept a connection, and in which ended sessions must be gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Settings that decide what is measured, as far as the server has them.
+const TOLD: [&str; 9] = [
+    "server_version",
+    "fsync",
+    SYNCHRONOUS_COMMIT,
+    "full_page_writes",
+    "wal_sync_method",
+    "shared_buffers",
+    "max_connections",
+    "max_wal_size",
+    "checkpoint_timeout",
+];
+
+/// The parameter of workloads that can drive a server.
+pub(crate) fn synchronous_commit() -> Parameter {
+    Parameter {
+        name: SYNCHRONOUS_COMMIT.to_owned(),
+        accepts: Accepts::choice(&["on", "off"]),
+        default: Some("on".into()),
+        about: "for the target postgres: whether a commit waits until its log is on the disk"
+            .to_owned(),
+        scope: Scope::Workload,
+        crash_relevant: false,
+    }
+}
+
+/// A server, and how the settings ask to use it.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    config: Config,
+    synchronous_commit: String,
+}
+
+impl Server {
+    /// The server of a trial.
+    ///
+    /// # Errors
+    /// [`TrialError::CannotRun`] where the specification names none; an address that is none.
+    pub(crate) fn of(address: Option<&str>, settings: &Settings) -> Result<Server, TrialError> {
+        let address = address.ok_or_else(|| {
+            TrialError::CannotRun(
+                "the specification names no PostgreSQL server (`postgres`)".to_owned(),
+            )
+        })?;
+        let mut config: Config = address
+            .parse()
+            .map_err(failed("read the address of the server"))?;
+        config
+            .application_name(APPLICATION)
+            .connect_timeout(PATIENCE);
+        let level = settings.get(SYNCHRONOUS_COMMIT).and_then(Level::as_text);
+        Ok(Server {
+            config,
+            synchronous_commit: level.unwrap_or("on").to_owned(),
+        })
+    }
+
+    /// The trial's first session, with an empty schema.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or another trial uses it.
+    pub(crate) fn begin(&self) -> Result<Client, TrialError> {
+        let mut client = self.connect()?;
+        let locked = client
+            .query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK])
+            .and_then(|row| row.try_get(0));
+        if !locked.map_err(failed("lock the schema"))? {
+            return Err(TrialError::CannotRun(format!(
+                "another pragmark works in the schema {SCHEMA} of this server"
+            )));
+        }
+        client
+            .batch_execute(&format!(
+                "SET client_min_messages = warning; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"
+            ))
+            .map_err(failed("make a schema"))?;
+        Ok(client)
+    }
+
+    /// Another session.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub(crate) fn connect(&self) -> Result<Client, TrialError> {
+        let mut client = self
+            .config
+            .connect(NoTls)
+            .map_err(failed("connect to the server"))?;
+        client
+            .batch_execute(&format!(
+                "SET search_path = {SCHEMA}; SET {SYNCHRONOUS_COMMIT} = {}",
+                self.synchronous_commit
+            ))
+            .map_err(failed("set what a commit waits for"))?;
+        let found = self.setting(&mut client, SYNCHRONOUS_COMMIT)?;
+        if found != self.synchronous_commit {
+            return Err(TrialError::NotInForce {
+                setting: SYNCHRONOUS_COMMIT.to_owned(),
+                connection: APPLICATION.to_owned(),
+                found,
+                wanted: self.synchronous_commit.clone(),
+            });
+        }
+        Ok(client)
+    }
+
+    /// Removes the schema and ends the first session, the last of all.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn end(&self, mut client: Client) -> Result<(), TrialError> {
+        client
+            .batch_execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"))
+            .map_err(failed("remove the schema"))?;
+        client.close().map_err(failed("close a connection"))
+    }
+
+    /// A setting as the session has it.
+    ///
+    /// # Errors
+    /// When the server knows none of this name.
+    pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String, TrialError> {
+        client
+            .query_one("SELECT current_setting($1)", &[&name])
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("read a setting"))
+    }
+
+    /// What decides the figures: names and values.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>, TrialError> {
+        let told = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
+        TOLD.iter().map(told).collect()
+    }
+
+    /// How often the server's log was synced since its statistics began, after every other session of
+    /// the trial has ended and told its part; none where the server does not count (before version 14
+    /// and from 18 on, where the count is elsewhere, and where writing itself syncs).
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub(crate) fn log_syncs(&self, client: &mut Client) -> Result<Option<u64>, TrialError> {
+        let number: i32 = client
+            .query_one("SELECT current_setting('server_version_num')::int", &[])
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("read the server's version"))?;
+        let method = self.setting(client, "wal_sync_method")?;
+        if !(140_000..180_000).contains(&number) || !matches!(&*method, "fsync" | "fdatasync") {
+            return Ok(None);
+        }
+        self.wait_for_others(client)?;
+        let syncs: i64 = client
+            .query_one("SELECT wal_sync FROM pg_stat_wal", &[])
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("read how often the log was synced"))?;
+        Ok(u64::try_from(syncs).ok())
+    }
+
+    /// Waits until the server has noticed the end of the other sessions.
+    fn wait_for_others(&self, client: &mut Client) -> Result<(), TrialError> {
+        const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()";
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let others: i64 = client
+                .query_one(OTHERS, &[&APPLICATION])
+                .and_then(|row| row.try_get(0))
+                .map_err(failed("look for other sessions"))?;
+            if others == 0 || Instant::now() >= deadline {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Puts what was tried beside what the server or the driver says, which by itself says little.
+pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialError {
+    move |error| TrialError::Server {
+        doing,
+        why: explained(&error),
+    }
+}
+
+fn explained(error: &postgres::Error) -> String {
+    if let Some(told) = error.as_db_error() {
+        return format!("{} ({})", told.message(), told.code().code());
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(address: &str) -> Server {
+        Server::of(Some(address), &Settings::new()).unwrap()
+    }
+
+    #[test]
+    fn a_socket_is_an_address_like_any_other() {
+        let server = server("postgresql:///postgres?host=%2Ftmp%2Fsomewhere&user=pragmark");
+        assert_eq!(server.config.get_dbname(), Some("postgres"));
+        assert_eq!(server.config.get_user(), Some("pragmark"));
+        assert_eq!(
+            server.config.get_hosts(),
+            [postgres::config::Host::Unix("/tmp/somewhere".into())]
+        );
+    }
+
+    #[test]
+    fn a_wrong_address_and_a_server_that_is_not_there_are_told_with_the_cause() {
+        let wrong = Server::of(Some("postgresql://[nonsense"), &Settings::new());
+        let wrong = wrong.unwrap_err().to_string();
+        assert!(wrong.contains("address of the server"), "{wrong}");
+        let nobody = server("postgresql:///x?host=%2Fno%2Fsuch%2Fdirectory&user=y");
+        let told = nobody.begin().err().unwrap().to_string();
+        assert!(told.contains("connect to the server"), "{told}");
+        assert!(told.contains("No such file"), "{told}");
+        let none = Server::of(None, &Settings::new()).unwrap_err();
+        assert!(matches!(none, TrialError::CannotRun(_)));
+    }
+}

@@ -1,0 +1,399 @@
+//! Tasks as files: one JSON file each in one directory, written whole at every change.
+//!
+//! Every call that touches the disk is counted here, because no shim stands between a program and its
+//! file system as it does between SQLite and its own.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lab::durability::Durability;
+
+use super::schedule::Schedule;
+use super::{
+    Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing, no_transactions,
+};
+use crate::error::TrialError;
+
+/// How a file gets its new content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Writing {
+    /// Truncated and written over.
+    Truncate,
+    /// Written beside, then renamed over.
+    Rename,
+    /// The same, synced before the renaming.
+    Sync,
+    /// The same, and the directory synced after the renaming and after a deletion.
+    SyncDirectory,
+}
+
+/// Ending of the file that is written beside.
+const BESIDE: &str = "tmp";
+
+/// A directory of tasks.
+pub(crate) struct Files {
+    disk: Disk,
+    writing: Writing,
+    schedule: Schedule,
+}
+
+impl Files {
+    /// Uses the tasks in `directory`, which must exist, and looks through them for the schedule.
+    ///
+    /// # Errors
+    /// [`TrialError::CannotRun`] where the file system cannot do what `writing` needs; a task that
+    /// cannot be read.
+    pub(crate) fn open(directory: PathBuf, writing: Writing) -> Result<Files, TrialError> {
+        let disk = Disk::open(directory)?;
+        disk.probe(writing)?;
+        let schedule = Schedule::default();
+        for task in read_tasks(&disk.path)? {
+            schedule.put(&task);
+        }
+        Ok(Files {
+            disk,
+            writing,
+            schedule,
+        })
+    }
+
+    fn write(&self, task: &Task) -> Result<(), TrialError> {
+        let content =
+            serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
+        let path = self.disk.path_of(task.id);
+        if self.writing == Writing::Truncate {
+            self.disk.write(&path, &content, false)?;
+            return Ok(());
+        }
+        let beside = path.with_extension(BESIDE);
+        self.disk
+            .write(&beside, &content, self.writing >= Writing::Sync)?;
+        self.disk.rename(&beside, &path)?;
+        self.sync_directory()
+    }
+
+    fn sync_directory(&self) -> Result<(), TrialError> {
+        match self.writing {
+            Writing::SyncDirectory => self.disk.sync_directory(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Store for Files {
+    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
+        job(&mut FilesSession { files: self })
+    }
+
+    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+        read_tasks(&self.disk.path)
+    }
+
+    /// That a file was synced does not make its name durable: a new file may be missing, and an old
+    /// one stand in the place of the new, until the directory is synced.
+    fn durability(&self) -> Result<Durability, TrialError> {
+        Ok(match self.writing {
+            Writing::Truncate => Durability::Torn,
+            Writing::Rename => Durability::Process,
+            Writing::Sync => Durability::Recent,
+            Writing::SyncDirectory => Durability::Every,
+        })
+    }
+
+    fn notes(&self) -> Notes {
+        let counts = self.disk.counts();
+        Notes {
+            syncs: counts.get("syncs").map(|syncs| *syncs as u64),
+            counts,
+            ..Notes::default()
+        }
+    }
+
+    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+        Ok(Closing::default())
+    }
+}
+
+struct FilesSession<'f> {
+    files: &'f Files,
+}
+
+impl Session for FilesSession<'_> {
+    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+        self.files.write(task)?;
+        self.files.schedule.put(task);
+        Ok(())
+    }
+
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+        self.files.write(task)?;
+        if matches!(change, Change::Status) {
+            self.files.schedule.put(task);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+        self.files.disk.remove(&self.files.disk.path_of(task.id))?;
+        self.files.schedule.remove(task.scheduled_at, task.id);
+        self.files.sync_directory()
+    }
+
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+        read_task(&self.files.disk.path_of(id))
+    }
+
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+        Ok(self.files.schedule.list(status, limit))
+    }
+
+    /// The schedule decides who gets the task; its file says so to whoever starts later.
+    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+        let Some(id) = self.files.schedule.claim(now) else {
+            return Ok(None);
+        };
+        let mut task = self.get(id)?.ok_or_else(|| missing(id))?;
+        task.status = Status::Processing;
+        self.files.write(&task)?;
+        Ok(Some(task))
+    }
+
+    fn begin(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions("files"))
+    }
+
+    fn commit(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions("files"))
+    }
+}
+
+/// The number of files in a directory, those included that were written beside and forgotten.
+pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
+    let failed = |source| TrialError::Io {
+        doing: "read",
+        path: directory.to_owned(),
+        source,
+    };
+    match fs::read_dir(directory) {
+        Ok(entries) => Ok(entries.count()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Every task in a directory, in the order of ids.
+pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>, TrialError> {
+    let failed = |source| TrialError::Io {
+        doing: "read",
+        path: directory.to_owned(),
+        source,
+    };
+    let mut tasks = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_whole = path.extension().is_none();
+        if is_whole && let Some(task) = read_task(&path)? {
+            tasks.push(task);
+        }
+    }
+    tasks.sort_by_key(|task| task.id);
+    Ok(tasks)
+}
+
+fn read_task(path: &Path) -> Result<Option<Task>, TrialError> {
+    let content = match fs::read(path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(source) => {
+            return Err(TrialError::Io {
+                doing: "read",
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    let task = serde_json::from_slice(&content).map_err(|error| TrialError::WrongResult {
+        what: format!("the file {}", path.display()),
+        found: format!("no task ({error})"),
+        wanted: "one".to_owned(),
+    })?;
+    Ok(Some(task))
+}
+
+/// A directory, and what was done to files in it.
+struct Disk {
+    path: PathBuf,
+    /// For syncing.
+    directory: File,
+    writes: AtomicU64,
+    bytes_written: AtomicU64,
+    file_syncs: AtomicU64,
+    directory_syncs: AtomicU64,
+    deletes: AtomicU64,
+}
+
+impl Disk {
+    fn open(path: PathBuf) -> Result<Disk, TrialError> {
+        let directory = File::open(&path).map_err(|source| TrialError::Io {
+            doing: "open",
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Disk {
+            path,
+            directory,
+            writes: AtomicU64::new(0),
+            bytes_written: AtomicU64::new(0),
+            file_syncs: AtomicU64::new(0),
+            directory_syncs: AtomicU64::new(0),
+            deletes: AtomicU64::new(0),
+        })
+    }
+
+    fn path_of(&self, id: TaskId) -> PathBuf {
+        self.path.join(id.to_string())
+    }
+
+    fn counts(&self) -> BTreeMap<String, f64> {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let directory = read(&self.directory_syncs);
+        [
+            ("syncs", read(&self.file_syncs) + directory),
+            ("writes", read(&self.writes)),
+            ("bytes_written", read(&self.bytes_written)),
+            ("deletes", read(&self.deletes)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+
+    fn write(&self, path: &Path, content: &[u8], sync: bool) -> Result<(), TrialError> {
+        let failed = |doing| {
+            let path = path.to_owned();
+            move |source| TrialError::Io {
+                doing,
+                path,
+                source,
+            }
+        };
+        let mut file = File::create(path).map_err(failed("create"))?;
+        file.write_all(content).map_err(failed("write"))?;
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.bytes_written
+            .fetch_add(content.len() as u64, Ordering::Relaxed);
+        if sync {
+            file.sync_all().map_err(failed("sync"))?;
+            self.file_syncs.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), TrialError> {
+        fs::rename(from, to).map_err(|source| TrialError::Io {
+            doing: "rename a file over",
+            path: to.to_owned(),
+            source,
+        })
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), TrialError> {
+        fs::remove_file(path).map_err(|source| TrialError::Io {
+            doing: "remove",
+            path: path.to_owned(),
+            source,
+        })?;
+        self.deletes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> Result<(), TrialError> {
+        self.directory.sync_all().map_err(|source| TrialError::Io {
+            doing: "sync",
+            path: self.path.clone(),
+            source,
+        })?;
+        self.directory_syncs.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the file system can do what this way of writing needs, by doing it once.
+    fn probe(&self, writing: Writing) -> Result<(), TrialError> {
+        let (old, new) = (self.path.join("probe.old"), self.path.join("probe.new"));
+        let tried = || -> io::Result<()> {
+            fs::write(&old, "old")?;
+            if writing >= Writing::Rename {
+                fs::write(&new, "new")?;
+                if writing >= Writing::Sync {
+                    File::open(&new)?.sync_all()?;
+                }
+                fs::rename(&new, &old)?;
+            }
+            if writing >= Writing::SyncDirectory {
+                self.directory.sync_all()?;
+            }
+            fs::remove_file(&old)
+        };
+        tried().map_err(|error| {
+            if cannot_ever(&error) {
+                let what = match writing {
+                    Writing::Truncate => "write files",
+                    Writing::Rename => "rename a file over another",
+                    Writing::Sync => "sync a file and rename it over another",
+                    Writing::SyncDirectory => "sync a directory",
+                };
+                return TrialError::CannotRun(format!(
+                    "the file system of {} cannot {what}: {error}",
+                    self.path.display()
+                ));
+            }
+            TrialError::Io {
+                doing: "try out writing in",
+                path: self.path.clone(),
+                source: error,
+            }
+        })
+    }
+}
+
+/// Whether an error says that a file system lacks something, rather than that something went wrong.
+fn cannot_ever(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Unsupported | ErrorKind::InvalidInput | ErrorKind::AlreadyExists
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_system_lacks_is_told_from_what_went_wrong() {
+        let error = |kind: ErrorKind| io::Error::from(kind);
+        assert!(cannot_ever(&error(ErrorKind::Unsupported)));
+        assert!(cannot_ever(&error(ErrorKind::AlreadyExists)));
+        assert!(!cannot_ever(&error(ErrorKind::StorageFull)));
+        assert!(!cannot_ever(&error(ErrorKind::PermissionDenied)));
+    }
+
+    #[test]
+    fn a_file_that_is_no_task_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(TaskId(7).to_string());
+        fs::write(&path, "{\"id\":").unwrap();
+        let error = read_tasks(directory.path()).unwrap_err().to_string();
+        assert!(error.contains(&TaskId(7).to_string()), "{error}");
+    }
+
+    #[test]
+    fn what_was_written_beside_and_forgotten_is_no_task_but_is_left_over() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("1.tmp"), "half").unwrap();
+        assert!(read_tasks(directory.path()).unwrap().is_empty());
+        assert_eq!(files_left(directory.path()).unwrap(), 1);
+        assert_eq!(files_left(&directory.path().join("none")).unwrap(), 0);
+    }
+}

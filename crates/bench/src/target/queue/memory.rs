@@ -1,0 +1,139 @@
+//! Tasks in memory, read from files when the process starts: the fastest that any queue can be, and
+//! what the laboratory's own side costs at most.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lab::durability::Durability;
+
+use super::files::read_tasks;
+use super::schedule::Schedule;
+use super::{
+    Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing, no_transactions,
+};
+use crate::error::TrialError;
+
+/// Parts of the map, so that workers rarely wait for one another.
+const SHARDS: usize = 64;
+
+/// Tasks in memory.
+pub(crate) struct Memory {
+    shards: Vec<Mutex<HashMap<TaskId, Task>>>,
+    schedule: Schedule,
+}
+
+impl Memory {
+    /// The tasks whose files are in `directory`.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no task.
+    pub(crate) fn rebuild(directory: &Path) -> Result<Memory, TrialError> {
+        let memory = Memory {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            schedule: Schedule::default(),
+        };
+        for task in read_tasks(directory)? {
+            memory.put(task);
+        }
+        Ok(memory)
+    }
+
+    fn shard(&self, id: TaskId) -> MutexGuard<'_, HashMap<TaskId, Task>> {
+        let shard = &self.shards[(id.0 % SHARDS as u128) as usize];
+        // Maps are changed by single calls that do not panic half way.
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, task: Task) {
+        self.schedule.put(&task);
+        self.shard(task.id).insert(task.id, task);
+    }
+}
+
+impl Store for Memory {
+    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
+        job(&mut MemorySession(self))
+    }
+
+    /// What it holds; a process that starts anew would find the files it was read from.
+    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+        let mut tasks = Vec::new();
+        for shard in &self.shards {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            tasks.extend(shard.values().cloned());
+        }
+        tasks.sort_by_key(|task| task.id);
+        Ok(tasks)
+    }
+
+    fn durability(&self) -> Result<Durability, TrialError> {
+        Ok(Durability::Nothing)
+    }
+
+    fn notes(&self) -> Notes {
+        Notes {
+            syncs: Some(0),
+            ..Notes::default()
+        }
+    }
+
+    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+        Ok(Closing::default())
+    }
+}
+
+struct MemorySession<'m>(&'m Memory);
+
+impl Session for MemorySession<'_> {
+    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+        self.0.put(task.clone());
+        Ok(())
+    }
+
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+        let mut shard = self.0.shard(task.id);
+        let kept = shard.get_mut(&task.id).ok_or_else(|| missing(task.id))?;
+        match change {
+            Change::Status => {
+                kept.status = task.status;
+                self.0.schedule.put(task);
+            }
+            Change::Output => kept.output.clone_from(&task.output),
+            Change::Appended(more) => kept.output.push_str(more),
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+        self.0.schedule.remove(task.scheduled_at, task.id);
+        let removed = self.0.shard(task.id).remove(&task.id);
+        removed.map(drop).ok_or_else(|| missing(task.id))
+    }
+
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+        Ok(self.0.shard(id).get(&id).cloned())
+    }
+
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+        Ok(self.0.schedule.list(status, limit))
+    }
+
+    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+        let Some(id) = self.0.schedule.claim(now) else {
+            return Ok(None);
+        };
+        let mut shard = self.0.shard(id);
+        let kept = shard.get_mut(&id).ok_or_else(|| missing(id))?;
+        kept.status = Status::Processing;
+        Ok(Some(kept.clone()))
+    }
+
+    fn begin(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions("memory"))
+    }
+
+    fn commit(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions("memory"))
+    }
+}

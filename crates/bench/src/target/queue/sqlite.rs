@@ -1,0 +1,595 @@
+//! Tasks in a SQLite database, reached as applications reach it: by a connection for each worker, by
+//! one that all share, or through a pool.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use engine::vfs::CountingVfs;
+use engine::{Connection, EngineError, Statement, Step};
+use lab::durability::Durability;
+
+use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing};
+use crate::error::TrialError;
+use crate::target::sqlite::{self, Opening};
+use crate::workload::Trial;
+
+/// The file of the database.
+const DATABASE: &str = "test.db";
+
+/// Connections that the pool keeps while nobody uses them, as Go's `database/sql` does unless told
+/// otherwise (<https://pkg.go.dev/database/sql#DB.SetMaxIdleConns>).
+const IDLE: usize = 2;
+
+/// Times that a statement is tried again after SQLITE_BUSY before it is given up.
+const MOST_TRIES: u32 = 10_000;
+
+/// How workers come to a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connections {
+    /// Each has its own.
+    PerThread,
+    /// All wait for the one there is.
+    Shared,
+    /// Each statement takes one from a pool that keeps two idle ones and opens as many as are asked.
+    Pool,
+}
+
+/// How statements come into being.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Statements {
+    /// Prepared once for each connection.
+    Reused,
+    /// Prepared for each use.
+    EachTime,
+}
+
+/// A database of tasks.
+pub(crate) struct Sqlite {
+    opening: Opening,
+    path: PathBuf,
+    connections: Connections,
+    statements: Statements,
+    /// Open as long as the store, so that the log is not removed and made again between sessions.
+    /// All sessions share it where they share one.
+    first: Mutex<Connection>,
+    idle: Mutex<Vec<Connection>>,
+    /// One connection is opened at a time, outside the clock, where each worker has its own.
+    door: Mutex<()>,
+    busy: AtomicU64,
+    opened: AtomicU64,
+    opening_ns: AtomicU64,
+}
+
+impl Sqlite {
+    /// Makes the database with its table, and an index of the schedule where `indexed`.
+    ///
+    /// # Errors
+    /// SQLite's; a setting that does not take effect.
+    pub(crate) fn create(
+        trial: &Trial<'_>,
+        connections: Connections,
+        statements: Statements,
+        indexed: bool,
+    ) -> Result<Sqlite, TrialError> {
+        let opening = Opening::of(trial);
+        let path = trial.directory.join(DATABASE);
+        let first = opening.open(&path)?;
+        first.execute(
+            "CREATE TABLE tasks(id varchar(32) NOT NULL PRIMARY KEY, status varchar(16) NOT NULL, cmd varchar(16) NOT NULL, args text NOT NULL, scheduled_at integer NOT NULL, output text NOT NULL)",
+        )?;
+        if indexed {
+            first.execute("CREATE INDEX tasks_schedule ON tasks(status, scheduled_at)")?;
+        }
+        Ok(Sqlite {
+            opening,
+            path,
+            connections,
+            statements,
+            first: Mutex::new(first),
+            idle: Mutex::default(),
+            door: Mutex::default(),
+            busy: AtomicU64::new(0),
+            opened: AtomicU64::new(0),
+            opening_ns: AtomicU64::new(0),
+        })
+    }
+
+    fn own(&self) -> Result<Connection, TrialError> {
+        let _door = locked(&self.door);
+        self.opening.open(&self.path)
+    }
+
+    fn lend(&self) -> Result<Pooled<'_>, TrialError> {
+        let idle = locked(&self.idle).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => {
+                let began = Instant::now();
+                let opened = self.opening.open(&self.path)?;
+                let took = began.elapsed().as_nanos() as u64;
+                self.opened.fetch_add(1, Ordering::Relaxed);
+                self.opening_ns.fetch_add(took, Ordering::Relaxed);
+                opened
+            }
+        };
+        Ok(Pooled {
+            idle: &self.idle,
+            connection: Some(connection),
+        })
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking worker left is of no use, but neither is another panic: the trial fails anyway.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Store for Sqlite {
+    fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
+        match (self.connections, self.statements) {
+            (Connections::PerThread, Statements::Reused) => {
+                let connection = self.own()?;
+                let reused = Reused::prepare(&connection)?;
+                job(&mut SqliteSession::new(reused, &self.busy))?;
+                Ok(connection.close()?)
+            }
+            (Connections::PerThread, Statements::EachTime) => {
+                let connection = self.own()?;
+                let lend = || Ok(&connection);
+                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))?;
+                Ok(connection.close()?)
+            }
+            (Connections::Shared, _) => {
+                let lend = || Ok(locked(&self.first));
+                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))
+            }
+            (Connections::Pool, _) => {
+                let lend = || self.lend();
+                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))
+            }
+        }
+    }
+
+    fn tasks(&self) -> Result<Vec<Task>, TrialError> {
+        let connection = locked(&self.first);
+        let mut tasks = Vec::new();
+        let mut problem = None;
+        connection.for_each_row(
+            "SELECT id, status, cmd, args, scheduled_at, output FROM tasks ORDER BY id",
+            |row| {
+                match task(row) {
+                    Ok(task) => tasks.push(task),
+                    Err(error) => problem = problem.take().or(Some(error)),
+                }
+                Ok(())
+            },
+        )?;
+        match problem {
+            Some(problem) => Err(problem),
+            None => Ok(tasks),
+        }
+    }
+
+    fn durability(&self) -> Result<Durability, TrialError> {
+        let read_back = sqlite::read_back("first", &locked(&self.first))?;
+        let of = |name: &str| {
+            let value = read_back.pragmas.get(name).map(String::as_str);
+            value.ok_or_else(|| TrialError::NotProved(name.to_owned()))
+        };
+        Ok(durability(of("journal_mode")?, of("synchronous")?))
+    }
+
+    fn notes(&self) -> Notes {
+        let counts = match &self.opening.counter {
+            Some(counter) => counted(counter),
+            None => BTreeMap::new(),
+        };
+        Notes {
+            busy: self.busy.load(Ordering::Relaxed),
+            opened: self.opened.load(Ordering::Relaxed),
+            opening_s: self.opening_ns.load(Ordering::Relaxed) as f64 / 1e9,
+            syncs: counts.get("syncs").map(|syncs| *syncs as u64),
+            counts,
+            ..Notes::default()
+        }
+    }
+
+    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+        for connection in self
+            .idle
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            connection.close()?;
+        }
+        let first = self
+            .first
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        let wal_bytes = sqlite::size(Path::new(&log))?;
+        let read_back = sqlite::read_back("first", &first)?;
+        let closing = Instant::now();
+        first.close()?;
+        let close_s = closing.elapsed().as_secs_f64();
+        let metrics = [
+            ("wal_bytes", wal_bytes),
+            ("close_s", close_s),
+            ("db_bytes", sqlite::size(&self.path)?),
+        ];
+        Ok(Closing {
+            connections: vec![read_back],
+            metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Closing::default()
+        })
+    }
+}
+
+fn counted(counter: &Arc<CountingVfs>) -> BTreeMap<String, f64> {
+    sqlite::file_metrics(&counter.counts())
+}
+
+/// What these settings undertake (<https://sqlite.org/pragma.html#pragma_synchronous>,
+/// `#pragma_journal_mode`): a rollback journal that is deleted counts as a commit only when the
+/// directory is synced, which `extra` does.
+fn durability(journal_mode: &str, synchronous: &str) -> Durability {
+    match (journal_mode, synchronous) {
+        ("off" | "memory", _) => Durability::Torn,
+        (_, "off") => Durability::Process,
+        ("wal", "normal") => Durability::Recent,
+        ("wal", _) | (_, "extra") | ("truncate" | "persist", "full") => Durability::Every,
+        (_, "full") => Durability::Recent,
+        // A rollback journal that is not synced twice may be taken for whole when it is not.
+        _ => Durability::Process,
+    }
+}
+
+/// A connection on loan from the pool.
+struct Pooled<'p> {
+    idle: &'p Mutex<Vec<Connection>>,
+    /// Taken when it is given back.
+    connection: Option<Connection>,
+}
+
+impl Deref for Pooled<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        // It is there until the loan is dropped.
+        self.connection.as_ref().expect("a connection on loan")
+    }
+}
+
+impl Drop for Pooled<'_> {
+    fn drop(&mut self) {
+        let mut idle = locked(self.idle);
+        if idle.len() < IDLE {
+            idle.extend(self.connection.take());
+        } else {
+            // The one too many is closed without holding up the others.
+            drop(idle);
+            self.connection.take();
+        }
+    }
+}
+
+/// The statements of a queue.
+#[derive(Clone, Copy)]
+enum Sql {
+    Insert,
+    SetStatus,
+    SetOutput,
+    AppendOutput,
+    Delete,
+    Get,
+    List,
+    Claim,
+    Begin,
+    Commit,
+}
+
+impl Sql {
+    const ALL: [Sql; 10] = [
+        Sql::Insert,
+        Sql::SetStatus,
+        Sql::SetOutput,
+        Sql::AppendOutput,
+        Sql::Delete,
+        Sql::Get,
+        Sql::List,
+        Sql::Claim,
+        Sql::Begin,
+        Sql::Commit,
+    ];
+
+    fn text(self) -> &'static str {
+        match self {
+            Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            Sql::SetStatus => "UPDATE tasks SET status = ?2 WHERE id = ?1",
+            Sql::SetOutput => "UPDATE tasks SET output = ?2 WHERE id = ?1",
+            Sql::AppendOutput => "UPDATE tasks SET output = output || ?2 WHERE id = ?1",
+            Sql::Delete => "DELETE FROM tasks WHERE id = ?1",
+            Sql::Get => {
+                "SELECT id, status, cmd, args, scheduled_at, output FROM tasks WHERE id = ?1"
+            }
+            Sql::List => "SELECT id FROM tasks WHERE status = ?1 ORDER BY scheduled_at LIMIT ?2",
+            Sql::Claim => {
+                "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output"
+            }
+            // A transaction that begins as a writer waits for its turn instead of being refused.
+            Sql::Begin => "BEGIN IMMEDIATE",
+            Sql::Commit => "COMMIT",
+        }
+    }
+}
+
+/// What a statement does once it is prepared: bind, step, read.
+type Work<'w> = &'w mut dyn FnMut(&mut Statement<'_, 'static>) -> Result<(), EngineError>;
+
+/// Where a session's statements come from.
+trait Source {
+    /// Has `work` use the statement, on the connection of the open transaction where there is one, and
+    /// gives the number of rows that the connection changed last.
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError>;
+
+    /// Keeps to one connection from now on, or no longer.
+    fn keep(&mut self, keep: bool) -> Result<(), TrialError>;
+}
+
+/// Statements prepared once.
+struct Reused<'c> {
+    connection: &'c Connection,
+    statements: Vec<Statement<'c, 'static>>,
+}
+
+impl<'c> Reused<'c> {
+    fn prepare(connection: &'c Connection) -> Result<Reused<'c>, TrialError> {
+        let prepare = |sql: &Sql| connection.prepare(sql.text());
+        Ok(Reused {
+            connection,
+            statements: Sql::ALL.iter().map(prepare).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Source for Reused<'_> {
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+        let statement = &mut self.statements[sql as usize];
+        let done = work(statement);
+        // What stopped the statement was said by `work`; the next use begins anew either way.
+        let reset = statement.reset();
+        done?;
+        reset?;
+        Ok(self.connection.changes())
+    }
+
+    fn keep(&mut self, _keep: bool) -> Result<(), TrialError> {
+        Ok(())
+    }
+}
+
+/// Statements prepared each time, on a connection that is borrowed for one statement or transaction.
+struct EachTime<F, L> {
+    lend: F,
+    kept: Option<L>,
+}
+
+impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> EachTime<F, L> {
+    fn new(lend: F) -> EachTime<F, L> {
+        EachTime { lend, kept: None }
+    }
+}
+
+impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> Source for EachTime<F, L> {
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+        let on = |connection: &Connection, work: Work<'_>| {
+            let mut statement = connection.prepare(sql.text())?;
+            work(&mut statement)?;
+            Ok(connection.changes())
+        };
+        match &self.kept {
+            Some(connection) => on(connection, work),
+            None => on(&*(self.lend)()?, work),
+        }
+    }
+
+    fn keep(&mut self, keep: bool) -> Result<(), TrialError> {
+        self.kept = match keep {
+            true => Some((self.lend)()?),
+            false => None,
+        };
+        Ok(())
+    }
+}
+
+struct SqliteSession<'s, S> {
+    source: S,
+    busy: &'s AtomicU64,
+    in_transaction: bool,
+}
+
+impl<'s, S: Source> SqliteSession<'s, S> {
+    fn new(source: S, busy: &'s AtomicU64) -> SqliteSession<'s, S> {
+        SqliteSession {
+            source,
+            busy,
+            in_transaction: false,
+        }
+    }
+
+    /// Runs a statement; one that is refused because of a lock is counted, and tried again where no
+    /// transaction is open that would have to be begun anew.
+    fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+        let mut tries = 0;
+        loop {
+            match self.source.run(sql, work) {
+                Err(TrialError::Engine(error)) if error.is_busy() => {
+                    self.busy.fetch_add(1, Ordering::Relaxed);
+                    tries += 1;
+                    if self.in_transaction || tries > MOST_TRIES {
+                        return Err(error.into());
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Runs a statement that must change one row.
+    fn change(&mut self, sql: Sql, id: TaskId, work: Work<'_>) -> Result<(), TrialError> {
+        match self.run(sql, work)? {
+            1 => Ok(()),
+            _ => Err(missing(id)),
+        }
+    }
+
+    fn set(&mut self, sql: Sql, id: TaskId, value: &str) -> Result<(), TrialError> {
+        let key = id.to_string();
+        self.change(sql, id, &mut |statement| {
+            statement.bind_text(1, &key)?;
+            statement.bind_text(2, value)?;
+            statement.run()
+        })
+    }
+
+    /// The task that a statement gives, if any.
+    fn one(
+        &mut self,
+        sql: Sql,
+        bind: &dyn Fn(&mut Statement<'_, 'static>) -> Result<(), EngineError>,
+    ) -> Result<Option<Task>, TrialError> {
+        let mut found = Ok(None);
+        self.run(sql, &mut |statement| {
+            bind(statement)?;
+            found = Ok(None);
+            if statement.step()? == Step::Row {
+                found = task(statement).map(Some);
+                // To its end, where an UPDATE commits.
+                while statement.step()? == Step::Row {}
+            }
+            Ok(())
+        })?;
+        found
+    }
+}
+
+impl<S: Source> Session for SqliteSession<'_, S> {
+    fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
+        let key = task.id.to_string();
+        self.change(Sql::Insert, task.id, &mut |statement| {
+            statement.bind_text(1, &key)?;
+            statement.bind_text(2, task.status.name())?;
+            statement.bind_text(3, &task.cmd)?;
+            statement.bind_text(4, &task.args)?;
+            statement.bind_i64(5, task.scheduled_at)?;
+            statement.bind_text(6, &task.output)?;
+            statement.run()
+        })
+    }
+
+    fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
+        match change {
+            Change::Status => self.set(Sql::SetStatus, task.id, task.status.name()),
+            Change::Output => self.set(Sql::SetOutput, task.id, &task.output),
+            Change::Appended(more) => self.set(Sql::AppendOutput, task.id, more),
+        }
+    }
+
+    fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
+        let key = task.id.to_string();
+        self.change(Sql::Delete, task.id, &mut |statement| {
+            statement.bind_text(1, &key)?;
+            statement.run()
+        })
+    }
+
+    fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
+        let key = id.to_string();
+        self.one(Sql::Get, &|statement| statement.bind_text(1, &key))
+    }
+
+    fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
+        let mut found = Vec::new();
+        self.run(Sql::List, &mut |statement| {
+            found.clear();
+            statement.bind_text(1, status.name())?;
+            statement.bind_i64(2, i64::try_from(limit).unwrap_or(i64::MAX))?;
+            while statement.step()? == Step::Row {
+                found.push(TaskId::parse(statement.column_text(0)?));
+            }
+            Ok(())
+        })?;
+        let ids: Option<Vec<TaskId>> = found.into_iter().collect();
+        ids.ok_or_else(|| damaged("an id"))
+    }
+
+    fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
+        self.one(Sql::Claim, &|statement| statement.bind_i64(1, now))
+    }
+
+    fn begin(&mut self) -> Result<(), TrialError> {
+        self.source.keep(true)?;
+        self.run(Sql::Begin, &mut |statement| statement.run())?;
+        self.in_transaction = true;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), TrialError> {
+        self.in_transaction = false;
+        self.run(Sql::Commit, &mut |statement| statement.run())?;
+        self.source.keep(false)
+    }
+}
+
+/// The task in the row that a statement stands on.
+fn task(row: &Statement<'_, '_>) -> Result<Task, TrialError> {
+    let text = |column| -> Result<String, TrialError> { Ok(row.column_text(column)?.to_owned()) };
+    Ok(Task {
+        id: TaskId::parse(row.column_text(0)?).ok_or_else(|| damaged("an id"))?,
+        status: Status::parse(row.column_text(1)?).ok_or_else(|| damaged("a status"))?,
+        cmd: text(2)?,
+        args: text(3)?,
+        scheduled_at: row.column_i64(4),
+        output: text(5)?,
+    })
+}
+
+fn damaged(what: &str) -> TrialError {
+    TrialError::WrongResult {
+        what: format!("{what} in the table of tasks"),
+        found: "something else".to_owned(),
+        wanted: "one".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_settings_undertake_follows_the_documentation() {
+        for (journal_mode, synchronous, wanted) in [
+            ("wal", "full", Durability::Every),
+            ("wal", "extra", Durability::Every),
+            ("wal", "normal", Durability::Recent),
+            ("wal", "off", Durability::Process),
+            ("delete", "extra", Durability::Every),
+            ("delete", "full", Durability::Recent),
+            ("truncate", "full", Durability::Every),
+            ("delete", "normal", Durability::Process),
+            ("memory", "full", Durability::Torn),
+            ("off", "extra", Durability::Torn),
+        ] {
+            assert_eq!(
+                durability(journal_mode, synchronous),
+                wanted,
+                "{journal_mode} {synchronous}"
+            );
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What every program does with SQLite, small enough to be written in every binding: inserts, reads
+//! by key, range scans and the life cycle of tasks.
+//!
+//! The same work stands in each driver of `drivers/`, so that the difference between a binding and this
+//! one is the cost of its calls. Data are made of whole numbers below 2^53, so that every language makes
+//! the same; making them and verifying the results are outside the clock. Each part is timed apart, and
+//! its time is divided by the rows that it writes or reads (by its statements for tasks).
+
+mod data;
+mod parts;
+
+use std::time::Instant;
+
+use engine::Connection;
+use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
+use lab::trial::{BindingMark, Measured};
+
+use self::data::Data;
+use super::common::{Elapsed, Stopwatch, close, from, parameter, refuse_counting, set};
+use super::{Trial, Workload};
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+
+/// The workload `binding-basics`.
+pub(super) struct BindingBasics;
+
+/// Rows that one INSERT of a batch carries.
+const BATCH: usize = 50;
+
+/// Rows that a range scan reads, or all where there are fewer.
+const WIDTH: usize = 1_000;
+
+/// The parts of the work, in their order.
+const PARTS: [&str; 6] = [
+    "insert-single",
+    "insert-reused",
+    "insert-batch",
+    "point-read",
+    "range-scan",
+    "task-statement",
+];
+
+/// How much work.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    rows: usize,
+    reads: usize,
+    scans: usize,
+    tasks: usize,
+}
+
+impl Parameters {
+    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
+        let reader = Reader(settings);
+        let parameters = Parameters {
+            rows: reader.count("rows")?,
+            reads: reader.count("reads")?,
+            scans: reader.count("scans")?,
+            tasks: reader.count("tasks")?,
+        };
+        if !parameters.rows.is_multiple_of(BATCH) {
+            return Err(TrialError::CannotRun(format!(
+                "rows must be a multiple of {BATCH}, the rows of one INSERT of a batch, not {}",
+                parameters.rows
+            )));
+        }
+        Ok(parameters)
+    }
+}
+
+impl Workload for BindingBasics {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: "binding-basics".to_owned(),
+            about: "inserts, point reads, range scans and life cycles of tasks, in the same way through every binding".to_owned(),
+            parameters: vec![
+                parameter(
+                    "rows",
+                    from(BATCH as i64),
+                    100_000.into(),
+                    "rows inserted in each of three ways, each in one transaction: a statement made for each row, one used again, and fifty rows a statement; a multiple of 50",
+                ),
+                parameter("reads", from(1), 100_000.into(), "rows read by their key, one a query"),
+                parameter("scans", from(1), 100.into(), "range scans of 1,000 rows each"),
+                parameter(
+                    "tasks",
+                    from(1),
+                    1_000.into(),
+                    "tasks, each inserted, updated eleven times and deleted, every statement a transaction of its own",
+                ),
+            ],
+            phases: PARTS.map(str::to_owned).to_vec(),
+            counts: false,
+        }
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        Parameters::read(settings).map(drop)
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "this workload compares bindings and counts nothing")?;
+        let parameters = Parameters::read(trial.settings)?;
+        (trial.phase)("generate");
+        let generating = Instant::now();
+        let data = Data::new(&parameters, trial.seed.0);
+        let generate_s = generating.elapsed().as_secs_f64();
+
+        let path = trial.directory.join("test.db");
+        let defaults = sqlite::defaults(trial)?;
+        let connection = sqlite::open(trial, &path)?;
+        parts::create_tables(&connection)?;
+        let mut measured = time_parts(trial, &connection, &data)?;
+        set(&mut measured, "generate_s", generate_s);
+
+        (trial.phase)("verify");
+        parts::verify(&connection, &data)?;
+        measured.checksum = Some(data.checksum());
+        measured.binding = Some(BindingMark {
+            name: format!("Rust, pragmark {}", env!("CARGO_PKG_VERSION")),
+            compile_options: trial.library.identity().compile_options.clone(),
+            defaults,
+        });
+        close(connection, Some(&path), &mut measured)?;
+        Ok(measured)
+    }
+}
+
+/// Does each part under a clock of its own.
+fn time_parts(
+    trial: &mut Trial<'_>,
+    connection: &Connection,
+    data: &Data,
+) -> Result<Measured, TrialError> {
+    let mut all = Elapsed::default();
+    let mut measured = Measured::default();
+    for part in PARTS {
+        (trial.phase)(part);
+        let watch = Stopwatch::start()?;
+        let done = parts::carry_out(part, connection, data)?;
+        let elapsed = watch.stop()?;
+        parts::verify_read(part, &done, data)?;
+        set(&mut measured, &format!("seconds.{part}"), elapsed.seconds);
+        let each = elapsed.seconds * 1e9 / done.rows as f64;
+        set(&mut measured, &format!("ns_per_row.{part}"), each);
+        all.add(elapsed);
+    }
+    measured.metrics.extend(all.times().metrics);
+    Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::common::tests::{problem, run};
+    use engine::OpenFlags;
+
+    const SMALL: [(&str, lab::level::Level); 4] = [
+        ("rows", lab::level::Level::Int(150)),
+        ("reads", lab::level::Level::Int(70)),
+        ("scans", lab::level::Level::Int(3)),
+        ("tasks", lab::level::Level::Int(4)),
+    ];
+
+    #[test]
+    fn every_part_is_timed_by_row_and_verified() {
+        let measured = run("binding-basics", &SMALL).unwrap();
+        for part in PARTS {
+            for metric in ["seconds", "ns_per_row"] {
+                assert!(measured.metrics[&format!("{metric}.{part}")] > 0.0);
+            }
+        }
+        let binding = measured.binding.unwrap();
+        assert_eq!(binding.defaults["synchronous"], "full");
+        assert!(!binding.compile_options.is_empty());
+        assert_eq!(measured.connections.len(), 1);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_checksum() {
+        let checksum = || run("binding-basics", &SMALL).unwrap().checksum;
+        assert_eq!(checksum(), checksum());
+    }
+
+    #[test]
+    fn rows_that_fill_no_whole_batch_are_refused() {
+        let why = problem("binding-basics", &[("rows", 120.into())]);
+        assert!(why.contains("multiple of 50"), "{why}");
+    }
+
+    #[test]
+    fn a_row_that_is_missing_is_a_wrong_result() {
+        let parameters = Parameters {
+            rows: 50,
+            reads: 5,
+            scans: 1,
+            tasks: 1,
+        };
+        let data = Data::new(&parameters, 5);
+        let library =
+            std::sync::Arc::new(engine::Library::load(&engine::Source::Embedded).unwrap());
+        let memory = std::path::Path::new(":memory:");
+        let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
+        parts::create_tables(&connection).unwrap();
+        for part in PARTS {
+            let done = parts::carry_out(part, &connection, &data).unwrap();
+            parts::verify_read(part, &done, &data).unwrap();
+        }
+        assert!(parts::verify(&connection, &data).is_ok());
+        connection
+            .execute("DELETE FROM batch WHERE id = 7")
+            .unwrap();
+        let error = parts::verify(&connection, &data).unwrap_err().to_string();
+        assert!(error.contains("batch"), "{error}");
+    }
+}

@@ -1,0 +1,75 @@
+//! What needs no crash: two connections that meet at chosen moments, in the journal mode of the arm.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use accidents::schedule::{Sampled, Stage, sample};
+use crash::{Arm, LockingMode};
+use engine::Library;
+use lab::seed::Seed;
+use lab::tier::{Schedules, WrongSchedule};
+
+use super::engine_name;
+
+/// How much to play.
+pub(super) struct Extent {
+    /// The most schedules of a scenario.
+    pub(super) each: usize,
+    /// After which time no more are begun; none for no limit.
+    pub(super) limit: Option<Duration>,
+    /// From which the choice derives.
+    pub(super) seed: Seed,
+}
+
+/// Plays schedules in a folder of the trial. Nothing that goes wrong here spoils what was found of
+/// crashes: the reason stands in the place of the answer.
+pub(super) fn play(library: &Arc<Library>, arm: &Arm, folder: &Path, extent: &Extent) -> Schedules {
+    if arm.locking_mode == LockingMode::Exclusive {
+        return not_measured("with locking_mode=exclusive no second connection comes in");
+    }
+    if extent.each == 0 {
+        return not_measured("no schedules were asked for");
+    }
+    let begin = Instant::now();
+    let has_time = || extent.limit.is_none_or(|limit| begin.elapsed() < limit);
+    let mode = arm.journal_mode.name();
+    let sampled = Stage::new(library, folder).and_then(|mut stage| {
+        sample(
+            &mut stage,
+            mode,
+            extent.each as u64,
+            extent.seed.child("schedules"),
+            has_time,
+        )
+    });
+    match sampled {
+        Ok(Sampled { played: 0, .. }) => {
+            not_measured(&format!("there is no scenario for journal_mode={mode}"))
+        }
+        Ok(sampled) => told(sampled, library),
+        Err(error) => not_measured(&error.to_string()),
+    }
+}
+
+fn not_measured(why: &str) -> Schedules {
+    Schedules::NotMeasured {
+        why: why.to_owned(),
+    }
+}
+
+fn told(sampled: Sampled, library: &Library) -> Schedules {
+    let engine = engine_name(&super::source(&library.identity().origin));
+    Schedules::Played {
+        played: sampled.played,
+        wrong: sampled.wrong,
+        first: sampled.first.map(|finding| WrongSchedule {
+            again: format!(
+                "pragmark crash --schedule {} --engine {engine}",
+                finding.schedule
+            ),
+            what: finding.what.join("; "),
+            schedule: finding.schedule,
+        }),
+    }
+}

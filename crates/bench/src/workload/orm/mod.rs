@@ -1,0 +1,361 @@
+//! The operations of a benchmark of object-relational mappers, as plain SQL: the floor, beside which a
+//! mapper shows what it costs. `drivers/ruby/orm*.rb` hold them for ActiveRecord.
+//!
+//! Eighteen operations, each by itself and within one transaction, and two with threads: thirty-eight
+//! in all. Each is timed apart; making its rows and checking its result are outside the clock, and
+//! every table is empty between two operations. The article's code could not be found, but its figures
+//! fit one pass of each operation over the counts below with n = 32, and show what its mode called
+//! *faithful* here keeps: one object is created where many are meant, a relation is built and never
+//! executed, two operations touch a single object within a transaction, and each thread is waited for
+//! before the next begins. The mode *corrected* does what was meant, with threads at the same time.
+
+mod operations;
+mod rows;
+mod threads;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use engine::{Connection, Library};
+use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::level::Settings;
+use lab::target;
+use lab::trial::{BindingMark, Measured};
+
+use self::operations::{Operation, prepare};
+use super::common::{
+    Elapsed, Stopwatch, by_name, close, expect, names, parameter, refuse_counting,
+    refuse_single_threaded, set,
+};
+use super::{Trial, Workload};
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+
+/// The workload `orm`.
+pub(super) struct Orm;
+
+/// What is done where the article's own code falls short of what it means to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// What the article's figures show to have been done.
+    Faithful,
+    /// What was meant.
+    Corrected,
+}
+
+const MODES: &[(&str, Mode)] = &[("faithful", Mode::Faithful), ("corrected", Mode::Corrected)];
+
+/// The operations in their order, and whether each only reads.
+const OPERATIONS: [(&str, bool); 20] = [
+    ("creation", false),
+    ("select", true),
+    ("select-by-pk", true),
+    ("select-by-attr", true),
+    ("select-and-save", false),
+    ("destruction", false),
+    ("associated-creation", false),
+    ("eager-each-1-1", true),
+    ("eager-joined-1-1", true),
+    ("eager-each-1-n", true),
+    ("eager-joined-1-n", true),
+    ("eager-each-1-n-n", true),
+    ("eager-joined-1-n-n", true),
+    ("lazy-1-1", true),
+    ("lazy-1-n", true),
+    ("select-json-nested", true),
+    ("update-json-nested", false),
+    ("update-json", false),
+    ("light-threading", false),
+    ("heavy-threading", false),
+];
+
+/// What the name of an operation within one transaction ends in.
+const IN_TRANSACTION: &str = "-txn";
+
+/// PRAGMAs of which a trial tells the number that SQLite answers, so that claims can be made of it.
+const NUMBERS: [&str; 7] = [
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "foreign_keys",
+    "journal_size_limit",
+    "mmap_size",
+    "synchronous",
+];
+
+fn is_threaded(operation: &str) -> bool {
+    operation.ends_with("-threading")
+}
+
+/// Every timed part: thirty-eight.
+fn parts() -> Vec<String> {
+    let both = |(name, _): &(&str, bool)| {
+        let plain = (*name).to_owned();
+        match is_threaded(name) {
+            true => vec![plain],
+            false => vec![plain, format!("{name}{IN_TRANSACTION}")],
+        }
+    };
+    OPERATIONS.iter().flat_map(both).collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    n: usize,
+    mode: Mode,
+}
+
+impl Parameters {
+    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
+        let reader = Reader(settings);
+        Ok(Parameters {
+            n: reader.count("n")?,
+            mode: reader.name("mode", |name| by_name(MODES, name))?,
+        })
+    }
+}
+
+impl Workload for Orm {
+    fn info(&self) -> WorkloadInfo {
+        let sums = ["reads", "writes"].map(str::to_owned);
+        let numbers = NUMBERS.map(str::to_owned);
+        WorkloadInfo {
+            name: "orm".to_owned(),
+            about: "thirty-eight operations of an object-relational mapper: objects made, found, saved and removed, with their associations, JSON and threads".to_owned(),
+            parameters: vec![
+                parameter(
+                    "n",
+                    Accepts::Int { min: 2, max: 1_000 },
+                    32.into(),
+                    "from which all counts follow: 100 n objects removed, 50 n saved, n × n associated, n threads",
+                ),
+                parameter(
+                    "mode",
+                    names(MODES),
+                    "faithful".into(),
+                    "what the article did, traps included, or what was meant, with threads at the same time",
+                ),
+                parameter(
+                    target::SETTING,
+                    Accepts::choice(&[target::SQLITE, target::POSTGRES]),
+                    target::SQLITE.into(),
+                    "what is driven; a PostgreSQL server through ActiveRecord only",
+                ),
+            ],
+            phases: parts().into_iter().chain(sums).chain(numbers).collect(),
+            counts: false,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "this workload compares bindings and counts nothing")?;
+        let parameters = Parameters::read(trial.settings)?;
+        if target::is_postgres(trial.settings) {
+            return Err(TrialError::CannotRun(
+                "the native driver has these operations for SQLite only; ActiveRecord drives PostgreSQL (driver = \"ruby-activerecord\")".to_owned(),
+            ));
+        }
+        if parameters.mode == Mode::Corrected {
+            refuse_single_threaded(trial)?;
+        }
+        let suite = Suite::open(trial, parameters)?;
+        rows::create_tables(&suite.connection)?;
+        let mut measured = suite.run(trial.phase)?;
+        suite.finish(trial, &mut measured)?;
+        Ok(measured)
+    }
+}
+
+/// What the operations work with.
+struct Suite {
+    parameters: Parameters,
+    connection: Connection,
+    /// For threads, which have connections of their own.
+    opener: Opener,
+}
+
+/// What it takes to open a further connection.
+#[derive(Clone)]
+struct Opener {
+    settings: Settings,
+    library: Arc<Library>,
+    directory: PathBuf,
+}
+
+const DATABASE: &str = "test.db";
+
+impl Opener {
+    fn open(&self) -> Result<Connection, TrialError> {
+        let trial = Trial {
+            settings: &self.settings,
+            library: Arc::clone(&self.library),
+            directory: &self.directory,
+            seed: lab::seed::Seed(0),
+            counter: None,
+            postgres: None,
+            phase: &mut |_| {},
+        };
+        sqlite::open(&trial, &self.directory.join(DATABASE))
+    }
+}
+
+impl Suite {
+    fn open(trial: &Trial<'_>, parameters: Parameters) -> Result<Suite, TrialError> {
+        let opener = Opener {
+            settings: trial.settings.clone(),
+            library: Arc::clone(&trial.library),
+            directory: trial.directory.to_owned(),
+        };
+        Ok(Suite {
+            parameters,
+            connection: opener.open()?,
+            opener,
+        })
+    }
+
+    fn run(&self, phase: &mut dyn FnMut(&str)) -> Result<Measured, TrialError> {
+        let mut measured = Measured::default();
+        let mut all = Elapsed::default();
+        for (name, only_reads) in OPERATIONS {
+            for in_transaction in [false, true] {
+                if in_transaction && is_threaded(name) {
+                    continue;
+                }
+                let ending = if in_transaction { IN_TRANSACTION } else { "" };
+                let part = format!("{name}{ending}");
+                phase(&part);
+                let operation = prepare(self, name, in_transaction)?;
+                let elapsed = self.time(&part, operation, in_transaction, &mut measured)?;
+                let sum = if only_reads {
+                    "seconds.reads"
+                } else {
+                    "seconds.writes"
+                };
+                *measured.metrics.entry(sum.to_owned()).or_default() += elapsed.seconds;
+                all.add(elapsed);
+            }
+        }
+        measured.metrics.extend(all.times().metrics);
+        Ok(measured)
+    }
+
+    fn time(
+        &self,
+        part: &str,
+        operation: Operation<'_>,
+        in_transaction: bool,
+        measured: &mut Measured,
+    ) -> Result<Elapsed, TrialError> {
+        let Operation {
+            work,
+            wanted,
+            after,
+            rows,
+        } = operation;
+        let watch = Stopwatch::start()?;
+        if in_transaction {
+            self.connection
+                .execute(sqlite::begin_statement(&self.opener.settings))?;
+        }
+        let found = work()?;
+        if in_transaction {
+            self.connection.execute("COMMIT")?;
+        }
+        let elapsed = watch.stop()?;
+        expect(&format!("what {part} found"), found, wanted)?;
+        for (sql, wanted) in after {
+            let found = self.connection.query_i64(sql)?;
+            expect(&format!("after {part}, the answer to {sql}"), found, wanted)?;
+        }
+        rows::empty_tables(&self.connection)?;
+        set(measured, &format!("seconds.{part}"), elapsed.seconds);
+        if rows > 0 {
+            let each = elapsed.seconds * 1e9 / rows as f64;
+            set(measured, &format!("ns_per_row.{part}"), each);
+        }
+        Ok(elapsed)
+    }
+
+    /// Reads back what was in force, on a thread's connection too where there was one.
+    fn finish(self, trial: &Trial<'_>, measured: &mut Measured) -> Result<(), TrialError> {
+        if self.parameters.mode == Mode::Corrected {
+            let of_thread = self.opener.open()?;
+            measured
+                .connections
+                .push(sqlite::read_back("thread", &of_thread)?);
+            of_thread.close()?;
+        }
+        for name in NUMBERS {
+            if let Some(number) = number(&self.connection, name)? {
+                set(measured, &format!("read_back.{name}"), number);
+            }
+        }
+        let path = trial.directory.join(DATABASE);
+        close(self.connection, Some(&path), measured)?;
+        measured.binding = Some(BindingMark {
+            name: format!("Rust, pragmark {}", env!("CARGO_PKG_VERSION")),
+            compile_options: trial.library.identity().compile_options.clone(),
+            defaults: sqlite::defaults(trial)?,
+        });
+        Ok(())
+    }
+}
+
+/// The number that SQLite answers; none where the engine lacks the PRAGMA.
+fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>, TrialError> {
+    let mut found = None;
+    connection.for_each_row(&format!("PRAGMA main.{pragma}"), |row| {
+        found = Some(row.column_i64(0) as f64);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::common::tests::{problem, run};
+    use lab::level::Level;
+
+    fn settings(mode: &str) -> Vec<(&'static str, Level)> {
+        vec![
+            ("n", 3.into()),
+            ("mode", mode.into()),
+            ("synchronous", "off".into()),
+            ("journal_mode", "wal".into()),
+            ("busy_timeout", 5_000.into()),
+        ]
+    }
+
+    #[test]
+    fn there_are_thirty_eight_operations() {
+        let parts = parts();
+        assert_eq!(parts.len(), 38);
+        assert!(parts.iter().any(|part| part == "lazy-1-n-txn"));
+        assert!(!parts.iter().any(|part| part == "heavy-threading-txn"));
+    }
+
+    #[test]
+    fn every_operation_is_verified_and_timed_in_both_modes() {
+        for (mode, _) in MODES {
+            let measured = run("orm", &settings(mode)).unwrap();
+            let mut sum = 0.0;
+            for part in parts() {
+                sum += measured.metrics[&format!("seconds.{part}")];
+            }
+            assert!((sum / measured.metrics["seconds"] - 1.0).abs() < 1e-9);
+            let both = measured.metrics["seconds.reads"] + measured.metrics["seconds.writes"];
+            assert!((both / sum - 1.0).abs() < 1e-9);
+            assert_eq!(measured.metrics["read_back.busy_timeout"], 5_000.0);
+            let lazily = measured.metrics.contains_key("ns_per_row.select");
+            assert_eq!(lazily, *mode == "corrected");
+        }
+    }
+
+    #[test]
+    fn the_native_driver_drives_no_postgresql() {
+        let why = problem("orm", &[("target", "postgres".into())]);
+        assert!(why.contains("ruby-activerecord"), "{why}");
+    }
+}

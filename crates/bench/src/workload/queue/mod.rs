@@ -1,0 +1,266 @@
+//! A queue of tasks, kept in SQLite, in files, on a PostgreSQL server or in memory.
+//!
+//! It follows the comparison of article 004 and takes its factors apart: how workers come to a
+//! connection, how a file is written, what a commit waits for. A target says what survives of a change
+//! it has acknowledged, so that targets can be compared at the same durability. Every task must be
+//! there once as it was left, or be gone, before a trial counts as measured.
+
+mod jobs;
+mod marks;
+mod parameters;
+mod team;
+mod verify;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
+use lab::needs::Needs;
+use lab::trial::Measured;
+
+use self::jobs::{Maker, Part};
+use self::marks::Course;
+use self::parameters::{Parameters, Target, Work};
+use self::verify::Expected;
+use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
+use super::{Trial, Workload};
+use crate::descriptors::allow_open_files;
+use crate::error::TrialError;
+use crate::target::postgres::Server;
+use crate::target::queue::{Connections, Files, Memory, Notes, Postgres, Sqlite, Store, Task};
+
+/// The workload `queue`.
+pub(super) struct Queue;
+
+/// The directory of task files within the trial's.
+const FILES: &str = "tasks";
+
+/// For so many tasks that are due there is one more that is not.
+const NOT_DUE: usize = 4;
+
+impl Workload for Queue {
+    fn info(&self) -> WorkloadInfo {
+        parameters::info()
+    }
+
+    fn needs(&self, settings: &Settings) -> Needs {
+        parameters::needs(settings)
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        Parameters::read(settings).map(drop)
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let parameters = Parameters::read(trial.settings)?;
+        if parameters.target == Target::Sqlite {
+            refuse_single_threaded(trial)?;
+        }
+        allow_open_files(parameters::needs(trial.settings).open_files)?;
+        (trial.phase)("load");
+        let stored = stored(trial, &parameters);
+        let (store, rebuild_s) = store(trial, &parameters, &stored)?;
+        fill(&*store, &parameters, &stored)?;
+
+        (trial.phase)("work");
+        let before = store.notes();
+        let mut expected = Expected::new(&parameters, stored);
+        let course = work(trial, &parameters, &*store, &mut expected)?;
+        let notes = store.notes().since(&before);
+        let mut measured = course.measured(&parameters)?;
+        set_peak_memory(&mut measured);
+        note(&notes, &parameters, trial.counter.is_some(), &mut measured);
+        if let Some(seconds) = rebuild_s {
+            set(&mut measured, "seconds.rebuild", seconds);
+        }
+
+        (trial.phase)("verify");
+        let durability = store.durability()?;
+        verify::check_durability(durability, &notes, &parameters)?;
+        measured.durability = Some(durability);
+        expected.check(&store.tasks()?)?;
+        let closing = store.close()?;
+        measured.metrics.extend(closing.metrics);
+        measured.connections = closing.connections;
+        measured.tables = closing.tables;
+        let left = expected.left_over(trial.directory, &files(trial.directory))?;
+        set(&mut measured, "left_over", left as f64);
+        Ok(measured)
+    }
+}
+
+fn files(directory: &Path) -> PathBuf {
+    directory.join(FILES)
+}
+
+/// The tasks that are there from the beginning.
+fn stored(trial: &Trial<'_>, parameters: &Parameters) -> Vec<Task> {
+    let mut maker = Maker::new(trial.seed.child("stored"), parameters.payload_bytes);
+    match parameters.work {
+        Work::Schedule => maker.not_due(parameters.workers * parameters.tasks / NOT_DUE),
+        _ => maker.due(parameters.stored),
+    }
+}
+
+/// The store, and the time it took to look through the files that were there, in seconds, where the
+/// target must do so when it starts.
+fn store(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    stored: &[Task],
+) -> Result<(Box<dyn Store>, Option<f64>), TrialError> {
+    let directory = files(trial.directory);
+    match parameters.target {
+        Target::Sqlite => {
+            let (connections, statements) = (parameters.connections, parameters.statements);
+            let sqlite = Sqlite::create(trial, connections, statements, parameters.indexed)?;
+            Ok((Box::new(sqlite), None))
+        }
+        Target::Postgres => {
+            let server = Server::of(trial.postgres, trial.settings)?;
+            let postgres = Postgres::create(server, parameters.indexed)?;
+            Ok((Box::new(postgres), None))
+        }
+        Target::Files => {
+            make_files(&directory, stored)?;
+            let clock = Instant::now();
+            let files = Files::open(directory, parameters.writing)?;
+            Ok((Box::new(files), Some(clock.elapsed().as_secs_f64())))
+        }
+        Target::Memory => {
+            make_files(&directory, stored)?;
+            let clock = Instant::now();
+            let memory = Memory::rebuild(&directory)?;
+            Ok((Box::new(memory), Some(clock.elapsed().as_secs_f64())))
+        }
+    }
+}
+
+fn make_files(directory: &Path, stored: &[Task]) -> Result<(), TrialError> {
+    let failed = |doing, path: &Path| {
+        let path = path.to_owned();
+        move |source| TrialError::Io {
+            doing,
+            path,
+            source,
+        }
+    };
+    fs::create_dir(directory).map_err(failed("create", directory))?;
+    for task in stored {
+        let path = directory.join(task.id.to_string());
+        let content =
+            serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
+        fs::write(&path, content).map_err(failed("write", &path))?;
+    }
+    Ok(())
+}
+
+/// Stores the first tasks in a target that does not read them from files.
+fn fill(store: &dyn Store, parameters: &Parameters, stored: &[Task]) -> Result<(), TrialError> {
+    if stored.is_empty() || matches!(parameters.target, Target::Files | Target::Memory) {
+        return Ok(());
+    }
+    add(store, parameters, stored)
+}
+
+/// What all repetitions have taken.
+struct Worked {
+    course: Course,
+    elapsed: Elapsed,
+    seconds: Vec<f64>,
+}
+
+fn work(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    store: &dyn Store,
+    expected: &mut Expected,
+) -> Result<Worked, TrialError> {
+    let mut worked = Worked {
+        course: Course::default(),
+        elapsed: Elapsed::default(),
+        seconds: Vec::new(),
+    };
+    for repetition in 0..parameters.repeats {
+        let seed = trial.seed.child("work").nth(repetition as u64);
+        let tasks = |worker: usize| {
+            let mut maker = Maker::new(seed.nth(worker as u64), parameters.payload_bytes);
+            match parameters.work {
+                Work::Get | Work::List => Vec::new(),
+                _ => maker.due(parameters.tasks),
+            }
+        };
+        let mut tasks: Vec<Vec<Task>> = (0..parameters.workers).map(tasks).collect();
+        if parameters.work == Work::Schedule {
+            let due: Vec<Task> = tasks.iter_mut().flat_map(std::mem::take).collect();
+            add(store, parameters, &due)?;
+            expected.add_due(&due);
+        }
+        let parts = tasks.into_iter().enumerate().map(|(worker, tasks)| Part {
+            parameters,
+            tasks,
+            stored: expected.stored(),
+            seed: seed.child("choice").nth(worker as u64),
+        });
+        let (done, elapsed) = team::work(store, parts.collect(), jobs::job)?;
+        worked.seconds.push(elapsed.seconds);
+        worked.elapsed.add(elapsed);
+        let marks = expected.add(done)?;
+        worked.course.add(marks, elapsed.seconds);
+    }
+    Ok(worked)
+}
+
+/// Adds tasks outside the clock, in one transaction where there are transactions.
+fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<(), TrialError> {
+    let groups = matches!(parameters.target, Target::Sqlite | Target::Postgres);
+    store.session(&mut |session| {
+        if groups {
+            session.begin()?;
+        }
+        tasks.iter().try_for_each(|task| session.insert(task))?;
+        if groups {
+            session.commit()?;
+        }
+        Ok(())
+    })
+}
+
+impl Worked {
+    fn measured(&self, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let mut measured = self.elapsed.times();
+        let operations = parameters.operations() * parameters.repeats;
+        let rate = operations as f64 / self.elapsed.seconds;
+        set(&mut measured, "ops_per_s", rate);
+        let halves = self.seconds.split_at(self.seconds.len() / 2);
+        if let (first @ [_, ..], second) = halves {
+            let mean = |seconds: &[f64]| seconds.iter().sum::<f64>() / seconds.len() as f64;
+            let percent = 100.0 * mean(second) / mean(first);
+            set(&mut measured, "settled_percent", percent);
+        }
+        self.course.note(&mut measured)?;
+        Ok(measured)
+    }
+}
+
+/// What the store has noted while the clock ran.
+fn note(notes: &Notes, parameters: &Parameters, counting: bool, measured: &mut Measured) {
+    set(measured, "busy_errors", notes.busy as f64);
+    if parameters.target == Target::Sqlite && parameters.connections == Connections::Pool {
+        let all = measured.metrics["seconds"] * parameters.workers as f64;
+        set(measured, "connections_opened", notes.opened as f64);
+        set(measured, "opening_percent", 100.0 * notes.opening_s / all);
+    }
+    // Files are counted at no cost, so that their counts are those of the timed work itself.
+    if counting || parameters.target == Target::Files {
+        let counts = notes.counts.iter();
+        measured
+            .metrics
+            .extend(counts.map(|(name, value)| (name.clone(), *value)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! The workload with every target but a server, which the whole program starts.
+
+use super::super::common::tests::{problem, run};
+use lab::durability::Durability;
+use lab::level::Level;
+use lab::trial::Measured;
+
+/// Tasks of each worker: some of the targets wait for the disk thirteen times for each.
+const TASKS: i64 = 4;
+
+fn queue(over: &[(&str, Level)]) -> Measured {
+    let mut settings: Vec<(&str, Level)> = vec![("tasks", TASKS.into())];
+    settings.extend(over.iter().cloned());
+    run("queue", &settings).unwrap_or_else(|error| panic!("{over:?}: {error}"))
+}
+
+/// Every target that needs nothing but a directory, with the settings that make it.
+fn targets() -> Vec<Vec<(&'static str, Level)>> {
+    let wal = |synchronous: &str| {
+        vec![
+            ("target", "sqlite".into()),
+            ("journal_mode", "wal".into()),
+            ("synchronous", synchronous.into()),
+            ("busy_timeout", 60_000.into()),
+        ]
+    };
+    let with = |mut settings: Vec<(&'static str, Level)>, more: &[(&'static str, Level)]| {
+        settings.extend(more.iter().cloned());
+        settings
+    };
+    let each_time = ("statements", Level::from("each-time"));
+    let files = |writing: &str| vec![("target", "files".into()), ("writing", writing.into())];
+    vec![
+        wal("off"),
+        wal("full"),
+        with(wal("off"), std::slice::from_ref(&each_time)),
+        with(
+            wal("off"),
+            &[each_time.clone(), ("connections", "shared".into())],
+        ),
+        with(wal("off"), &[each_time, ("connections", "pool".into())]),
+        files("truncate"),
+        files("rename"),
+        files("sync"),
+        files("sync-directory"),
+        vec![("target", "memory".into())],
+    ]
+}
+
+#[test]
+fn no_work_loses_a_task_on_any_target_by_one_worker_or_by_eight() {
+    for target in targets() {
+        for (work, stored) in [
+            ("insert", 3),
+            ("life-cycle", 3),
+            ("schedule", 0),
+            ("get", 30),
+            ("list", 30),
+        ] {
+            for workers in [1, 8] {
+                let settings = [
+                    target.as_slice(),
+                    &[
+                        ("work", work.into()),
+                        ("stored", stored.into()),
+                        ("workers", workers.into()),
+                    ],
+                ]
+                .concat();
+                let measured = queue(&settings);
+                let metrics = &measured.metrics;
+                let operations = metrics["ops_per_s"] * metrics["seconds"];
+                let each = match work {
+                    "life-cycle" => 13,
+                    "schedule" => 2,
+                    _ => 1,
+                };
+                assert_eq!(
+                    operations.round() as i64,
+                    workers * TASKS * each,
+                    "{settings:?}"
+                );
+                assert_eq!(metrics["left_over"], 0.0, "{settings:?}");
+                assert_eq!(metrics["busy_errors"], 0.0, "{settings:?}");
+                assert!(measured.durability.is_some());
+                assert_eq!(measured.windows.len(), 100);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_workers_come_to_their_end() {
+    for target in [
+        vec![("target", Level::from("files"))],
+        vec![
+            ("target", "sqlite".into()),
+            ("journal_mode", "wal".into()),
+            ("synchronous", "off".into()),
+            ("busy_timeout", 60_000.into()),
+        ],
+    ] {
+        let settings = [
+            target.as_slice(),
+            &[("workers", 100.into()), ("tasks", 2.into())],
+        ]
+        .concat();
+        assert_eq!(queue(&settings).metrics["busy_errors"], 0.0);
+    }
+}
+
+#[test]
+fn statements_are_grouped_in_transactions_and_the_rest_makes_the_last() {
+    for grouped in [2_u64, 13] {
+        let measured = queue(&[
+            ("statements_per_txn", (grouped as i64).into()),
+            ("synchronous", "off".into()),
+            ("journal_mode", "wal".into()),
+        ]);
+        let metrics = &measured.metrics;
+        let latency = measured.latency.as_ref().unwrap();
+        let transactions = TASKS as u64 * 13_u64.div_ceil(grouped);
+        assert_eq!(latency.count, transactions);
+        assert!(metrics.contains_key("p50_us.transaction"));
+        assert_eq!(
+            (metrics["ops_per_s"] * metrics["seconds"]).round(),
+            (TASKS * 13) as f64
+        );
+    }
+}
+
+#[test]
+fn a_payload_is_kept_and_outputs_can_be_added_up() {
+    for target in ["files", "sqlite", "memory"] {
+        let large = queue(&[
+            ("target", target.into()),
+            ("payload_bytes", 100_000.into()),
+            ("work", "insert".into()),
+            ("tasks", 3.into()),
+            ("synchronous", "off".into()),
+        ]);
+        assert_eq!(large.metrics["left_over"], 0.0);
+        queue(&[
+            ("target", target.into()),
+            ("output", "append".into()),
+            ("synchronous", "off".into()),
+        ]);
+    }
+}
+
+#[test]
+fn repetitions_tell_whether_the_work_settles() {
+    let measured = queue(&[
+        ("target", "memory".into()),
+        ("repeats", 6.into()),
+        ("work", "insert".into()),
+    ]);
+    assert!(measured.metrics["settled_percent"] > 0.0);
+    assert_eq!(measured.latency.unwrap().count, 6 * TASKS as u64);
+    let once = queue(&[("target", "memory".into())]);
+    assert!(!once.metrics.contains_key("settled_percent"));
+}
+
+#[test]
+fn a_pool_says_how_many_connections_it_opened() {
+    let pool = queue(&[
+        ("connections", "pool".into()),
+        ("statements", "each-time".into()),
+        ("journal_mode", "wal".into()),
+        ("synchronous", "off".into()),
+        ("busy_timeout", 60_000.into()),
+        ("workers", 8.into()),
+    ]);
+    assert!(pool.metrics["connections_opened"] >= 1.0);
+    assert!(pool.metrics["opening_percent"] > 0.0);
+}
+
+#[test]
+fn what_survives_follows_what_is_waited_for() {
+    let class = |settings: &[(&str, Level)]| queue(settings).durability.unwrap();
+    let files = |writing: &str| {
+        [
+            ("target", Level::from("files")),
+            ("writing", writing.into()),
+        ]
+    };
+    assert_eq!(class(&files("truncate")), Durability::Torn);
+    assert_eq!(class(&files("rename")), Durability::Process);
+    assert_eq!(class(&files("sync")), Durability::Recent);
+    assert_eq!(class(&files("sync-directory")), Durability::Every);
+    assert_eq!(class(&[("target", "memory".into())]), Durability::Nothing);
+    let wal = |synchronous: &str| {
+        [
+            ("journal_mode", Level::from("wal")),
+            ("synchronous", synchronous.into()),
+        ]
+    };
+    assert_eq!(class(&wal("full")), Durability::Every);
+    assert_eq!(class(&wal("normal")), Durability::Recent);
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let said = |over: &[(&str, Level)], words: &str| {
+        let problem = problem("queue", over);
+        assert!(problem.contains(words), "{problem}");
+    };
+    said(
+        &[
+            ("target", "files".into()),
+            ("statements_per_txn", 13.into()),
+        ],
+        "no transactions",
+    );
+    said(&[("connections", "pool".into())], "statements = each-time");
+    said(&[("work", "get".into())], "nothing to read");
+    said(
+        &[("work", "schedule".into()), ("stored", 5.into())],
+        "stored must be 0",
+    );
+    said(
+        &[("work", "insert".into()), ("statements_per_txn", 5.into())],
+        "life-cycle",
+    );
+    said(&[("target", "postgres".into())], "no PostgreSQL server");
+}

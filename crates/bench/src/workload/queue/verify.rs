@@ -1,0 +1,148 @@
+//! What must be there in the end, and what must not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use lab::durability::Durability;
+
+use super::jobs::Done;
+use super::marks::Marks;
+use super::parameters::{Parameters, STATEMENTS_OF_A_LIFE, Target, Work};
+use crate::error::TrialError;
+use crate::target::queue::{Notes, Task, TaskId, files_left};
+use crate::workload::common::expect;
+
+/// The file that a trial with SQLite leaves.
+const DATABASE: &str = "test.db";
+
+/// The tasks that must be there.
+pub(super) struct Expected {
+    target: Target,
+    stored: Vec<Task>,
+    /// Added by workers and left there.
+    added: Vec<Task>,
+    /// Due, and given to nobody yet.
+    due: BTreeSet<TaskId>,
+}
+
+impl Expected {
+    /// Those that are there from the beginning.
+    pub(super) fn new(parameters: &Parameters, stored: Vec<Task>) -> Expected {
+        Expected {
+            target: parameters.target,
+            stored,
+            added: Vec::new(),
+            due: BTreeSet::new(),
+        }
+    }
+
+    /// The tasks that were there from the beginning, which no work takes away.
+    pub(super) fn stored(&self) -> &[Task] {
+        &self.stored
+    }
+
+    /// These wait to be claimed.
+    pub(super) fn add_due(&mut self, due: &[Task]) {
+        self.due.extend(due.iter().map(|task| task.id));
+    }
+
+    /// Notes what the workers have done in a repetition, and gives their marks.
+    ///
+    /// # Errors
+    /// A task that was claimed twice, or never.
+    pub(super) fn add(&mut self, done: Vec<Done>) -> Result<Vec<Marks>, TrialError> {
+        let mut marks = Vec::with_capacity(done.len());
+        for done in done {
+            for id in done.claimed {
+                if !self.due.remove(&id) {
+                    return Err(TrialError::WrongResult {
+                        what: format!("the task {id}"),
+                        found: "claimed twice, or not due".to_owned(),
+                        wanted: "claimed once".to_owned(),
+                    });
+                }
+            }
+            self.added.extend(done.added);
+            marks.push(done.marks);
+        }
+        expect(
+            "the number of due tasks that nobody was given",
+            self.due.len(),
+            0,
+        )?;
+        Ok(marks)
+    }
+
+    /// Compares with what was found in the end, in the order of ids.
+    ///
+    /// # Errors
+    /// The first task that is lost, too many, or not as it was left.
+    pub(super) fn check(&self, found: &[Task]) -> Result<(), TrialError> {
+        let mut wanted: Vec<&Task> = self.stored.iter().chain(&self.added).collect();
+        wanted.sort_by_key(|task| task.id);
+        expect("the number of tasks in the end", found.len(), wanted.len())?;
+        for (found, wanted) in found.iter().zip(wanted) {
+            if found != wanted {
+                return Err(TrialError::WrongResult {
+                    what: format!("the task {}", wanted.id),
+                    found: format!("missing or changed (in its place is {})", found.id),
+                    wanted: "as it was left".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that are there when the store is closed and should not be: what was written beside a
+    /// task, a journal, a log.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub(super) fn left_over(&self, directory: &Path, files: &Path) -> Result<usize, TrialError> {
+        match self.target {
+            Target::Postgres | Target::Memory => Ok(0),
+            Target::Files => {
+                let wanted = self.stored.len() + self.added.len();
+                Ok(files_left(files)?.saturating_sub(wanted))
+            }
+            Target::Sqlite => {
+                let failed = |source| TrialError::Io {
+                    doing: "read",
+                    path: directory.to_owned(),
+                    source,
+                };
+                let mut left = 0;
+                for entry in fs::read_dir(directory).map_err(failed)? {
+                    left += usize::from(entry.map_err(failed)?.file_name() != DATABASE);
+                }
+                Ok(left)
+            }
+        }
+    }
+}
+
+/// Compares what the target undertakes with the syncs that were counted, where some were.
+///
+/// # Errors
+/// When there were too few.
+pub(super) fn check_durability(
+    durability: Durability,
+    notes: &Notes,
+    parameters: &Parameters,
+) -> Result<(), TrialError> {
+    let Some(syncs) = notes.syncs else {
+        return Ok(());
+    };
+    let per_life = STATEMENTS_OF_A_LIFE.div_ceil(parameters.statements_per_txn);
+    let changes = match parameters.work {
+        Work::Get | Work::List => 0,
+        Work::LifeCycle => parameters.workers * parameters.tasks * per_life,
+        Work::Insert | Work::Schedule => parameters.operations(),
+    };
+    let changes = (changes * parameters.repeats) as u64;
+    match durability.contradicted(syncs, changes, notes.shares_syncs) {
+        Some(why) => Err(TrialError::Measuring(why)),
+        None => Ok(()),
+    }
+}

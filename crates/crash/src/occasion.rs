@@ -1,0 +1,257 @@
+//! Occasions: what a workload does that many applications never do, and what a crash then finds.
+//!
+//! A verdict on the whole workload would blame settings for a moment that an application may never
+//! see. So the acts of a workload that change the journal mode, or leave a database file smaller, are
+//! marked, as they are observed and not as their SQL reads; and every image is put down to the occasions
+//! that its crash touched. It stands apart because recording, looking and presenting all share it.
+
+use crate::trace::{Inode, Step, Trace};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+/// Something that few applications do, at least not in their daily work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Occasion {
+    /// The journal mode of a database that has content is changed.
+    ModeChange,
+    /// A database file ends smaller than it was: after VACUUM, for instance.
+    Shrinking,
+}
+
+impl Occasion {
+    /// All of them.
+    pub const ALL: [Occasion; 2] = [Occasion::ModeChange, Occasion::Shrinking];
+
+    /// The occasion in words that follow "only".
+    pub fn words(self) -> &'static str {
+        match self {
+            Occasion::ModeChange => "where the journal mode is changed",
+            Occasion::Shrinking => "where the database file shrinks (VACUUM)",
+        }
+    }
+
+    fn bit(self) -> u8 {
+        match self {
+            Occasion::ModeChange => 1,
+            Occasion::Shrinking => 2,
+        }
+    }
+}
+
+impl fmt::Display for Occasion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words())
+    }
+}
+
+/// A set of occasions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Occasions(u8);
+
+impl Occasions {
+    /// Adds one.
+    pub fn add(&mut self, occasion: Occasion) {
+        self.0 |= occasion.bit();
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether it holds this one.
+    pub fn contains(self, occasion: Occasion) -> bool {
+        self.0 & occasion.bit() != 0
+    }
+
+    /// The occasions of what has come about in two ways, each with the occasions that it took: those
+    /// that both took, and where there is none although each took some, those of the first.
+    pub fn of_either(self, other: Occasions) -> Occasions {
+        match self.0 & other.0 {
+            0 if !other.is_empty() => self,
+            both => Occasions(both),
+        }
+    }
+}
+
+/// The steps of an act at which there was an occasion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marked {
+    /// The steps.
+    pub steps: Range<usize>,
+    /// The occasion.
+    pub occasion: Occasion,
+}
+
+/// The occasions that a crash touches: those of acts between the first step that it took away, or else
+/// itself, and the last step begun before it.
+///
+/// What lies wholly before is as it is in any other database to which that has once been done.
+pub fn touched(marked: &[Marked], first_missing: Option<usize>, cut: usize) -> Occasions {
+    let from = first_missing.map_or(cut, |step| step.min(cut));
+    let mut touched = Occasions::default();
+    for Marked { steps, occasion } in marked {
+        if from < steps.end && steps.start < cut {
+            touched.add(*occasion);
+        }
+    }
+    touched
+}
+
+/// The acts, given by their steps, that leave a database smaller than it was.
+pub(crate) fn shrinking(trace: &Trace, acts: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut sizes = Sizes::new(trace);
+    let mut shrinking = Vec::new();
+    for act in acts {
+        sizes.walk(act.start);
+        let before = sizes.of_databases();
+        sizes.walk(act.end);
+        let after = sizes.of_databases();
+        let is_smaller =
+            |(inode, size): (&Inode, &u64)| after.get(inode).is_some_and(|now| now < size);
+        if before.iter().any(is_smaller) {
+            shrinking.push(act.clone());
+        }
+    }
+    shrinking
+}
+
+/// The sizes of databases while a trace is walked.
+struct Sizes<'t> {
+    trace: &'t Trace,
+    taken: usize,
+    sizes: HashMap<Inode, u64>,
+}
+
+impl<'t> Sizes<'t> {
+    fn new(trace: &'t Trace) -> Sizes<'t> {
+        let named = trace.named.iter().zip(&trace.initial).enumerate();
+        let databases =
+            named.filter(|(name, _)| trace.databases.iter().any(|known| known.0 == *name));
+        Sizes {
+            trace,
+            taken: 0,
+            sizes: databases
+                .map(|(_, (inode, bytes))| (*inode, bytes.len() as u64))
+                .collect(),
+        }
+    }
+
+    fn walk(&mut self, to: usize) {
+        while self.taken < to {
+            match &self.trace.steps[self.taken] {
+                Step::Create { name, inode } if self.trace.databases.contains(name) => {
+                    self.sizes.insert(*inode, 0);
+                }
+                Step::Write {
+                    inode,
+                    offset,
+                    bytes,
+                } => {
+                    if let Some(size) = self.sizes.get_mut(inode) {
+                        *size = (*size).max(offset + bytes.len() as u64);
+                    }
+                }
+                Step::Truncate { inode, size } => {
+                    if let Some(known) = self.sizes.get_mut(inode) {
+                        *known = *size;
+                    }
+                }
+                _ => {}
+            }
+            self.taken += 1;
+        }
+    }
+
+    fn of_databases(&self) -> HashMap<Inode, u64> {
+        self.sizes.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Name;
+
+    fn marked(steps: Range<usize>) -> [Marked; 1] {
+        [Marked {
+            steps,
+            occasion: Occasion::Shrinking,
+        }]
+    }
+
+    #[test]
+    fn a_crash_touches_what_lies_between_its_first_loss_and_itself() {
+        let marked = marked(10..20);
+        let touches = |missing, cut| touched(&marked, missing, cut).contains(Occasion::Shrinking);
+        assert!(!touches(None, 10), "before the act");
+        assert!(touches(None, 11), "within it");
+        assert!(!touches(None, 20), "after it, nothing missing");
+        assert!(touches(Some(19), 30), "its last step is missing");
+        assert!(
+            touches(Some(5), 30),
+            "something before it is missing, it is not"
+        );
+        assert!(!touches(Some(20), 30), "something after it is missing");
+        assert!(!touches(Some(5), 10), "the crash came before it");
+    }
+
+    #[test]
+    fn acts_that_end_with_a_smaller_database_are_found() {
+        let (db, journal) = (Inode(0), Inode(1));
+        let write = |inode, offset| Step::Write {
+            inode,
+            offset,
+            bytes: vec![1; 10].into(),
+        };
+        let truncate = |inode, size| Step::Truncate { inode, size };
+        let trace = Trace {
+            names: vec!["db".into(), "db-journal".into()],
+            inodes: 2,
+            databases: vec![Name(0)],
+            steps: vec![
+                Step::Create {
+                    name: Name(0),
+                    inode: db,
+                },
+                write(db, 0),
+                // Grows and shrinks back, as a rollback does.
+                write(db, 10),
+                truncate(db, 10),
+                // Shrinks.
+                write(db, 0),
+                truncate(db, 5),
+                // A journal may shrink.
+                Step::Create {
+                    name: Name(1),
+                    inode: journal,
+                },
+                write(journal, 0),
+                truncate(journal, 0),
+            ],
+            ..Trace::default()
+        };
+        assert_eq!(shrinking(&trace, &[0..2, 2..4, 4..6, 6..9]), [4..6]);
+    }
+
+    #[test]
+    fn a_set_holds_what_was_added() {
+        let mut set = Occasions::default();
+        assert!(set.is_empty());
+        set.add(Occasion::ModeChange);
+        assert!(set.contains(Occasion::ModeChange) && !set.contains(Occasion::Shrinking));
+        let (mut both, mut other) = (set, Occasions::default());
+        both.add(Occasion::Shrinking);
+        other.add(Occasion::Shrinking);
+        assert_eq!(both.of_either(set), set);
+        assert_eq!(
+            set.of_either(other),
+            set,
+            "it takes one of them in any case"
+        );
+        assert!(set.of_either(Occasions::default()).is_empty());
+    }
+}

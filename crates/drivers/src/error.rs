@@ -1,0 +1,88 @@
+//! Why a driver cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a driver cannot be installed or used.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// There is no driver of this name.
+    #[error("there is no driver `{name}`; there are {}", known.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// A program that the driver needs is not on the path.
+    #[error("the driver {driver} needs {program}, which is not on the path; {needs}")]
+    NoProgram {
+        /// The driver.
+        driver: String,
+        /// The program.
+        program: String,
+        /// How to install it.
+        needs: String,
+    },
+    /// The driver has to be installed first.
+    #[error(
+        "the driver {0} is not installed; install it with `pragmark driver install {0}`, which may download packages"
+    )]
+    NotInstalled(String),
+    /// A command of the installation failed.
+    #[error("installing the driver {driver} failed: `{command}` {how}; it said: {said}")]
+    Install {
+        /// The driver.
+        driver: String,
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+        /// The end of what it said.
+        said: String,
+    },
+    /// The driver does not describe itself.
+    #[error("the driver {driver} {what}")]
+    Mute {
+        /// The driver.
+        driver: String,
+        /// What it did instead.
+        what: String,
+    },
+    /// The engine cannot be put in front of the binding.
+    #[error("{0}")]
+    Engine(String),
+    /// A folder given in place of the embedded drivers cannot be used.
+    #[error(transparent)]
+    Manifest(#[from] crate::manifest::ManifestError),
+    /// There is no place to keep installed drivers.
+    #[error(
+        "there is no directory for installed drivers: {0}; name one in the environment variable PRAGMARK_CACHE"
+    )]
+    NoCache(String),
+    /// A file could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Names what was being done, and on which path, beside what the system says.
+pub(crate) trait Context<T> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError> {
+        self.map_err(|source| DriverError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Putting an engine in front of bindings that load SQLite dynamically.
+//!
+//! The dynamic loader takes the first library of the wanted name along `LD_LIBRARY_PATH`, and
+//! `LD_PRELOAD` comes even before paths compiled into a program (ld.so(8)). A fresh copy for each trial
+//! makes its place in memory noise between trials instead of a bias, as for the native driver.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use engine::Source;
+use tempfile::TempDir;
+
+use crate::error::{Context, DriverError};
+
+/// The name under which programs look for SQLite on Linux.
+const NAME: &str = "libsqlite3.so.0";
+
+/// A library in front of the system's.
+pub(crate) struct Front {
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// The copy, which the trial needs to its end.
+    pub(crate) directory: TempDir,
+}
+
+/// A copy of this engine, and what makes a program load it; none for the system's own library,
+/// which programs load by themselves.
+///
+/// # Errors
+/// When the engine cannot be read or copied, or this system has another loader.
+pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
+    if *engine == Source::System {
+        return Ok(None);
+    }
+    if !cfg!(target_os = "linux") {
+        return Err(DriverError::Engine(
+            "an engine can be put in front of a binding on Linux only; `--engine system` measures the binding with the library that it loads by itself".to_owned(),
+        ));
+    }
+    let directory = tempfile::Builder::new()
+        .prefix("pragmark-engine-")
+        .tempdir()
+        .context("create a directory in", &std::env::temp_dir())?;
+    let path = directory.path().join(NAME);
+    match engine {
+        Source::Path(library) => std::fs::copy(library, &path)
+            .context("copy", library)
+            .map(drop)?,
+        _ => std::fs::write(&path, engine::default_engine()).context("write", &path)?,
+    }
+    Ok(Some(Front {
+        environment: environment(directory.path(), &path),
+        directory,
+    }))
+}
+
+fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
+    let mut search = directory.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
+        search.push(":");
+        search.push(others);
+    }
+    vec![
+        ("LD_LIBRARY_PATH".into(), search),
+        ("LD_PRELOAD".into(), library.as_os_str().to_owned()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_library_needs_nothing_and_another_is_copied_under_the_wanted_name() {
+        assert!(front(&Source::System).unwrap().is_none());
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let front = front(&Source::Embedded).unwrap().unwrap();
+        let library = front.directory.path().join(NAME);
+        assert!(library.metadata().unwrap().len() > 100_000);
+        let named = |name: &str| {
+            let found = front.environment.iter().find(|(key, _)| key == name);
+            found.unwrap().1.to_string_lossy().into_owned()
+        };
+        assert_eq!(named("LD_PRELOAD"), library.to_string_lossy());
+        assert!(named("LD_LIBRARY_PATH").starts_with(&*front.directory.path().to_string_lossy()));
+    }
+
+    #[test]
+    fn an_engine_that_is_not_there_is_named() {
+        let missing = Source::Path("/no/such/libsqlite3.so".into());
+        let error = front(&missing).err().unwrap().to_string();
+        assert!(error.contains("/no/such/libsqlite3.so"), "{error}");
+    }
+}

@@ -1,0 +1,254 @@
+//! Homes: where the sources of a driver are unpacked and what it needs is installed.
+//!
+//! A home is made under another name and renamed when it is complete, so that a cache never holds
+//! half of one. Its name holds a hash of the sources, so that a newer pragmark installs anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use etcetera::BaseStrategy;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::command::{self, fill};
+use crate::error::{Context, DriverError};
+use crate::manifest::Manifest;
+
+/// The environment variable that names the cache.
+const CACHE: &str = "PRAGMARK_CACHE";
+
+/// How long one command of an installation may take.
+const COMMAND_LIMIT: Duration = Duration::from_secs(900);
+
+/// The beginning of the name of a home that is being made.
+const UNFINISHED: &str = "unfinished-";
+
+/// Age from which on a home that is still unfinished belongs to a pragmark that was killed.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+
+/// Where homes are kept; or why there is no such place, which is no harm until a driver is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(Result<PathBuf, String>);
+
+impl Home {
+    /// Below the directory that `PRAGMARK_CACHE` names, or else the user's cache.
+    pub fn of_user() -> Home {
+        if let Some(directory) = std::env::var_os(CACHE).filter(|name| !name.is_empty()) {
+            return Home::below(Path::new(&directory));
+        }
+        match etcetera::choose_base_strategy() {
+            Ok(strategy) => Home::below(&strategy.cache_dir().join("pragmark")),
+            Err(error) => Home(Err(error.to_string())),
+        }
+    }
+
+    /// Below this cache.
+    pub fn below(cache: &Path) -> Home {
+        Home(Ok(cache.join("drivers")))
+    }
+
+    fn place(&self) -> Result<&Path, DriverError> {
+        match &self.0 {
+            Ok(place) => Ok(place),
+            Err(why) => Err(DriverError::NoCache(why.clone())),
+        }
+    }
+
+    /// The directory of a driver, whether or not it is there.
+    ///
+    /// # Errors
+    /// When its sources cannot be read.
+    pub(crate) fn of(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+        let mut hash = Xxh3::new();
+        for (path, bytes) in manifest.source.files()? {
+            hash.update(path.as_os_str().as_encoded_bytes());
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(&bytes);
+        }
+        let name = format!("{}-{:016x}", manifest.name, hash.digest());
+        Ok(self.place()?.join(name))
+    }
+
+    /// Unpacks and installs a driver, unless that has been done; returns its directory.
+    ///
+    /// # Errors
+    /// When the cache cannot be written, or a command of the installation fails; nothing is left of
+    /// it then.
+    pub(crate) fn install(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+        let (all, place) = (self.place()?, self.of(manifest)?);
+        if place.is_dir() {
+            return Ok(place);
+        }
+        fs::create_dir_all(all).context("create", all)?;
+        self.sweep()?;
+        let unfinished = tempfile::Builder::new()
+            .prefix(&format!("{UNFINISHED}{}-", manifest.name))
+            .tempdir_in(all)
+            .context("write to", all)?;
+        unpack(manifest, unfinished.path())?;
+        for command in &manifest.install {
+            carry_out(manifest, command, unfinished.path())?;
+        }
+        match fs::rename(unfinished.path(), &place) {
+            // Another pragmark was quicker: its home is as good.
+            Err(_) if place.is_dir() => {}
+            renamed => renamed.context("create", &place)?,
+        }
+        Ok(place)
+    }
+
+    /// Removes every home of a driver; returns whether there was one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(crate) fn remove(&self, manifest: &Manifest) -> Result<bool, DriverError> {
+        let mut found = false;
+        for home in self.entries()? {
+            let name = home.file_name().unwrap_or_default().to_string_lossy();
+            let hash = name.strip_prefix(&format!("{}-", manifest.name));
+            if hash.is_some_and(is_hash) {
+                fs::remove_dir_all(&home).context("remove", &home)?;
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes what a killed installation left.
+    fn sweep(&self) -> Result<(), DriverError> {
+        for home in self.entries()? {
+            let name = home.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with(UNFINISHED) && is_abandoned(&home) {
+                fs::remove_dir_all(&home).context("remove", &home)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self) -> Result<Vec<PathBuf>, DriverError> {
+        let all = self.place()?;
+        if !all.is_dir() {
+            return Ok(Vec::new());
+        }
+        let entries = fs::read_dir(all).context("read", all)?;
+        let paths = entries.map(|entry| Ok(entry?.path()));
+        paths.collect::<std::io::Result<_>>().context("read", all)
+    }
+}
+
+fn is_hash(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_abandoned(home: &Path) -> bool {
+    let changed = home.metadata().and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| {
+        SystemTime::now()
+            .duration_since(changed)
+            .is_ok_and(|age| age > ABANDONED)
+    })
+}
+
+fn unpack(manifest: &Manifest, home: &Path) -> Result<(), DriverError> {
+    for (path, bytes) in manifest.source.files()? {
+        let path = home.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).context("create", folder)?;
+        }
+        fs::write(&path, bytes).context("write", &path)?;
+    }
+    Ok(())
+}
+
+fn carry_out(manifest: &Manifest, command: &[String], home: &Path) -> Result<(), DriverError> {
+    let filled = fill(command, home).map_err(|program| DriverError::NoProgram {
+        driver: manifest.name.clone(),
+        program,
+        needs: manifest.needs.clone(),
+    })?;
+    let ended = command::run(&filled, home, COMMAND_LIMIT).context("start", &filled.program)?;
+    match ended.problem {
+        None => Ok(()),
+        Some(how) => Err(DriverError::Install {
+            driver: manifest.name.clone(),
+            command: command.join(" "),
+            how,
+            said: ended.said,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::{Library, Source};
+
+    fn manifest(folder: &Path, install: &str) -> Manifest {
+        fs::write(folder.join("driver.py"), "print('hello')").unwrap();
+        Manifest {
+            name: "made-up".to_owned(),
+            about: String::new(),
+            needs: "install a shell".to_owned(),
+            library: Library::Loaded,
+            workloads: Vec::new(),
+            install: vec![["sh", "-c", install].map(str::to_owned).to_vec()],
+            run: vec!["sh".to_owned()],
+            source: Source::Folder(folder.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_driver_is_installed_once_for_each_state_of_its_sources() {
+        let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = Home::below(cache.path());
+        let manifest = manifest(folder.path(), "echo made >> made");
+        let place = home.install(&manifest).unwrap();
+        assert_eq!(home.install(&manifest).unwrap(), place);
+        assert_eq!(fs::read_to_string(place.join("made")).unwrap(), "made\n");
+        assert!(place.join("driver.py").is_file());
+
+        fs::write(folder.path().join("driver.py"), "print('other')").unwrap();
+        assert_ne!(home.of(&manifest).unwrap(), place);
+        home.install(&manifest).unwrap();
+        assert!(home.remove(&manifest).unwrap());
+        assert!(!home.remove(&manifest).unwrap());
+        assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn an_installation_that_fails_says_why_and_leaves_nothing() {
+        let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let home = Home::below(cache.path());
+        let manifest = manifest(
+            folder.path(),
+            "echo half > half; echo no network >&2; exit 7",
+        );
+        let error = home.install(&manifest).unwrap_err().to_string();
+        assert!(
+            error.contains("no network") && error.contains('7') && error.contains("made-up"),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_user_without_a_cache_is_told_how_to_name_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home(Err("no home directory".to_owned()));
+        let error = home.install(&manifest(folder.path(), "")).unwrap_err();
+        assert!(error.to_string().contains("PRAGMARK_CACHE"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named_with_how_to_get_it() {
+        let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut manifest = manifest(folder.path(), "");
+        manifest.install = vec![vec!["no-such-compiler".to_owned()]];
+        let error = Home::below(cache.path()).install(&manifest).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("no-such-compiler") && error.contains("install a shell"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,482 @@
+//! All drivers, and the trials that are run through them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use engine::Source;
+use lab::record::EngineRecord;
+use lab::target;
+use lab::trial::{BindingSpec, Outcome, TrialSpec};
+use runner::{Bindings, Prepared};
+use serde::Deserialize;
+
+use crate::command::{self, Filled, fill};
+use crate::error::{Context, DriverError};
+use crate::front::front;
+use crate::home::Home;
+use crate::manifest::{self, Library, Manifest};
+
+/// What a driver is asked for in place of a trial.
+const DESCRIBE: &str = "describe";
+
+/// How long a driver may take to describe itself; interpreters start slowly on a busy machine.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(30);
+
+/// The drivers in other languages.
+#[derive(Debug)]
+pub struct Registry {
+    manifests: Vec<Manifest>,
+    home: Home,
+    /// pragmark itself: it starts drivers so that they end with it, and describes engines.
+    program: PathBuf,
+    /// Source ids by engine, asked for once each.
+    source_ids: Mutex<HashMap<String, Result<String, String>>>,
+}
+
+/// What a driver says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Description {
+    /// Language and binding with their versions.
+    pub name: String,
+    /// `sqlite3_libversion()` of the SQLite that it uses unless another is put in front.
+    pub version: String,
+    /// Its `sqlite3_sourceid()`.
+    pub source_id: String,
+    /// Its compile options, sorted.
+    pub compile_options: Vec<String>,
+    /// PRAGMAs of a fresh connection.
+    pub defaults: BTreeMap<String, String>,
+}
+
+/// Whether a driver can be used.
+#[derive(Debug)]
+pub enum State {
+    /// It has described itself.
+    Ready(Description),
+    /// It cannot be used; the reason says what to do.
+    Missing(DriverError),
+}
+
+impl Registry {
+    /// The drivers embedded in pragmark, or those in a directory given instead; `program` is pragmark
+    /// itself.
+    ///
+    /// # Errors
+    /// When a manifest cannot be read.
+    pub fn new(
+        directory: Option<&Path>,
+        home: Home,
+        program: PathBuf,
+    ) -> Result<Registry, DriverError> {
+        let manifests = match directory {
+            Some(directory) => manifest::in_directory(directory)?,
+            None => manifest::embedded()?,
+        };
+        Ok(Registry {
+            manifests,
+            home,
+            program,
+            source_ids: Mutex::default(),
+        })
+    }
+
+    /// Every driver, by name.
+    pub fn manifests(&self) -> &[Manifest] {
+        &self.manifests
+    }
+
+    /// The driver of this name.
+    ///
+    /// # Errors
+    /// [`DriverError::Unknown`] with the names that there are.
+    pub fn find(&self, name: &str) -> Result<&Manifest, DriverError> {
+        let found = self.manifests.iter().find(|known| known.name == name);
+        found.ok_or_else(|| DriverError::Unknown {
+            name: name.to_owned(),
+            known: self.manifests.iter().map(|it| it.name.clone()).collect(),
+        })
+    }
+
+    /// Installs a driver and asks it to describe itself.
+    ///
+    /// # Errors
+    /// When a command of the installation fails or the driver does not work afterwards.
+    pub fn install(&self, manifest: &Manifest) -> Result<Description, DriverError> {
+        self.home.install(manifest)?;
+        self.describe(manifest)
+    }
+
+    /// Removes what was installed of a driver; returns whether there was something.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, manifest: &Manifest) -> Result<bool, DriverError> {
+        self.home.remove(manifest)
+    }
+
+    /// Whether a driver can be used here.
+    pub fn state(&self, manifest: &Manifest) -> State {
+        match self.describe(manifest) {
+            Ok(description) => State::Ready(description),
+            Err(error) => State::Missing(error),
+        }
+    }
+
+    fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
+        let (home, mut command) = self.command(manifest)?;
+        command.arguments.push(DESCRIBE.into());
+        let ended =
+            command::run(&command, &home, DESCRIBE_LIMIT).context("start", &command.program)?;
+        let mute = |what: String| DriverError::Mute {
+            driver: manifest.name.clone(),
+            what,
+        };
+        if let Some(how) = ended.problem {
+            let (said, needs) = (ended.said, &manifest.needs);
+            return Err(mute(format!("{how}; it said: {said}; {needs}")));
+        }
+        serde_json::from_str(&ended.output).map_err(|error| {
+            mute(format!(
+                "described itself wrongly ({error}): {}",
+                ended.said
+            ))
+        })
+    }
+
+    /// The home of a driver and its command without arguments for what it is to do.
+    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Filled), DriverError> {
+        let home = self.home.of(manifest)?;
+        // What needs no more than unpacking is unpacked when it is first used.
+        if !home.is_dir() && manifest.install.is_empty() {
+            self.home.install(manifest)?;
+        }
+        if !home.is_dir() {
+            return Err(DriverError::NotInstalled(manifest.name.clone()));
+        }
+        let command = fill(&manifest.run, &home).map_err(|program| DriverError::NoProgram {
+            driver: manifest.name.clone(),
+            program,
+            needs: manifest.needs.clone(),
+        })?;
+        Ok((home, command))
+    }
+
+    fn try_prepare(&self, spec: &TrialSpec, binding: &BindingSpec) -> Result<Prepared, Why> {
+        let manifest = self.find(&binding.driver)?;
+        if spec.counting {
+            let why = "a driver in another language does not count what it does to files";
+            return Err(Why::Impossible(why.to_owned()));
+        }
+        if !manifest.workloads.contains(&spec.workload) {
+            return Err(Why::Impossible(format!(
+                "the driver {} has no workload `{}`",
+                manifest.name, spec.workload
+            )));
+        }
+        let engine = Source::from_str(&spec.engine)
+            .map_err(|error| DriverError::Engine(error.to_string()))?;
+        let front = match manifest.library {
+            Library::Loaded => front(&engine)?,
+            Library::Carried if engine == Source::Embedded => None,
+            Library::Carried => {
+                return Err(Why::Impossible(format!(
+                    "the driver {} carries a SQLite of its own, so that the engine {} cannot be put in its place",
+                    manifest.name, spec.engine
+                )));
+            }
+        };
+        let (_, command) = self.command(manifest)?;
+        let (environment, keep) = match front {
+            Some(front) => (front.environment, Some(front.directory)),
+            None => (Vec::new(), None),
+        };
+        Ok(Prepared {
+            program: self.program.clone(),
+            arguments: ending_with_parent(command),
+            environment,
+            spec: TrialSpec {
+                binding: Some(bench::binding_spec(&binding.driver, &spec.settings)),
+                ..spec.clone()
+            },
+            keep,
+        })
+    }
+
+    /// The source id of an engine, from a process of its own, because loading a library runs its code.
+    fn source_id(&self, engine: &str) -> Result<String, String> {
+        let mut known = self
+            .source_ids
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let ask = || describe_engine(&self.program, engine);
+        known.entry(engine.to_owned()).or_insert_with(ask).clone()
+    }
+
+    /// What is wrong with a measurement; none where nothing is.
+    fn objection(&self, spec: &TrialSpec, binding: &BindingSpec, found: &str) -> Option<String> {
+        let manifest = self.find(&binding.driver).ok()?;
+        let in_front = manifest.library == Library::Loaded && cfg!(target_os = "linux");
+        if !in_front {
+            return None;
+        }
+        match self.source_id(&spec.engine) {
+            Ok(wanted) if wanted == found => None,
+            Ok(wanted) => Some(format!(
+                "the driver {} did its work with the SQLite {found} instead of {wanted}, which was put in front of it",
+                manifest.name
+            )),
+            Err(why) => Some(why),
+        }
+    }
+}
+
+impl Bindings for Registry {
+    fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome> {
+        let binding = spec.binding.clone().unwrap_or_default();
+        self.try_prepare(spec, &binding).map_err(|why| match why {
+            Why::Impossible(why) => Outcome::Skipped { why },
+            Why::Driver(error) => Outcome::Skipped {
+                why: error.to_string(),
+            },
+        })
+    }
+
+    fn judge(&self, spec: &TrialSpec, outcome: Outcome) -> Outcome {
+        let (Outcome::Measured(measured), Some(binding)) = (outcome.clone(), &spec.binding) else {
+            return outcome;
+        };
+        let outcome = bench::judge_binding(&spec.settings, *measured);
+        let Outcome::Measured(measured) = &outcome else {
+            return outcome;
+        };
+        match self.objection(spec, binding, &measured.engine.source_id) {
+            Some(why) if target::is_sqlite(&spec.settings) => Outcome::Failed { why },
+            _ => outcome,
+        }
+    }
+}
+
+/// Why a trial cannot be prepared.
+enum Why {
+    /// It can never be run so.
+    Impossible(String),
+    /// The driver or the engine is not usable here.
+    Driver(DriverError),
+}
+
+impl From<DriverError> for Why {
+    fn from(error: DriverError) -> Why {
+        Why::Driver(error)
+    }
+}
+
+/// The arguments with which pragmark becomes the driver, having asked to end with its parent.
+fn ending_with_parent(command: Filled) -> Vec<OsString> {
+    let mut arguments = vec!["become".into(), command.program.into_os_string()];
+    arguments.extend(command.arguments);
+    arguments
+}
+
+fn describe_engine(program: &Path, engine: &str) -> Result<String, String> {
+    let answer = Command::new(program)
+        .args(["describe-engine", engine])
+        .output()
+        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
+    let record: EngineRecord = serde_json::from_slice(&answer.stdout).map_err(|_| {
+        let words = String::from_utf8_lossy(&answer.stderr);
+        format!("the engine {engine} cannot be described: {}", words.trim())
+    })?;
+    Ok(record.source_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::level::Settings;
+    use lab::trial::{BindingMark, EngineMark, Measured, PROTOCOL, ReadBack};
+
+    const MANIFEST: &str = r#"
+needs = "install a shell"
+
+[[driver]]
+name      = "shell"
+about     = "answers like a driver"
+library   = "loaded"
+workloads = ["binding-basics"]
+run       = ["sh", "{home}/driver.sh"]
+
+[[driver]]
+name      = "shell-own"
+about     = "carries its own SQLite"
+library   = "carried"
+workloads = ["binding-basics"]
+run       = ["sh", "{home}/driver.sh"]
+
+[[driver]]
+name      = "shell-missing"
+about     = "needs what nobody has"
+library   = "carried"
+workloads = ["binding-basics"]
+run       = ["no-such-language", "{home}/driver.sh"]
+
+[[driver]]
+name      = "shell-to-install"
+about     = "has to be installed"
+library   = "carried"
+workloads = ["binding-basics"]
+install   = [["touch", "{home}/installed"]]
+run       = ["sh", "{home}/driver.sh"]
+"#;
+
+    const DRIVER: &str = r#"
+case "$1" in describe)
+echo '{"name":"Shell","version":"3.0","source_id":"id","compile_options":[],"defaults":{}}'
+esac"#;
+
+    struct Fixture {
+        registry: Registry,
+        _directories: [tempfile::TempDir; 2],
+    }
+
+    /// `program` stands for pragmark, which describes engines.
+    fn fixture() -> Fixture {
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [folders, cache] = &directories;
+        let folder = folders.path().join("shell");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("driver.toml"), MANIFEST).unwrap();
+        std::fs::write(folder.join("driver.sh"), DRIVER).unwrap();
+        let home = Home::below(cache.path());
+        let registry = Registry::new(Some(folders.path()), home, "/bin/false".into()).unwrap();
+        Fixture {
+            registry,
+            _directories: directories,
+        }
+    }
+
+    fn spec(driver: &str, engine: &str) -> TrialSpec {
+        TrialSpec {
+            protocol: PROTOCOL,
+            workload: "binding-basics".to_owned(),
+            settings: Settings::from([("journal_mode".to_owned(), "wal".into())]),
+            engine: engine.to_owned(),
+            directory: "/tmp".into(),
+            seed: 1,
+            counting: false,
+            binding: Some(BindingSpec {
+                driver: driver.to_owned(),
+                ..BindingSpec::default()
+            }),
+            postgres: None,
+        }
+    }
+
+    fn refusal(spec: &TrialSpec) -> String {
+        let fixture = fixture();
+        let outcome = fixture.registry.prepare(spec).map(|_| ()).unwrap_err();
+        assert!(matches!(outcome, Outcome::Skipped { .. }), "{outcome:?}");
+        outcome.problem().unwrap()
+    }
+
+    #[test]
+    fn a_trial_is_completed_for_a_program_that_knows_neither_pragmas_nor_engines() {
+        let fixture = fixture();
+        let prepared = fixture.registry.prepare(&spec("shell", "default")).unwrap();
+        assert_eq!(prepared.arguments[0], "become");
+        let binding = prepared.spec.binding.unwrap();
+        assert_eq!(binding.pragmas, ["PRAGMA journal_mode = 'wal'"]);
+        assert!(binding.read_back.iter().any(|name| name == "synchronous"));
+        let variables: Vec<_> = prepared.environment.iter().map(|(name, _)| name).collect();
+        assert_eq!(variables, ["LD_LIBRARY_PATH", "LD_PRELOAD"]);
+        assert!(prepared.keep.is_some());
+    }
+
+    #[test]
+    fn the_system_s_library_is_left_alone() {
+        let fixture = fixture();
+        let prepared = fixture.registry.prepare(&spec("shell", "system")).unwrap();
+        assert!(prepared.environment.is_empty() && prepared.keep.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_skipped_with_what_to_do() {
+        let missing = refusal(&spec("shell-missing", "default"));
+        assert!(
+            missing.contains("no-such-language") && missing.contains("install a shell"),
+            "{missing}"
+        );
+        let to_install = refusal(&spec("shell-to-install", "default"));
+        assert!(
+            to_install.contains("pragmark driver install shell-to-install"),
+            "{to_install}"
+        );
+        assert!(refusal(&spec("shell-own", "system")).contains("carries a SQLite of its own"));
+        assert!(refusal(&spec("perl", "default")).contains("shell-own"));
+        let other = TrialSpec {
+            workload: "quotes".to_owned(),
+            ..spec("shell", "default")
+        };
+        assert!(refusal(&other).contains("quotes"));
+        let counting = TrialSpec {
+            counting: true,
+            ..spec("shell", "default")
+        };
+        assert!(refusal(&counting).contains("count"));
+    }
+
+    #[test]
+    fn a_driver_describes_itself_once_it_is_installed() {
+        let fixture = fixture();
+        let registry = &fixture.registry;
+        let manifest = registry.find("shell-to-install").unwrap();
+        assert!(matches!(
+            registry.state(manifest),
+            State::Missing(DriverError::NotInstalled(_))
+        ));
+        assert_eq!(registry.install(manifest).unwrap().name, "Shell");
+        assert!(matches!(registry.state(manifest), State::Ready(_)));
+        assert!(registry.remove(manifest).unwrap());
+    }
+
+    fn measured(journal_mode: &str) -> Outcome {
+        Outcome::Measured(Box::new(Measured {
+            engine: EngineMark {
+                version: "3.0".to_owned(),
+                source_id: "another".to_owned(),
+            },
+            connections: vec![ReadBack {
+                connection: "main".to_owned(),
+                pragmas: [("journal_mode".to_owned(), journal_mode.to_owned())].into(),
+            }],
+            binding: Some(BindingMark::default()),
+            ..Measured::default()
+        }))
+    }
+
+    #[test]
+    fn a_setting_that_was_not_in_force_fails_the_trial() {
+        let fixture = fixture();
+        let own = spec("shell-own", "default");
+        let good = fixture.registry.judge(&own, measured("wal"));
+        assert!(matches!(good, Outcome::Measured(_)), "{good:?}");
+        let bad = fixture.registry.judge(&own, measured("delete"));
+        assert!(bad.problem().unwrap().contains("journal_mode"), "{bad:?}");
+    }
+
+    #[test]
+    fn an_engine_that_cannot_be_told_from_another_fails_the_trial() {
+        let fixture = fixture();
+        let judged = fixture
+            .registry
+            .judge(&spec("shell", "default"), measured("wal"));
+        if cfg!(target_os = "linux") {
+            // The program that stands for pragmark describes nothing.
+            assert!(judged.problem().unwrap().contains("cannot be described"));
+        }
+    }
+}

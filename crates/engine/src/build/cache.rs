@@ -1,0 +1,327 @@
+//! The engines that pragmark keeps: built ones by name and key, added ones by name.
+//!
+//! ```text
+//! engines/3.46.0+lto/9f0c…/libsqlite3.so.0                    a build, complete or not there
+//! engines/3.46.0+lto/9f0c…/libsqlite3.so.0.provenance.json    how it was made, and its hash
+//! added/my-engine/libsqlite3.so.0                             a library that was added
+//! building/3.46.0+lto-9f0c….lock                              held by the process that builds it
+//! building/3.46.0+lto-9f0c…-XXXXXX/                           its work, moved to engines/ when done
+//! ```
+//!
+//! The key is a hash of everything that decides what comes out: source, compiler, flags, options. A
+//! build is never replaced by another, so that an engine stays the same as long as a run uses it.
+
+use super::error::{BuildError, Context};
+use super::name::{EngineName, is_for_adding};
+use super::provenance::{self, Provenance};
+use super::recipe::LIBRARY_FILE;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How often a process that waits for another's build looks again.
+const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// The directory in which engines are kept.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// An engine that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// The library.
+    pub library: PathBuf,
+    /// What was written beside it.
+    pub provenance: Provenance,
+}
+
+impl Cache {
+    /// The user's: `PRAGMARK_CACHE`, or else `pragmark` below `XDG_CACHE_HOME`, or else below
+    /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
+    ///
+    /// # Errors
+    /// None of them is set to an absolute path.
+    pub fn of_user() -> Result<Cache, BuildError> {
+        let variable = |name: &str| {
+            let path = PathBuf::from(std::env::var_os(name)?);
+            path.is_absolute().then_some(path)
+        };
+        variable("PRAGMARK_CACHE")
+            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("pragmark")))
+            .or_else(|| Some(variable("HOME")?.join(".cache/pragmark")))
+            .map(Cache::at)
+            .ok_or(BuildError::NoCache)
+    }
+
+    /// The one in this directory, which need not exist yet.
+    pub fn at(root: PathBuf) -> Cache {
+        Cache { root }
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The builds of this name, the newest first; those whose provenance is missing or unreadable are
+    /// left out.
+    pub fn builds(&self, name: &str) -> Vec<Kept> {
+        let mut found: Vec<Kept> = directories(&self.of_build(name))
+            .iter()
+            .filter_map(|directory| kept(directory).ok().flatten())
+            .collect();
+        found.sort_by(|a, b| b.provenance.created.cmp(&a.provenance.created));
+        found
+    }
+
+    /// The build of this name and key, where it is there.
+    ///
+    /// # Errors
+    /// Its provenance cannot be read.
+    pub(super) fn build(&self, name: &str, key: &str) -> Result<Option<Kept>, BuildError> {
+        kept(&self.of_build(name).join(key))
+    }
+
+    /// The engine added under this name, where there is one.
+    ///
+    /// # Errors
+    /// Its provenance cannot be read.
+    pub fn added(&self, name: &str) -> Result<Option<Kept>, BuildError> {
+        kept(&self.root.join("added").join(name))
+    }
+
+    /// Every engine that is kept, builds first, by name; those whose provenance cannot be read as
+    /// errors.
+    pub fn all(&self) -> Vec<Result<Kept, BuildError>> {
+        let builds = directories(&self.root.join("engines"))
+            .into_iter()
+            .flat_map(|name| directories(&name));
+        let added = directories(&self.root.join("added"));
+        builds
+            .chain(added)
+            .filter_map(|directory| kept(&directory).transpose())
+            .collect()
+    }
+
+    /// Keeps a copy of a library under a name. `describe` says the version and source id of the
+    /// library, which is not loaded here; `created` is now: RFC 3339, UTC.
+    ///
+    /// # Errors
+    /// The name is not one, or is taken; the library cannot be read; `describe` refuses it.
+    pub fn add<E: From<BuildError>>(
+        &self,
+        name: &str,
+        library: &Path,
+        created: String,
+        describe: impl FnOnce(&Path) -> Result<(String, String), E>,
+    ) -> Result<Kept, E> {
+        if !is_for_adding(name) {
+            let name = name.to_owned();
+            return Err(BuildError::NotAName { name }.into());
+        }
+        if self.added(name)?.is_some() {
+            let name = name.to_owned();
+            return Err(BuildError::NameTaken { name }.into());
+        }
+        let bytes = fs::read(library).context("read", library)?;
+        let (version, source_id) = describe(library)?;
+        let work = self.work("added")?;
+        let copy = work.path().join(LIBRARY_FILE);
+        fs::write(&copy, &bytes).context("write", &copy)?;
+        let provenance = Provenance {
+            format: provenance::FORMAT,
+            name: name.to_owned(),
+            version,
+            source_id,
+            source: library.display().to_string(),
+            compiled: None,
+            sha256: provenance::sha256(&bytes),
+            bytes: bytes.len() as u64,
+            created,
+        };
+        provenance.write_beside(&copy)?;
+        Ok(finish(
+            work,
+            &self.root.join("added").join(name),
+            provenance,
+        )?)
+    }
+
+    /// Removes every build of this name, or the engine added under it; says how many libraries that
+    /// were. Engines that are not kept here are left alone.
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn remove(&self, name: &EngineName) -> Result<usize, BuildError> {
+        let (directory, libraries) = match name {
+            EngineName::Build(name) => {
+                let directory = self.of_build(&name.to_string());
+                let libraries = directories(&directory).len();
+                (directory, libraries)
+            }
+            EngineName::Added(name) => {
+                let directory = self.root.join("added").join(name);
+                let libraries = usize::from(directory.is_dir());
+                (directory, libraries)
+            }
+            EngineName::Embedded | EngineName::System | EngineName::File(_) => return Ok(0),
+        };
+        remove_directory(&directory)?;
+        Ok(libraries)
+    }
+
+    /// Removes every engine that is kept, those that cannot be understood as well; says how many that
+    /// were.
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn remove_all(&self) -> Result<usize, BuildError> {
+        let libraries = self.all().len();
+        remove_directory(&self.root.join("engines"))?;
+        remove_directory(&self.root.join("added"))?;
+        Ok(libraries)
+    }
+
+    fn of_build(&self, name: &str) -> PathBuf {
+        self.root.join("engines").join(name)
+    }
+
+    fn building(&self) -> PathBuf {
+        self.root.join("building")
+    }
+
+    /// A directory to work in, removed when dropped.
+    fn work(&self, what: &str) -> Result<TempDir, BuildError> {
+        let building = self.building();
+        fs::create_dir_all(&building).context("create", &building)?;
+        tempfile::Builder::new()
+            .prefix(&format!("{what}-"))
+            .tempdir_in(&building)
+            .context("create a directory in", &building)
+    }
+
+    /// Takes the only place for building this: waits while another process has it.
+    ///
+    /// # Errors
+    /// The lock file cannot be made; waiting was cancelled.
+    pub(super) fn lock(
+        &self,
+        name: &str,
+        key: &str,
+        cancelled: &AtomicBool,
+    ) -> Result<Place, BuildError> {
+        let building = self.building();
+        fs::create_dir_all(&building).context("create", &building)?;
+        let what = format!("{name}-{key}");
+        let path = building.join(format!("{what}.lock"));
+        let lock = File::create(&path).context("create", &path)?;
+        while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            if error != rustix::io::Errno::WOULDBLOCK {
+                return Err(std::io::Error::from(error)).context("lock", &path);
+            }
+            if cancelled.load(Ordering::Relaxed) {
+                return Err(BuildError::Cancelled);
+            }
+            std::thread::sleep(LOCK_POLL);
+        }
+        // A process that was killed leaves its work behind; whoever has the lock may remove it.
+        for left in directories(&building) {
+            let begins = left
+                .file_name()
+                .is_some_and(|own| own.to_string_lossy().starts_with(&format!("{what}-")));
+            if begins {
+                remove_directory(&left)?;
+            }
+        }
+        Ok(Place {
+            work: self.work(&what)?,
+            target: self.of_build(name).join(key),
+            _lock: lock,
+        })
+    }
+}
+
+/// The right to build one engine, and a directory to do it in; what is not finished is removed.
+#[derive(Debug)]
+pub(super) struct Place {
+    work: TempDir,
+    target: PathBuf,
+    _lock: File,
+}
+
+impl Place {
+    /// The directory to work in.
+    pub(super) fn path(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// Keeps the library [`LIBRARY_FILE`] of the directory, and nothing else of it.
+    ///
+    /// # Errors
+    /// It cannot be written or moved.
+    pub(super) fn keep(self, provenance: Provenance) -> Result<Kept, BuildError> {
+        let library = self.path().join(LIBRARY_FILE);
+        provenance.write_beside(&library)?;
+        for entry in fs::read_dir(self.path()).context("read", self.path())? {
+            let path = entry.context("read", self.path())?.path();
+            let wanted = path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(LIBRARY_FILE));
+            if !wanted {
+                fs::remove_file(&path).context("remove", &path)?;
+            }
+        }
+        // What stands there now, if anything, was found damaged.
+        remove_directory(&self.target)?;
+        finish(self.work, &self.target, provenance)
+    }
+}
+
+/// Moves the work to where it is kept: there is all of it or nothing.
+fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, BuildError> {
+    if let Some(parent) = target.parent() {
+        fs::create_dir_all(parent).context("create", parent)?;
+    }
+    fs::rename(work.path(), target).context("move an engine to", target)?;
+    // What was moved away must not be removed.
+    let _ = work.keep();
+    Ok(Kept {
+        library: target.join(LIBRARY_FILE),
+        provenance,
+    })
+}
+
+/// The engine in a directory; none where there is none.
+fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
+    let library = directory.join(LIBRARY_FILE);
+    Ok(Provenance::beside(&library)?.map(|provenance| Kept {
+        library,
+        provenance,
+    }))
+}
+
+/// The directories in a directory, by name; none where it is not there.
+fn directories(path: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    found.sort();
+    found
+}
+
+fn remove_directory(path: &Path) -> Result<(), BuildError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
+        _ => Ok(()),
+    }
+}

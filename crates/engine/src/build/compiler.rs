@@ -1,0 +1,121 @@
+//! The C compiler: which one it is, what it says of itself, and which flags it knows.
+
+use super::command::{self, Ended};
+use super::error::BuildError;
+use crate::options::WHERE_SUPPORTED;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const WHAT: &str = "the C compiler";
+
+/// A C compiler in the manner of gcc.
+#[derive(Debug, Clone)]
+pub(super) struct Compiler {
+    program: OsString,
+    /// Words of the command that come before all arguments, such as the compiler after `ccache`.
+    leading: Vec<OsString>,
+    /// The first line of what it says about its version.
+    pub(super) version: String,
+    /// The machine it compiles for, such as `x86_64-linux-gnu`.
+    pub(super) target: String,
+    /// Those of [`WHERE_SUPPORTED`] that it knows.
+    pub(super) supported: Vec<&'static str>,
+}
+
+impl Compiler {
+    /// Asks the compiler of this command for its version and flags; `work` is a directory for what it
+    /// writes.
+    ///
+    /// # Errors
+    /// It is not there, or does not answer as a compiler does.
+    pub(super) fn ask(
+        command: &str,
+        work: &Path,
+        cancelled: &AtomicBool,
+    ) -> Result<Compiler, BuildError> {
+        let mut words = command.split_whitespace().map(OsString::from);
+        let mut compiler = Compiler {
+            program: words.next().unwrap_or_else(|| "cc".into()),
+            leading: words.collect(),
+            version: String::new(),
+            target: String::new(),
+            supported: Vec::new(),
+        };
+        let first_line = |ended: Ended| ended.said.lines().next().unwrap_or("").to_owned();
+        let answer = compiler.run(vec!["--version".into()], work, cancelled)?;
+        compiler.version = first_line(answer);
+        let answer = compiler.run(vec!["-dumpmachine".into()], work, cancelled)?;
+        compiler.target = first_line(answer);
+        for flag in WHERE_SUPPORTED {
+            if compiler.knows(flag, work, cancelled)? {
+                compiler.supported.push(flag);
+            }
+        }
+        Ok(compiler)
+    }
+
+    /// The command as it was given.
+    pub(super) fn command(&self) -> String {
+        command::shown(&self.start(Vec::new()))
+    }
+
+    /// Whether it is clang, which keeps profiles in a form of its own.
+    pub(super) fn is_clang(&self) -> bool {
+        self.version.contains("clang")
+    }
+
+    /// Runs it with these arguments and says how long it took.
+    ///
+    /// # Errors
+    /// It is not there, fails, or was stopped.
+    pub(super) fn compile(
+        &self,
+        arguments: Vec<OsString>,
+        work: &Path,
+        cancelled: &AtomicBool,
+    ) -> Result<Duration, BuildError> {
+        self.run(arguments, work, cancelled).map(|ended| ended.took)
+    }
+
+    fn knows(&self, flag: &str, work: &Path, cancelled: &AtomicBool) -> Result<bool, BuildError> {
+        let mut arguments: Vec<OsString> = ["-Werror", flag, "-x", "c", "-c", "/dev/null", "-o"]
+            .map(OsString::from)
+            .into();
+        arguments.push(work.join("probe.o").into());
+        match self.run(arguments, work, cancelled) {
+            Ok(_) => Ok(true),
+            Err(BuildError::Compiler { .. }) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn run(
+        &self,
+        arguments: Vec<OsString>,
+        work: &Path,
+        cancelled: &AtomicBool,
+    ) -> Result<Ended, BuildError> {
+        let command = self.start(arguments);
+        let shown = command::shown(&command);
+        let ended = command::run(command, WHAT, &work.join("compiler.txt"), None, cancelled)?;
+        match ended.status.success() {
+            true => Ok(ended),
+            false => Err(BuildError::Compiler {
+                status: ended.status.to_string(),
+                command: shown,
+                said: ended.said,
+            }),
+        }
+    }
+
+    fn start(&self, arguments: Vec<OsString>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.leading).args(arguments);
+        // Messages that bug reports and searches understand.
+        command.env("LC_ALL", "C");
+        command
+    }
+}

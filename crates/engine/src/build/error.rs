@@ -1,0 +1,169 @@
+//! Why an engine cannot be had.
+
+use super::release::{CRATE, RELEASES};
+use super::sets::{BINDING, DEFAULT, OPTION_SETS};
+use crate::error::EngineError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why an engine cannot be named, fetched, compiled, kept or used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The name of an engine is empty.
+    #[error("the name of an engine is empty; `default` is the one built in")]
+    EmptyName,
+    /// No release of the crate carries this version.
+    #[error(
+        "SQLite {given} cannot be built; the versions that can are {}",
+        versions()
+    )]
+    UnknownVersion {
+        /// The version asked for.
+        given: String,
+    },
+    /// There is no option set of this name.
+    #[error("there is no option set `{given}`; the sets are {}", set_names())]
+    UnknownSet {
+        /// The set asked for.
+        given: String,
+    },
+    /// Option sets were asked of a library that is compiled already.
+    #[error("the engine `{engine}` is compiled already, so that the options `{sets}` cannot be given to it; they go with a version, as in {}+{sets}", RELEASES[0].version)]
+    CompiledAlready {
+        /// The engine.
+        engine: String,
+        /// The sets.
+        sets: String,
+    },
+    /// Neither an added engine nor a file has this name.
+    #[error(
+        "there is no engine `{name}`: no version, none that was added under this name, and no file"
+    )]
+    Unknown {
+        /// The name asked for.
+        name: String,
+    },
+    /// A name that cannot be given to an added engine.
+    #[error(
+        "an engine cannot be added as `{name}`: a name is of lower-case letters, digits and hyphens, begins with a letter, and is neither `default` nor `system`"
+    )]
+    NotAName {
+        /// The name asked for.
+        name: String,
+    },
+    /// An engine of this name was added before.
+    #[error("an engine `{name}` was added before")]
+    NameTaken {
+        /// The name asked for.
+        name: String,
+    },
+    /// Neither of the variables that say where the cache is are set.
+    #[error(
+        "there is no place for engines: none of PRAGMARK_CACHE, XDG_CACHE_HOME and HOME is set to an absolute path"
+    )]
+    NoCache,
+    /// A file or directory could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A program that building needs could not be started.
+    #[error("cannot start {what} ({program}): {source}")]
+    NoProgram {
+        /// What it is: `the C compiler` or `cargo`.
+        what: &'static str,
+        /// The command.
+        program: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Cargo could not fetch the source.
+    #[error("cargo cannot fetch {CRATE} {release}, which carries SQLite {version}: {said}")]
+    Fetch {
+        /// The version of SQLite.
+        version: &'static str,
+        /// The release of the crate.
+        release: &'static str,
+        /// What cargo said.
+        said: String,
+    },
+    /// What was fetched is not what the table of releases says.
+    #[error("{CRATE} {release} carries SQLite {found}, not {version}")]
+    OtherVersion {
+        /// The version that was expected.
+        version: &'static str,
+        /// The release of the crate.
+        release: &'static str,
+        /// What was found.
+        found: String,
+    },
+    /// The compiler refused.
+    #[error("the C compiler failed ({status})\ncommand: {command}\n{said}")]
+    Compiler {
+        /// How it ended.
+        status: String,
+        /// The whole command.
+        command: String,
+        /// What it said, its end where that is long.
+        said: String,
+    },
+    /// A profile-guided build with a compiler that keeps profiles another way.
+    #[error("the option set `pgo` needs gcc; {compiler} keeps its profiles another way")]
+    ProfileNeedsGcc {
+        /// The compiler found.
+        compiler: String,
+    },
+    /// The training run of a profile-guided build failed.
+    #[error("the training run failed: {why}")]
+    Training {
+        /// What was wrong.
+        why: String,
+    },
+    /// What is kept of an engine in the cache cannot be read.
+    #[error("{} cannot be understood: {why}", path.display())]
+    BadProvenance {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What was compiled cannot be loaded, or is something else.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Building was stopped.
+    #[error("stopped")]
+    Cancelled,
+}
+
+fn versions() -> String {
+    let all: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
+    all.join(", ")
+}
+
+fn set_names() -> String {
+    let mut all = vec![DEFAULT];
+    all.extend(OPTION_SETS.iter().map(|set| set.name));
+    all.push(BINDING);
+    all.join(", ")
+}
+
+/// Says what was tried on which path.
+pub(super) trait Context<T> {
+    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError>;
+}
+
+impl<T> Context<T> for std::io::Result<T> {
+    fn context(self, doing: &'static str, path: &std::path::Path) -> Result<T, BuildError> {
+        self.map_err(|source| BuildError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! From the name of a build to the commands that make it: pure, so that what is compiled how can be
+//! looked at without compiling.
+
+use super::name::BuildName;
+use super::sets;
+use crate::options::{COMMON_FLAGS, CompileOption, OPTIMISATION, link_arguments};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The name of the library in its directory, under which the dynamic loader looks for SQLite: the
+/// directory can be put in front of the system's by `LD_LIBRARY_PATH`.
+pub const LIBRARY_FILE: &str = if cfg!(target_os = "macos") {
+    "libsqlite3.dylib"
+} else {
+    "libsqlite3.so.0"
+};
+
+/// How one engine is compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// The options, each once.
+    pub options: Vec<CompileOption>,
+    /// The flags of the compiler besides them.
+    pub flags: Vec<&'static str>,
+    /// Whether it is compiled twice, the second time with a profile.
+    pub profile_guided: bool,
+}
+
+/// The part that profiles play in a compilation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// None.
+    Plain,
+    /// What is compiled writes a profile.
+    Generate,
+    /// What is compiled is optimised by a profile, which must be there: without the error, a build
+    /// without a profile would pass for one with it. The flag `-w` would silence that error, too.
+    Use,
+}
+
+impl Stage {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Stage::Plain => &[],
+            Stage::Generate => &["-fprofile-generate"],
+            Stage::Use => &["-fprofile-use", "-Werror=missing-profile"],
+        }
+    }
+}
+
+impl Recipe {
+    /// The recipe of a build; `supported` are those flags of
+    /// [`WHERE_SUPPORTED`](crate::options::WHERE_SUPPORTED) that the compiler knows.
+    pub fn of(name: &BuildName, supported: &[&'static str]) -> Recipe {
+        let own = name.sets().iter().flat_map(|set| set.flags.iter().copied());
+        let flags = [OPTIMISATION]
+            .into_iter()
+            .chain(COMMON_FLAGS.iter().copied())
+            .chain(supported.iter().copied())
+            .chain(own);
+        Recipe {
+            options: sets::options(name.sets(), name.binding()),
+            flags: flags.collect(),
+            profile_guided: name.sets().iter().any(|set| set.profile_guided),
+        }
+    }
+
+    /// Flags and options as the compiler gets them.
+    pub fn arguments(&self) -> Vec<String> {
+        let flags = self.flags.iter().map(|flag| (*flag).to_owned());
+        flags
+            .chain(self.options.iter().map(CompileOption::define))
+            .collect()
+    }
+
+    /// Whether the library is fit for the processor of this machine only.
+    pub fn is_for_this_processor(&self) -> bool {
+        self.flags.contains(&"-march=native")
+    }
+
+    /// The arguments that compile the source and link the library at once.
+    pub(super) fn compile_and_link(&self, source: &Path, library: &Path) -> Vec<OsString> {
+        let mut all = self.compile_arguments(Stage::Plain);
+        all.push(source.into());
+        all.extend(link(library));
+        all
+    }
+
+    /// The arguments that compile the source to an object file. Both stages of a profile-guided build
+    /// must name the same object file: the compiler looks for the profile beside it.
+    pub(super) fn compile(&self, stage: Stage, source: &Path, object: &Path) -> Vec<OsString> {
+        let mut all = self.compile_arguments(stage);
+        all.extend(["-c".into(), source.into(), "-o".into(), object.into()]);
+        all
+    }
+
+    /// The arguments that link an object file.
+    pub(super) fn link(&self, stage: Stage, object: &Path, library: &Path) -> Vec<OsString> {
+        let mut all: Vec<OsString> = self.flags.iter().map(OsString::from).collect();
+        if stage == Stage::Generate {
+            all.extend(stage.flags().iter().map(OsString::from));
+        }
+        all.push(object.into());
+        all.extend(link(library));
+        all
+    }
+
+    fn compile_arguments(&self, stage: Stage) -> Vec<OsString> {
+        let stage = stage.flags().iter().map(|flag| (*flag).to_owned());
+        self.arguments()
+            .into_iter()
+            .chain(stage)
+            .map(OsString::from)
+            .collect()
+    }
+}
+
+fn link(library: &Path) -> Vec<OsString> {
+    let system = std::env::consts::OS;
+    let mut all: Vec<OsString> = vec!["-o".into(), library.into()];
+    all.extend(link_arguments(system).iter().map(OsString::from));
+    if system != "macos" {
+        // So that the dynamic loader takes a preloaded library for the one that programs ask for.
+        all.push(format!("-Wl,-soname,{LIBRARY_FILE}").into());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr;
+
+    fn recipe(name: &str) -> Recipe {
+        Recipe::of(&BuildName::from_str(name).expect(name), &["-fno-plt"])
+    }
+
+    fn text(arguments: Vec<OsString>) -> String {
+        let words: Vec<String> = arguments
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn flags_of_sets_come_after_those_of_the_default_engine_and_so_win() {
+        let flags = recipe("3.46.0+native").flags;
+        let place = |flag: &str| flags.iter().position(|known| *known == flag);
+        assert!(place("-O3") > place("-O2") && place("-O2").is_some());
+        assert!(recipe("3.46.0+native").is_for_this_processor());
+        assert!(!recipe("3.46.0+lto").is_for_this_processor());
+    }
+
+    #[test]
+    fn every_library_binds_its_own_functions_to_itself() {
+        if cfg!(target_os = "linux") {
+            let command =
+                recipe("3.46.0").compile_and_link(Path::new("sqlite3.c"), Path::new("lib.so"));
+            let command = text(command);
+            assert!(command.contains("-Wl,-Bsymbolic -s"), "{command}");
+            assert!(command.contains("-DSQLITE_ENABLE_CARRAY"), "{command}");
+        }
+    }
+
+    #[test]
+    fn both_stages_of_a_profile_guided_build_compile_to_the_object_file_they_are_given() {
+        let recipe = recipe("3.46.0+pgo");
+        assert!(recipe.profile_guided);
+        let (source, object) = (Path::new("sqlite3.c"), Path::new("place/sqlite3.o"));
+        let generate = text(recipe.compile(Stage::Generate, source, object));
+        let using = text(recipe.compile(Stage::Use, source, object));
+        assert!(generate.contains("-fprofile-generate -c"), "{generate}");
+        assert!(using.contains("-Werror=missing-profile"), "{using}");
+        for command in [generate, using] {
+            assert!(command.ends_with("-o place/sqlite3.o"), "{command}");
+        }
+    }
+
+    #[test]
+    fn only_the_library_that_is_trained_is_linked_with_what_writes_profiles() {
+        let recipe = recipe("3.46.0+pgo");
+        let link = |stage| text(recipe.link(stage, Path::new("a.o"), Path::new("lib.so")));
+        assert!(link(Stage::Generate).contains("-fprofile-generate"));
+        assert!(!link(Stage::Use).contains("profile"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The versions of SQLite that can be had as source, and where from.
+//!
+//! Each release of the crate `libsqlite3-sys` carries the amalgamation of one version; cargo, which
+//! builds pragmark, can fetch any of them. Where several releases carry the same version, the newest
+//! of them is named.
+
+/// A version of SQLite and the release of `libsqlite3-sys` that carries it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The version of SQLite, for example `3.54.1`.
+    pub version: &'static str,
+    /// The release of the crate.
+    pub crate_version: &'static str,
+}
+
+/// The crate whose releases carry the amalgamation.
+pub const CRATE: &str = "libsqlite3-sys";
+
+/// Every version, the newest first. The first is the one built into pragmark.
+pub static RELEASES: &[Release] = &[
+    release("3.54.1", "0.39.1"),
+    release("3.54.0", "0.39.0"),
+    release("3.53.2", "0.38.2"),
+    release("3.53.1", "0.38.0"),
+    release("3.51.3", "0.37.0"),
+    release("3.51.1", "0.36.0"),
+    release("3.50.2", "0.35.0"),
+    release("3.49.2", "0.34.0"),
+    release("3.49.1", "0.33.0"),
+    release("3.48.0", "0.31.0"),
+    release("3.46.0", "0.30.1"),
+    release("3.45.0", "0.28.0"),
+    release("3.44.0", "0.27.0"),
+    release("3.41.2", "0.26.0"),
+    release("3.39.2", "0.25.2"),
+    release("3.38.2", "0.24.2"),
+    release("3.37.0", "0.23.2"),
+    release("3.35.4", "0.22.2"),
+];
+
+const fn release(version: &'static str, crate_version: &'static str) -> Release {
+    Release {
+        version,
+        crate_version,
+    }
+}
+
+/// The release that carries this version.
+pub fn find(version: &str) -> Option<&'static Release> {
+    RELEASES.iter().find(|release| release.version == version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Library, Source};
+
+    fn numbers(version: &str) -> Vec<u32> {
+        version
+            .split('.')
+            .map(|part| part.parse().expect("a number"))
+            .collect()
+    }
+
+    #[test]
+    fn the_newest_comes_first_and_each_version_and_release_once() {
+        for pair in RELEASES.windows(2) {
+            assert!(numbers(pair[0].version) > numbers(pair[1].version));
+            assert!(numbers(pair[0].crate_version) > numbers(pair[1].crate_version));
+        }
+    }
+
+    #[test]
+    fn the_first_is_the_one_built_in() {
+        let built_in = Library::load(&Source::Embedded).expect("loads");
+        assert_eq!(built_in.identity().version, RELEASES[0].version);
+    }
+}

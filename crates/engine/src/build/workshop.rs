@@ -1,0 +1,377 @@
+//! Building engines: each once, several at a time.
+
+use super::cache::{Cache, Kept, Place};
+use super::compiler::Compiler;
+use super::error::{BuildError, Context};
+use super::fetch::Cargo;
+use super::name::BuildName;
+use super::provenance::{self, Compiled, Provenance};
+use super::recipe::{LIBRARY_FILE, Recipe, Stage};
+use super::release::{CRATE, Release};
+use crate::library::{Library, Source};
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Exercises the library at a path, whose profile is written when the process that loaded it ends;
+/// the error says what was wrong.
+pub type Train<'a> = &'a (dyn Fn(&Path) -> Result<(), String> + Sync);
+
+/// The time now, as RFC 3339 in UTC.
+pub type Now = fn() -> String;
+
+/// Seconds that one build takes before any was timed: what SQLite takes on a common machine at `-O2`.
+const USUAL_S: f64 = 25.0;
+
+/// How often the source is compiled for a profile-guided build, training included, roughly.
+const PROFILE_GUIDED_TIMES: f64 = 2.5;
+
+/// What happens while engines are built, for displays. The number is the place of the build among
+/// those asked for.
+#[derive(Debug)]
+pub enum BuildEvent<'a> {
+    /// A build begins, or waits for another process that does the same one.
+    Begins(usize, &'a BuildName),
+    /// A build has ended well; it is new, or was there already.
+    Done(usize, &'a BuildName, &'a Built),
+    /// A build has failed.
+    Failed(usize, &'a BuildName, &'a BuildError),
+}
+
+/// An engine that was asked for.
+#[derive(Debug)]
+pub struct Built {
+    /// Where it is and how it was made.
+    pub kept: Kept,
+    /// Whether it was compiled now; otherwise it was there.
+    pub is_new: bool,
+}
+
+/// The programs that building needs, as commands.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    /// The C compiler, with leading words where it needs some: `ccache gcc`.
+    pub compiler: String,
+    /// Cargo.
+    pub cargo: String,
+}
+
+impl Tools {
+    /// The compiler that the variable `CC` names, or else `cc`, and the cargo that `CARGO` names, or
+    /// else `cargo`. Nothing is looked for until something is built.
+    pub fn of_user() -> Tools {
+        let variable = |name: &str, usual: &str| {
+            let given = std::env::var(name).ok();
+            given
+                .filter(|text| !text.trim().is_empty())
+                .unwrap_or_else(|| usual.to_owned())
+        };
+        Tools {
+            compiler: variable("CC", "cc"),
+            cargo: variable("CARGO", "cargo"),
+        }
+    }
+}
+
+/// Everything that building needs.
+pub struct Workshop<'a> {
+    cache: &'a Cache,
+    compiler_command: String,
+    cargo: Cargo,
+    train: Train<'a>,
+    now: Now,
+    cancelled: &'a AtomicBool,
+    compiler: OnceLock<Compiler>,
+    /// The source of each version, found once.
+    sources: Mutex<HashMap<&'static str, PathBuf>>,
+}
+
+impl<'a> Workshop<'a> {
+    /// A workshop that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
+    pub fn new(
+        cache: &'a Cache,
+        tools: Tools,
+        train: Train<'a>,
+        now: Now,
+        cancelled: &'a AtomicBool,
+    ) -> Workshop<'a> {
+        Workshop {
+            cache,
+            compiler_command: tools.compiler,
+            cargo: Cargo {
+                program: tools.cargo,
+            },
+            train,
+            now,
+            cancelled,
+            compiler: OnceLock::new(),
+            sources: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Builds every engine that is not there yet, `jobs` at a time, and says where each is, in the
+    /// order asked for. One that fails does not keep the others from being built.
+    pub fn build_all(
+        &self,
+        names: &[BuildName],
+        jobs: usize,
+        observe: &(dyn Fn(BuildEvent<'_>) + Sync),
+    ) -> Vec<Result<Built, BuildError>> {
+        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..names.len()).collect());
+        let done: Mutex<Vec<(usize, Result<Built, BuildError>)>> = Mutex::new(Vec::new());
+        let work = || {
+            while let Some(index) = locked(&queue).pop_front() {
+                let name = &names[index];
+                observe(BuildEvent::Begins(index, name));
+                let result = self.build(name);
+                match &result {
+                    Ok(built) => observe(BuildEvent::Done(index, name, built)),
+                    Err(error) => observe(BuildEvent::Failed(index, name, error)),
+                }
+                locked(&done).push((index, result));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..jobs.clamp(1, names.len().max(1)) {
+                scope.spawn(work);
+            }
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Seconds that a build will probably take: as long as those with the same sets took, or else what
+    /// is usual.
+    pub fn expected_s(&self, name: &BuildName) -> f64 {
+        let times: Vec<f64> = self
+            .cache
+            .all()
+            .into_iter()
+            .flatten()
+            .filter(|kept| same_sets(&kept.provenance.name, name))
+            .filter_map(|kept| Some(kept.provenance.compiled?.seconds))
+            .collect();
+        if times.is_empty() {
+            let profile_guided = name.sets().iter().any(|set| set.profile_guided);
+            return USUAL_S
+                * if profile_guided {
+                    PROFILE_GUIDED_TIMES
+                } else {
+                    1.0
+                };
+        }
+        times.iter().sum::<f64>() / times.len() as f64
+    }
+
+    /// The build of this name where it is there whole, without building anything: the one that the
+    /// compiler of today would make, or the newest where there is no compiler.
+    ///
+    /// # Errors
+    /// Building was stopped.
+    pub fn existing(&self, name: &BuildName) -> Result<Option<Kept>, BuildError> {
+        match self.compiler() {
+            Ok(compiler) => {
+                let recipe = Recipe::of(name, &compiler.supported);
+                let key = key(name.release(), &recipe, compiler);
+                Ok(self.whole(name, &key))
+            }
+            Err(BuildError::Cancelled) => Err(BuildError::Cancelled),
+            Err(_) => Ok(self.cache.builds(&name.to_string()).into_iter().next()),
+        }
+    }
+
+    fn build(&self, name: &BuildName) -> Result<Built, BuildError> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(BuildError::Cancelled);
+        }
+        if let Some(kept) = self.existing(name)? {
+            return Ok(Built {
+                kept,
+                is_new: false,
+            });
+        }
+        let compiler = self.compiler()?;
+        let recipe = Recipe::of(name, &compiler.supported);
+        let key = key(name.release(), &recipe, compiler);
+        let place = self.cache.lock(&name.to_string(), &key, self.cancelled)?;
+        // Another process may have built it while this one waited for its turn.
+        if let Some(kept) = self.whole(name, &key) {
+            return Ok(Built {
+                kept,
+                is_new: false,
+            });
+        }
+        let kept = self.make(name, &recipe, compiler, place)?;
+        Ok(Built { kept, is_new: true })
+    }
+
+    /// The build of this name and key, if it is there and its bytes are those that were written.
+    fn whole(&self, name: &BuildName, key: &str) -> Option<Kept> {
+        let kept = self.cache.build(&name.to_string(), key).ok().flatten()?;
+        let bytes = fs::read(&kept.library).ok()?;
+        provenance::check(&kept.library, &bytes).ok()?;
+        Some(kept)
+    }
+
+    fn make(
+        &self,
+        name: &BuildName,
+        recipe: &Recipe,
+        compiler: &Compiler,
+        place: Place,
+    ) -> Result<Kept, BuildError> {
+        let clock = Instant::now();
+        let source = self.source(name.release())?;
+        let library = place.path().join(LIBRARY_FILE);
+        let compiling = match recipe.profile_guided {
+            false => self.plain(recipe, compiler, &source, place.path())?,
+            true => self.profile_guided(recipe, compiler, &source, place.path())?,
+        };
+        let text = fs::read(&source).context("read", &source)?;
+        let bytes = fs::read(&library).context("read", &library)?;
+        let identity = identity(&library, name.release())?;
+        place.keep(Provenance {
+            format: provenance::FORMAT,
+            name: name.to_string(),
+            version: identity.0,
+            source_id: identity.1,
+            source: format!("{CRATE} {}", name.release().crate_version),
+            compiled: Some(Compiled {
+                source_sha256: provenance::sha256(&text),
+                compiler: compiler.command(),
+                compiler_version: compiler.version.clone(),
+                arguments: recipe.arguments(),
+                profile_guided: recipe.profile_guided,
+                seconds: clock.elapsed().as_secs_f64(),
+                compiler_seconds: compiling.as_secs_f64(),
+            }),
+            sha256: provenance::sha256(&bytes),
+            bytes: bytes.len() as u64,
+            created: (self.now)(),
+        })
+    }
+
+    fn plain(
+        &self,
+        recipe: &Recipe,
+        compiler: &Compiler,
+        source: &Path,
+        work: &Path,
+    ) -> Result<Duration, BuildError> {
+        let arguments = recipe.compile_and_link(source, &work.join(LIBRARY_FILE));
+        compiler.compile(arguments, work, self.cancelled)
+    }
+
+    /// Compiles what writes a profile, has it trained, and compiles again to the same object file with
+    /// the profile that lies beside it.
+    fn profile_guided(
+        &self,
+        recipe: &Recipe,
+        compiler: &Compiler,
+        source: &Path,
+        work: &Path,
+    ) -> Result<Duration, BuildError> {
+        if compiler.is_clang() {
+            return Err(BuildError::ProfileNeedsGcc {
+                compiler: compiler.version.clone(),
+            });
+        }
+        let object = work.join("sqlite3.o");
+        let trained = work.join("trained.library");
+        let run = |arguments: Vec<OsString>| compiler.compile(arguments, work, self.cancelled);
+        let mut took = run(recipe.compile(Stage::Generate, source, &object))?;
+        took += run(recipe.link(Stage::Generate, &object, &trained))?;
+        (self.train)(&trained).map_err(|why| match self.cancelled.load(Ordering::Relaxed) {
+            true => BuildError::Cancelled,
+            false => BuildError::Training { why },
+        })?;
+        took += run(recipe.compile(Stage::Use, source, &object))?;
+        took += run(recipe.link(Stage::Use, &object, &work.join(LIBRARY_FILE)))?;
+        Ok(took)
+    }
+
+    /// The compiler, asked once.
+    fn compiler(&self) -> Result<&Compiler, BuildError> {
+        if let Some(known) = self.compiler.get() {
+            return Ok(known);
+        }
+        let place = std::env::temp_dir();
+        let work = tempfile::Builder::new()
+            .prefix("pragmark-compiler-")
+            .tempdir()
+            .context("create a directory in", &place)?;
+        let compiler = Compiler::ask(&self.compiler_command, work.path(), self.cancelled)?;
+        Ok(self.compiler.get_or_init(|| compiler))
+    }
+
+    /// The source of a release, asked of cargo once; the others wait meanwhile, as cargo would make
+    /// them.
+    fn source(&self, release: &'static Release) -> Result<PathBuf, BuildError> {
+        let mut known = locked(&self.sources);
+        if let Some(source) = known.get(release.version) {
+            return Ok(source.clone());
+        }
+        let source = self.cargo.source(release, self.cancelled)?;
+        known.insert(release.version, source.clone());
+        Ok(source)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn same_sets(kept: &str, name: &BuildName) -> bool {
+    kept.parse::<BuildName>()
+        .is_ok_and(|kept| kept.sets_text() == name.sets_text())
+}
+
+/// A hash of all that decides what comes out of a build.
+fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
+    /// Enough digits that two builds of one name never share them.
+    const DIGITS: usize = 16;
+    let processor = match recipe.is_for_this_processor() {
+        true => processor(),
+        false => String::new(),
+    };
+    let parts = [
+        release.crate_version,
+        &compiler.command(),
+        &compiler.version,
+        &compiler.target,
+        &recipe.arguments().join(" "),
+        if recipe.profile_guided { "profile" } else { "" },
+        &processor,
+    ]
+    .join("\n");
+    provenance::sha256(parts.as_bytes())[..DIGITS].to_owned()
+}
+
+/// What the processor of this machine can do, which decides what `-march=native` means; empty where
+/// the system does not say.
+fn processor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("flags") || line.starts_with("Features"));
+    line.unwrap_or_default().to_owned()
+}
+
+/// Version and source id of what was compiled, loaded as trials load it.
+fn identity(library: &Path, release: &'static Release) -> Result<(String, String), BuildError> {
+    let loaded = Library::load(&Source::Path(library.to_owned()))?;
+    let identity = loaded.identity();
+    if identity.version != release.version {
+        return Err(BuildError::OtherVersion {
+            version: release.version,
+            release: release.crate_version,
+            found: identity.version.clone(),
+        });
+    }
+    Ok((identity.version.clone(), identity.source_id.clone()))
+}

@@ -1,0 +1,389 @@
+//! Rows as records, straight from the columns of a batch.
+//!
+//! A block of rows is encoded in two steps. Column by column, a tight loop over values of one type finds
+//! every serial type and with it the length of every record; then, row by row, the bytes are put where
+//! the record ends, the last column first. Backwards, because numbers and short texts are then written
+//! eight or sixteen bytes at a time whatever their length: the bytes too many lie before them, where the
+//! rest of the row, or of the page, is written later.
+
+use arrow_array::Array;
+
+use super::record::{integer_type, number_length};
+use super::stored::{self, Conversion, Stored};
+use super::varint;
+use crate::affinity::Affinity;
+use crate::cells::Cells;
+use crate::error::LoadError;
+
+/// Rows of a block: their serial types stay in the processor's cache.
+pub(super) const BLOCK: usize = 256;
+/// The bytes before a record that may be written over.
+pub(super) const SLACK: usize = 16;
+/// The serial type of a real.
+const REAL: u32 = 7;
+
+/// A column as it is stored.
+enum Column<'b> {
+    /// Nothing but NULL; also the rowid by another name, which stands in the cell.
+    Null,
+    Integers(&'b arrow_array::Int64Array),
+    /// Integers of a REAL column: those of more than 48 bits are reals.
+    IntegersAsReals(&'b arrow_array::Int64Array),
+    Reals(&'b arrow_array::Float64Array),
+    /// Reals of a numeric column: whole ones are integers where they take less room.
+    RealsAsNumbers(&'b arrow_array::Float64Array, Affinity),
+    Texts(&'b arrow_array::StringArray),
+    Blobs(&'b arrow_array::BinaryArray),
+    /// Values that the column's affinity changes, one by one.
+    Converted(&'b Cells, Affinity, Vec<Stored<'b>>),
+}
+
+impl<'b> Column<'b> {
+    fn new(cells: &'b Cells, affinity: Affinity) -> Column<'b> {
+        match (cells, affinity) {
+            (Cells::Null, _) => Column::Null,
+            (Cells::Integer(_) | Cells::Real(_), Affinity::Text) => {
+                Column::Converted(cells, affinity, Vec::new())
+            }
+            (Cells::Integer(values), Affinity::Real) => Column::IntegersAsReals(values),
+            (Cells::Integer(values), _) => Column::Integers(values),
+            (Cells::Real(values), Affinity::Blob) => Column::Reals(values),
+            (Cells::Real(values), _) => Column::RealsAsNumbers(values, affinity),
+            (Cells::Text(values), Affinity::Text | Affinity::Blob) => Column::Texts(values),
+            (Cells::Text(_), _) => Column::Converted(cells, affinity, Vec::new()),
+            (Cells::Blob(values), _) => Column::Blobs(values),
+        }
+    }
+}
+
+/// Encodes the rows of one batch.
+pub(super) struct Encoder<'b> {
+    columns: Vec<Column<'b>>,
+    /// The block's first row in the batch.
+    first: usize,
+    /// Serial types of the block, column by column.
+    types: Vec<u32>,
+    /// The lengths of the block's records: of the types in the header, and of the values.
+    lengths: Vec<Lengths>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Lengths {
+    types: u32,
+    values: u32,
+}
+
+impl<'b> Encoder<'b> {
+    /// `columns` are those of the table in its order, none for the one that is the rowid.
+    pub(super) fn new(
+        columns: impl IntoIterator<Item = Option<(&'b Cells, Affinity)>>,
+    ) -> Encoder<'b> {
+        let columns: Vec<Column<'b>> = columns
+            .into_iter()
+            .map(|column| match column {
+                Some((cells, affinity)) => Column::new(cells, affinity),
+                None => Column::Null,
+            })
+            .collect();
+        Encoder {
+            types: vec![0; columns.len() * BLOCK],
+            columns,
+            first: 0,
+            lengths: Vec::with_capacity(BLOCK),
+        }
+    }
+
+    /// Goes on to the rows from `first` on, at most [`BLOCK`] of them.
+    ///
+    /// # Errors
+    /// SQLite fails to convert a value.
+    pub(super) fn take(
+        &mut self,
+        first: usize,
+        rows: usize,
+        conversion: &mut Conversion<'_>,
+    ) -> Result<(), LoadError> {
+        self.first = first;
+        self.lengths.clear();
+        let one_byte_each = Lengths {
+            types: self.columns.len() as u32,
+            values: 0,
+        };
+        self.lengths.resize(rows, one_byte_each);
+        let types = self.types.chunks_exact_mut(BLOCK);
+        for (column, types) in self.columns.iter_mut().zip(types) {
+            measure(column, first, types, &mut self.lengths, conversion)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the block.
+    pub(super) fn rows(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The length in bytes of a row's record.
+    #[inline]
+    pub(super) fn length(&self, row: usize) -> usize {
+        let Lengths { types, values } = self.lengths[row];
+        super::record::header_length(types as usize) + values as usize
+    }
+
+    /// Writes a row's record so that it ends at `end`, and returns where it begins. Of the bytes before
+    /// it, [`SLACK`] may have been overwritten.
+    #[inline]
+    pub(super) fn put(&self, row: usize, place: &mut [u8], end: usize) -> usize {
+        let values_end = end;
+        let mut end = end;
+        for (number, column) in self.columns.iter().enumerate().rev() {
+            let serial_type = self.types[number * BLOCK + row];
+            end = put_value(column, self.first + row, row, serial_type, place, end);
+        }
+        debug_assert_eq!(values_end - end, self.lengths[row].values as usize);
+        self.put_header(row, place, end)
+    }
+
+    #[inline]
+    fn put_header(&self, row: usize, place: &mut [u8], end: usize) -> usize {
+        let types = self.lengths[row].types as usize;
+        let mut end = end;
+        if types == self.columns.len() {
+            for number in (0..types).rev() {
+                end -= 1;
+                place[end] = self.types[number * BLOCK + row] as u8;
+            }
+        } else {
+            for number in (0..self.columns.len()).rev() {
+                let serial_type = self.types[number * BLOCK + row];
+                end = varint::put_before(place, end, u64::from(serial_type));
+            }
+        }
+        let header = super::record::header_length(types);
+        varint::put_before(place, end, header as u64)
+    }
+
+    /// The value of a column as it is stored.
+    pub(super) fn value(&self, row: usize, column: usize) -> Stored<'_> {
+        let (serial_type, at) = (self.types[column * BLOCK + row], self.first + row);
+        match (&self.columns[column], serial_type) {
+            (Column::Converted(_, _, values), _) => values[row].clone(),
+            (_, 0) | (Column::Null, _) => Stored::Null,
+            (Column::IntegersAsReals(values), REAL) => Stored::Real(values.value(at) as f64),
+            (Column::Integers(values) | Column::IntegersAsReals(values), _) => {
+                Stored::Integer(values.value(at))
+            }
+            (Column::Reals(values) | Column::RealsAsNumbers(values, _), REAL) => {
+                Stored::Real(values.value(at))
+            }
+            (Column::Reals(values) | Column::RealsAsNumbers(values, _), _) => {
+                Stored::Integer(values.value(at) as i64)
+            }
+            (Column::Texts(values), _) => Stored::Text(values.value(at).into()),
+            (Column::Blobs(values), _) => Stored::Blob(values.value(at)),
+        }
+    }
+}
+
+/// Finds the serial types of a column's values in the block, and adds them to the rows' lengths.
+fn measure(
+    column: &mut Column<'_>,
+    first: usize,
+    types: &mut [u32],
+    lengths: &mut [Lengths],
+    conversion: &mut Conversion<'_>,
+) -> Result<(), LoadError> {
+    let rows = first..first + lengths.len();
+    match column {
+        Column::Null => types.fill(0),
+        Column::Integers(values) => {
+            let values = (&values.values()[rows], *values as &dyn Array);
+            measure_numbers(values, first, types, lengths, integer_type);
+        }
+        Column::IntegersAsReals(values) => {
+            let values = (&values.values()[rows], *values as &dyn Array);
+            measure_numbers(values, first, types, lengths, |value| {
+                if stored::is_short(value) {
+                    integer_type(value)
+                } else {
+                    REAL
+                }
+            });
+        }
+        Column::Reals(values) => {
+            let values = (&values.values()[rows], *values as &dyn Array);
+            measure_numbers(values, first, types, lengths, |value| {
+                if value.is_nan() { 0 } else { REAL }
+            });
+        }
+        Column::RealsAsNumbers(values, affinity) => {
+            let affinity = *affinity;
+            let values = (&values.values()[rows], *values as &dyn Array);
+            measure_numbers(values, first, types, lengths, |value| {
+                real_type(value, affinity)
+            });
+        }
+        Column::Texts(values) => {
+            let offsets = (
+                &values.value_offsets()[first..=rows.end],
+                *values as &dyn Array,
+            );
+            measure_bytes(offsets, first, 13, types, lengths);
+        }
+        Column::Blobs(values) => {
+            let offsets = (
+                &values.value_offsets()[first..=rows.end],
+                *values as &dyn Array,
+            );
+            measure_bytes(offsets, first, 12, types, lengths);
+        }
+        Column::Converted(cells, affinity, values) => {
+            let cells: &Cells = cells;
+            values.clear();
+            for ((row, serial_type), lengths) in rows.zip(types).zip(lengths) {
+                let value = stored::store(cells.value(row), *affinity, conversion)?;
+                *serial_type = value.serial_type();
+                lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
+                lengths.values += value.length() as u32;
+                values.push(value);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Serial types of numbers; `of` gives the one of a value that is not NULL.
+#[inline]
+fn measure_numbers<T: Copy>(
+    (values, array): (&[T], &dyn Array),
+    first: usize,
+    types: &mut [u32],
+    lengths: &mut [Lengths],
+    of: impl Fn(T) -> u32,
+) {
+    let has_nulls = array.null_count() > 0;
+    for (row, ((value, serial_type), lengths)) in values.iter().zip(types).zip(lengths).enumerate()
+    {
+        *serial_type = if has_nulls && array.is_null(first + row) {
+            0
+        } else {
+            of(*value)
+        };
+        lengths.values += number_length(*serial_type) as u32;
+    }
+}
+
+/// Serial types of texts or blobs, by the one that an empty value has.
+#[inline]
+fn measure_bytes(
+    (offsets, array): (&[i32], &dyn Array),
+    first: usize,
+    empty: u32,
+    types: &mut [u32],
+    lengths: &mut [Lengths],
+) {
+    let has_nulls = array.null_count() > 0;
+    for (row, ((offsets, serial_type), lengths)) in
+        offsets.windows(2).zip(types).zip(lengths).enumerate()
+    {
+        if has_nulls && array.is_null(first + row) {
+            *serial_type = 0;
+            continue;
+        }
+        // Offsets ascend.
+        let length = (offsets[1] - offsets[0]) as u32;
+        *serial_type = 2 * length + empty;
+        lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
+        lengths.values += length;
+    }
+}
+
+/// The serial type of a real in a numeric column.
+#[inline]
+fn real_type(value: f64, affinity: Affinity) -> u32 {
+    let whole = value as i64;
+    if value.is_nan() {
+        0
+    } else if !stored::is_whole(value) || affinity == Affinity::Real && !stored::is_short(whole) {
+        REAL
+    } else {
+        integer_type(whole)
+    }
+}
+
+/// Writes a value so that it ends at `end`, and returns where it begins.
+#[inline]
+fn put_value(
+    column: &Column<'_>,
+    at: usize,
+    row: usize,
+    serial_type: u32,
+    place: &mut [u8],
+    end: usize,
+) -> usize {
+    match column {
+        Column::Null => end,
+        Column::Integers(values) => put_number(values.values()[at] as u64, serial_type, place, end),
+        Column::IntegersAsReals(values) => {
+            let value = values.values()[at];
+            let bits = if serial_type == REAL {
+                (value as f64).to_bits()
+            } else {
+                value as u64
+            };
+            put_number(bits, serial_type, place, end)
+        }
+        Column::Reals(values) | Column::RealsAsNumbers(values, _) => {
+            let value = values.values()[at];
+            let bits = if serial_type == REAL {
+                value.to_bits()
+            } else {
+                value as i64 as u64
+            };
+            put_number(bits, serial_type, place, end)
+        }
+        Column::Texts(values) => {
+            let behind = values.value_offsets()[at + 1] as usize;
+            put_bytes(values.value_data(), behind, serial_type, place, end)
+        }
+        Column::Blobs(values) => {
+            let behind = values.value_offsets()[at + 1] as usize;
+            put_bytes(values.value_data(), behind, serial_type, place, end)
+        }
+        Column::Converted(_, _, values) => put_stored(&values[row], serial_type, place, end),
+    }
+}
+
+/// All eight bytes are written; the value keeps the lowest ones, which come last.
+#[inline]
+fn put_number(bits: u64, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+    place[end - 8..end].copy_from_slice(&bits.to_be_bytes());
+    end - number_length(serial_type)
+}
+
+/// Writes the bytes that end at `behind` in `bytes`, as many as the serial type says.
+#[inline]
+fn put_bytes(bytes: &[u8], behind: usize, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+    if serial_type == 0 {
+        return end;
+    }
+    let length = (serial_type as usize - 12) / 2;
+    let start = end - length;
+    if length <= SLACK && behind >= SLACK {
+        // A copy of known length is a move, not a call.
+        place[end - SLACK..end].copy_from_slice(&bytes[behind - SLACK..behind]);
+    } else {
+        place[start..end].copy_from_slice(&bytes[behind - length..behind]);
+    }
+    start
+}
+
+#[cold]
+fn put_stored(value: &Stored<'_>, serial_type: u32, place: &mut [u8], end: usize) -> usize {
+    match value {
+        Stored::Null => end,
+        Stored::Integer(value) => put_number(*value as u64, serial_type, place, end),
+        Stored::Real(value) => put_number(value.to_bits(), serial_type, place, end),
+        Stored::Text(text) => put_bytes(text.as_bytes(), text.len(), serial_type, place, end),
+        Stored::Blob(bytes) => put_bytes(bytes, bytes.len(), serial_type, place, end),
+    }
+}

@@ -1,0 +1,343 @@
+//! Where a table's tree and its indexes are to grow, and whether the page writer may let them.
+//!
+//! What SQL would do with a row and pages cannot do is found here, from the schema, before the first row:
+//! a reason instead of a layout sends the rows through SQL. Of SQL itself only words are looked for, and
+//! a word found in the wrong place (a comment, a name) costs nothing but speed.
+
+use engine::{Connection, EngineError, Value};
+
+use super::file::Form;
+use super::index::{IndexColumn, IndexPlan};
+use super::spine::{self, Spine};
+use crate::error::LoadError;
+use crate::table::quoted;
+use crate::target::Target;
+
+/// Where the table's tree is to grow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(super) form: Form,
+    /// The root of the table; none of one WITHOUT ROWID, which is the first of the indexes.
+    pub(super) root: Option<u32>,
+    /// The right edge of the table; of one without rows, nothing.
+    pub(super) spine: Spine,
+    /// The columns of the table in its order, as numbers of the source's.
+    pub(super) columns: Vec<usize>,
+    /// Its indexes, all of them empty; of one WITHOUT ROWID, itself first.
+    pub(super) indexes: Vec<IndexPlan>,
+}
+
+/// A layout, or why there is none.
+type Possible<T> = Result<Result<T, String>, LoadError>;
+
+impl Layout {
+    /// Reads where SQLite has put a table that it has just made in a new database, and refuses, with the
+    /// reason, forms of database that are not written.
+    pub(crate) fn of_new(connection: &Connection, target: &Target) -> Possible<Layout> {
+        if let Some(why) = refusal_of_form(connection)? {
+            return Ok(Err(why));
+        }
+        let columns = (0..target.columns.len()).collect();
+        Layout::read(connection, target, columns, 0, Spine::default())
+    }
+
+    /// The same of a table in a database that others use, within the transaction that will add to it.
+    pub(crate) fn of_existing(connection: &Connection, target: &Target) -> Possible<Layout> {
+        if let Some(why) = refusal_of_form(connection)? {
+            return Ok(Err(why));
+        }
+        let header = match header(connection)? {
+            Ok(header) => header,
+            Err(why) => return Ok(Err(why)),
+        };
+        if let Some(why) = refusal_of_table(connection, target)? {
+            return Ok(Err(why));
+        }
+        let columns = match table_order(connection, target)? {
+            Ok(columns) => columns,
+            Err(why) => return Ok(Err(why)),
+        };
+        let last = match last_rowid(connection, target)? {
+            Ok(last) => last,
+            Err(why) => return Ok(Err(why)),
+        };
+        let root = root(connection, "table", &target.table)?;
+        let Some(spine) = Spine::read(connection, root, last)? else {
+            return Ok(Err("the table's pages are not understood".to_owned()));
+        };
+        let layout = Layout::read(connection, target, columns, header.reserved, spine)?;
+        Ok(layout.and_then(|layout| {
+            if layout.spine.is_empty() || layout.indexes.is_empty() {
+                Ok(layout)
+            } else {
+                Err("the table has rows and indexes already".to_owned())
+            }
+        }))
+    }
+
+    fn read(
+        connection: &Connection,
+        target: &Target,
+        columns: Vec<usize>,
+        reserved: u8,
+        spine: Spine,
+    ) -> Possible<Layout> {
+        let indexes = match index_plans(connection, target, &columns)? {
+            Ok(indexes) => indexes,
+            Err(why) => return Ok(Err(why)),
+        };
+        // Page sizes and page numbers are 32 bits wide.
+        let form = Form {
+            page_size: connection.query_i64("PRAGMA page_size")? as u32,
+            pages: connection.query_i64("PRAGMA page_count")? as u32,
+            reserved,
+        };
+        let has_rowid = !indexes.iter().any(IndexPlan::is_table);
+        let root = root(connection, "table", &target.table)?;
+        Ok(Ok(Layout {
+            form,
+            root: has_rowid.then_some(root),
+            spine,
+            columns,
+            indexes,
+        }))
+    }
+
+    /// Whether a row may be refused by one of the indexes.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.indexes.iter().any(|index| index.unique)
+    }
+
+    /// Opens the file to add pages to it while the connection has it open.
+    pub(crate) fn open_beyond(&self, path: &std::path::Path) -> Result<super::PageFile, LoadError> {
+        super::PageFile::beyond(path, &self.form)
+    }
+}
+
+/// What about the database as a whole is not written.
+fn refusal_of_form(connection: &Connection) -> Result<Option<String>, EngineError> {
+    Ok(if connection.query_text("PRAGMA encoding")? != "UTF-8" {
+        Some("the database is not in UTF-8".to_owned())
+    } else if connection.query_i64("PRAGMA auto_vacuum")? != 0 {
+        Some("the database has auto_vacuum".to_owned())
+    } else {
+        None
+    })
+}
+
+/// What counts of the header of a database (<https://sqlite.org/fileformat2.html#the_database_header>).
+struct Header {
+    reserved: u8,
+}
+
+/// Reads the header of a database that can be added to behind SQLite's back.
+fn header(connection: &Connection) -> Possible<Header> {
+    let mode = connection.query_text("PRAGMA main.journal_mode")?;
+    if !["delete", "truncate", "persist"].contains(&&*mode) {
+        return Ok(Err(format!("the journal mode is {mode}")));
+    }
+    let page = match spine::read_page(connection, 1) {
+        Ok(page) => page.unwrap_or_default(),
+        Err(EngineError::Sqlite(error)) if error.message().contains("sqlite_dbpage") => {
+            return Ok(Err(
+                "the SQLite library has no table sqlite_dbpage".to_owned()
+            ));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let number = |at: usize| page.get(at..at + 4);
+    Ok(if page.len() < 100 {
+        Err("the database has no header yet".to_owned())
+    } else if number(24) != number(92) {
+        // Its size would follow from the length of the file.
+        Err("the database was last changed by a SQLite before 3.7.0".to_owned())
+    } else if number(44) != Some(&[0, 0, 0, 4]) {
+        Err("the database has the legacy format".to_owned())
+    } else {
+        Ok(Header { reserved: page[20] })
+    })
+}
+
+/// What about a table that was there already pages cannot do.
+fn refusal_of_table(
+    connection: &Connection,
+    target: &Target,
+) -> Result<Option<String>, EngineError> {
+    let mut query = connection.prepare(
+        "SELECT type, sql, rootpage FROM sqlite_master \
+         WHERE lower(tbl_name) = lower(?1) AND type IN ('table', 'view', 'trigger')",
+    )?;
+    query.bind_text(1, &target.table)?;
+    while query.step()? == engine::Step::Row {
+        let sql = query
+            .column_text(1)
+            .unwrap_or_default()
+            .to_ascii_uppercase();
+        let reason = match query.column_text(0)? {
+            "trigger" => Some("has a trigger"),
+            "view" => Some("is a view"),
+            _ if query.column_i64(2) == 0 => Some("is virtual"),
+            _ => WORDS
+                .iter()
+                .find(|(word, _)| has_word(&sql, word))
+                .map(|(_, reason)| *reason),
+        };
+        if let Some(reason) = reason {
+            return Ok(Some(format!("the table {reason}")));
+        }
+    }
+    drop(query);
+    let foreign = format!("PRAGMA foreign_key_list({})", quoted(&target.table));
+    let enforced = connection.query_i64("PRAGMA foreign_keys")? != 0;
+    if enforced && !connection.query_all(&foreign)?.is_empty() {
+        return Ok(Some(
+            "the table has foreign keys, which are enforced".to_owned(),
+        ));
+    }
+    Ok(None)
+}
+
+/// Words in the SQL of a table that call for more than storing values.
+const WORDS: [(&str, &str); 5] = [
+    ("CHECK", "has CHECK constraints"),
+    ("CONFLICT", "says what to do about conflicts"),
+    ("AUTOINCREMENT", "has AUTOINCREMENT"),
+    ("WITHOUT", "is WITHOUT ROWID"),
+    ("AS", "has generated columns"),
+];
+
+fn has_word(sql: &str, word: &str) -> bool {
+    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|found| found == word)
+}
+
+/// The numbers of the source's columns in the order of the table's, all of which must be there.
+fn table_order(connection: &Connection, target: &Target) -> Possible<Vec<usize>> {
+    let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
+    let mut order = Vec::new();
+    for column in connection.query_all(&sql)? {
+        let Value::Text(name) = &column[1] else {
+            return Ok(Err("a column that is not understood".to_owned()));
+        };
+        if column.get(6) != Some(&Value::Integer(0)) {
+            return Ok(Err(format!("the column {name} is generated")));
+        }
+        match target.columns.iter().position(|known| known.name == *name) {
+            Some(number) => order.push(number),
+            None => return Ok(Err(format!("the input has no column {name}"))),
+        }
+    }
+    if order.len() != target.columns.len() {
+        return Ok(Err("the input has a column twice".to_owned()));
+    }
+    Ok(Ok(order))
+}
+
+/// The largest rowid, unless the rowid cannot be named: columns may be called as it is.
+fn last_rowid(connection: &Connection, target: &Target) -> Possible<Option<i64>> {
+    let is_taken = |name: &&str| {
+        let mut columns = target.columns.iter();
+        columns.any(|column| column.name.eq_ignore_ascii_case(name))
+    };
+    let alias = target.rowid_alias.map(|alias| &*target.columns[alias].name);
+    let free = ["rowid", "_rowid_", "oid"]
+        .into_iter()
+        .find(|name| !is_taken(name));
+    let Some(name) = alias.or(free) else {
+        return Ok(Err("its columns take every name of the rowid".to_owned()));
+    };
+    let table = quoted(&target.table);
+    let sql = format!("SELECT max({}) FROM main.{table}", quoted(name));
+    Ok(Ok(match connection.query_value(&sql)? {
+        Value::Integer(last) => Some(last),
+        _ => None,
+    }))
+}
+
+fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineError> {
+    let name = name.replace('\'', "''");
+    let root = connection.query_i64(&format!(
+        "SELECT rootpage FROM sqlite_master WHERE type = '{kind}' AND lower(name) = lower('{name}')"
+    ))?;
+    Ok(root as u32)
+}
+
+/// The table's indexes, or why one of them is not written; `order` are the source's columns in the order
+/// of the table's.
+fn index_plans(
+    connection: &Connection,
+    target: &Target,
+    order: &[usize],
+) -> Possible<Vec<IndexPlan>> {
+    let list = format!("PRAGMA index_list({})", quoted(&target.table));
+    let mut plans = Vec::new();
+    for index in connection.query_all(&list)? {
+        let [
+            _,
+            Value::Text(name),
+            Value::Integer(unique),
+            _,
+            Value::Integer(partial),
+        ] = &index[..]
+        else {
+            return Ok(Err("an index that is not understood".to_owned()));
+        };
+        let columns = connection.query_all(&format!("PRAGMA index_xinfo({})", quoted(name)))?;
+        let columns: Option<Vec<PlainColumn>> = columns.iter().map(|row| plain(row)).collect();
+        let (Some(columns), 0) = (columns, partial) else {
+            return Ok(Err(format!(
+                "the index {name} is not a plain one over columns of the table"
+            )));
+        };
+        let keys = columns.iter().filter(|column| column.is_key);
+        let called = keys.clone().map(|column| match column.of {
+            IndexColumn::Of(number) => {
+                format!("{}.{}", target.table, target.columns[order[number]].name)
+            }
+            IndexColumn::Rowid => "rowid".to_owned(),
+        });
+        let has_rowid = (columns.iter()).any(|column| column.of == IndexColumn::Rowid);
+        plans.push(IndexPlan {
+            root: index_root(connection, target, name)?,
+            called: called.collect::<Vec<_>>().join(", "),
+            key: keys.clone().count(),
+            descending: keys.map(|column| column.descends).collect(),
+            // All columns and no rowid: the table itself. An index has the columns of the primary key.
+            is_table: !has_rowid && index.get(3) == Some(&Value::Text("pk".to_owned())),
+            columns: columns.iter().map(|column| column.of).collect(),
+            unique: *unique != 0,
+        });
+    }
+    plans.sort_by_key(|plan| !plan.is_table());
+    Ok(Ok(plans))
+}
+
+/// A column of an index that orders as bytes and numbers do.
+#[derive(Debug, Clone, Copy)]
+struct PlainColumn {
+    of: IndexColumn,
+    descends: bool,
+    is_key: bool,
+}
+
+/// A column as `PRAGMA index_xinfo` tells of it; none of an expression or another collation.
+fn plain(row: &[Value]) -> Option<PlainColumn> {
+    let of = match row[1] {
+        Value::Integer(number @ 0..) => IndexColumn::Of(number as usize),
+        Value::Integer(-1) => IndexColumn::Rowid,
+        _ => return None,
+    };
+    (row[4] == Value::Text("BINARY".to_owned())).then_some(PlainColumn {
+        of,
+        descends: row[3] == Value::Integer(1),
+        is_key: row[5] == Value::Integer(1),
+    })
+}
+
+/// The root of an index; the one of the primary key of a table WITHOUT ROWID is the table.
+fn index_root(connection: &Connection, target: &Target, name: &str) -> Result<u32, EngineError> {
+    match root(connection, "index", name) {
+        Err(EngineError::NoRow { .. }) => root(connection, "table", &target.table),
+        found => found,
+    }
+}

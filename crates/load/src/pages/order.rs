@@ -1,0 +1,313 @@
+//! SQLite's order of records, for indexes and tables WITHOUT ROWID
+//! (<https://sqlite.org/datatype3.html#sort_order>, the collation `BINARY`).
+//!
+//! NULL comes before numbers, numbers before texts, texts before blobs; integers and reals are compared by
+//! their exact values. Most comparisons are decided by a prefix, one number made of the first value, so
+//! that sorting is comparing numbers.
+
+use std::cmp::Ordering;
+
+use super::record::number_length;
+use super::stored::Stored;
+use super::varint;
+
+/// The beginning of a value as a number that orders as values do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Prefix {
+    pub(super) bits: u64,
+    /// Whether equal bits of exact prefixes mean equal values.
+    pub(super) is_exact: bool,
+}
+
+impl Prefix {
+    /// Two bits are the class, the others the value's highest.
+    fn new(class: u64, value: u64, is_exact: bool) -> Prefix {
+        Prefix {
+            bits: class << 62 | value >> 2,
+            is_exact: is_exact && value & 3 == 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn of(value: &Stored<'_>) -> Prefix {
+        match value {
+            Stored::Null => Prefix::new(0, 0, true),
+            Stored::Integer(value) => {
+                let nearest = *value as f64;
+                let is_exact = nearest as i128 == i128::from(*value);
+                Prefix::new(1, ordered(nearest), is_exact)
+            }
+            Stored::Real(value) => Prefix::new(1, ordered(*value), true),
+            Stored::Text(text) => Prefix::of_bytes(2, text.as_bytes()),
+            Stored::Blob(bytes) => Prefix::of_bytes(3, bytes),
+        }
+    }
+
+    /// Shorter ones are filled up with zeros, which a value that ends in one would be mistaken for.
+    #[inline]
+    fn of_bytes(class: u64, bytes: &[u8]) -> Prefix {
+        let mut first = [0; 8];
+        let length = bytes.len().min(8);
+        first[..length].copy_from_slice(&bytes[..length]);
+        let is_exact = bytes.len() < 8 && bytes.last() != Some(&0);
+        Prefix::new(class, u64::from_be_bytes(first), is_exact)
+    }
+
+    /// The prefix that orders the other way round.
+    pub(super) fn reversed(self) -> Prefix {
+        Prefix {
+            bits: !self.bits,
+            ..self
+        }
+    }
+}
+
+/// IEEE numbers order as integers once negative ones are turned over.
+fn ordered(number: f64) -> u64 {
+    // Zero has a sign that means nothing.
+    let bits = if number == 0.0 { 0 } else { number.to_bits() };
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
+}
+
+/// A value read from a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Field<'r> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(&'r [u8]),
+    Blob(&'r [u8]),
+}
+
+impl Field<'_> {
+    fn class(self) -> u8 {
+        match self {
+            Field::Null => 0,
+            Field::Integer(_) | Field::Real(_) => 1,
+            Field::Text(_) => 2,
+            Field::Blob(_) => 3,
+        }
+    }
+
+    /// The value as a message shows it.
+    pub(super) fn shown(self) -> String {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match self {
+            Field::Null => "NULL".to_owned(),
+            Field::Integer(value) => value.to_string(),
+            Field::Real(value) => value.to_string(),
+            Field::Text(bytes) => format!("'{}'", text(bytes)),
+            Field::Blob(bytes) => format!("a blob of {} bytes", bytes.len()),
+        }
+    }
+
+    fn compare(self, other: Field<'_>) -> Ordering {
+        match (self, other) {
+            (Field::Integer(one), Field::Integer(other)) => one.cmp(&other),
+            (Field::Real(one), Field::Real(other)) => one.total_cmp_of_numbers(other),
+            (Field::Integer(one), Field::Real(other)) => integer_to_real(one, other),
+            (Field::Real(one), Field::Integer(other)) => integer_to_real(other, one).reverse(),
+            (Field::Text(one), Field::Text(other)) | (Field::Blob(one), Field::Blob(other)) => {
+                one.cmp(other)
+            }
+            _ => self.class().cmp(&other.class()),
+        }
+    }
+}
+
+/// Numbers without NaN, which is NULL in SQLite.
+trait Number {
+    fn total_cmp_of_numbers(self, other: Self) -> Ordering;
+}
+
+impl Number for f64 {
+    fn total_cmp_of_numbers(self, other: f64) -> Ordering {
+        self.partial_cmp(&other).unwrap_or(Ordering::Equal)
+    }
+}
+
+/// The nearest real decides unless it is the other one; then both are whole, and compared as such.
+fn integer_to_real(integer: i64, real: f64) -> Ordering {
+    (integer as f64)
+        .total_cmp_of_numbers(real)
+        .then_with(|| i128::from(integer).cmp(&(real as i128)))
+}
+
+/// The values of a record (<https://sqlite.org/fileformat2.html#record_format>).
+pub(super) struct Fields<'r> {
+    types: &'r [u8],
+    values: &'r [u8],
+}
+
+impl<'r> Fields<'r> {
+    /// The record must be one that this room has made.
+    pub(super) fn of(record: &'r [u8]) -> Fields<'r> {
+        let (header, length) = varint::take(record);
+        let (header, values) = record.split_at(header as usize);
+        Fields {
+            types: &header[length..],
+            values,
+        }
+    }
+}
+
+impl<'r> Iterator for Fields<'r> {
+    type Item = Field<'r>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field<'r>> {
+        if self.types.is_empty() {
+            return None;
+        }
+        let (serial_type, length) = varint::take(self.types);
+        self.types = &self.types[length..];
+        let length = match serial_type {
+            0..12 => number_length(serial_type as u32),
+            _ => (serial_type as usize - 12) / 2,
+        };
+        let (value, rest) = self.values.split_at(length);
+        self.values = rest;
+        Some(match serial_type {
+            0 => Field::Null,
+            7 => Field::Real(f64::from_bits(signed(value) as u64)),
+            8 => Field::Integer(0),
+            9 => Field::Integer(1),
+            1..7 => Field::Integer(signed(value)),
+            _ if serial_type % 2 == 1 => Field::Text(value),
+            _ => Field::Blob(value),
+        })
+    }
+}
+
+/// A number of up to eight bytes, the highest first.
+fn signed(bytes: &[u8]) -> i64 {
+    let mut whole = [0; 8];
+    whole[..bytes.len()].copy_from_slice(bytes);
+    // The sign is stretched over what is not there.
+    i64::from_be_bytes(whole) >> (64 - 8 * bytes.len())
+}
+
+/// Compares two records of the same columns; of those beyond `descending` every one ascends.
+pub(super) fn compare(one: &[u8], other: &[u8], descending: &[bool]) -> Ordering {
+    for (number, (one, other)) in Fields::of(one).zip(Fields::of(other)).enumerate() {
+        let order = one.compare(other);
+        if order != Ordering::Equal {
+            let turned = descending.get(number) == Some(&true);
+            return if turned { order.reverse() } else { order };
+        }
+    }
+    Ordering::Equal
+}
+
+/// Whether two records have the same values, none of them NULL, in their first columns.
+pub(super) fn is_same(one: &[u8], other: &[u8], columns: usize) -> bool {
+    let mut pairs = Fields::of(one).zip(Fields::of(other)).take(columns);
+    pairs.all(|(one, other)| one != Field::Null && one.compare(other) == Ordering::Equal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::plain as record;
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    fn numbers() -> impl Strategy<Value = Stored<'static>> {
+        prop_oneof![
+            (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| Stored::Integer(value >> bits)),
+            (any::<i64>(), 0_u32..64)
+                .prop_map(|(value, bits)| Stored::Real((value >> bits) as f64)),
+            any::<f64>()
+                .prop_filter("NaN is NULL", |value| !value.is_nan())
+                .prop_map(Stored::Real),
+            select(vec![i64::MAX, i64::MIN, (1 << 53) + 1, 0]).prop_map(Stored::Integer),
+            select(vec![0.0, -0.0, f64::INFINITY, 9_007_199_254_740_992.0]).prop_map(Stored::Real),
+        ]
+    }
+
+    fn values() -> impl Strategy<Value = Stored<'static>> {
+        prop_oneof![
+            1 => Just(Stored::Null),
+            4 => numbers(),
+            4 => "[ab\0]{0,9}".prop_map(|text| Stored::Text(text.into())),
+            1 => select(vec![&b""[..], b"a", b"\0", b"aaaaaaaaa"]).prop_map(Stored::Blob),
+        ]
+    }
+
+    /// Exactly: a real against an integer is decided by whole parts, then by the rest.
+    fn compared(one: &Stored<'_>, other: &Stored<'_>) -> Ordering {
+        let parts = |value: &Stored<'_>| match value {
+            Stored::Integer(value) => (i128::from(*value), 0.0),
+            Stored::Real(value) => (value.floor() as i128, value - value.floor()),
+            _ => unreachable!(),
+        };
+        match (one, other) {
+            (Stored::Real(one), Stored::Real(other)) => one.partial_cmp(other).unwrap(),
+            _ => parts(one)
+                .partial_cmp(&parts(other))
+                .unwrap_or(Ordering::Equal),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_order_by_their_exact_values(one in numbers(), other in numbers()) {
+            let (a, b) = (record(&[one.clone()]), record(&[other.clone()]));
+            let expected = compared(&one, &other);
+            prop_assert_eq!(compare(&a, &b, &[false]), expected);
+            prop_assert_eq!(compare(&a, &b, &[true]), expected.reverse());
+            prop_assert_eq!(is_same(&a, &b, 1), expected == Ordering::Equal);
+        }
+
+        #[test]
+        fn prefixes_never_contradict_the_order(one in values(), other in values()) {
+            let (a, b) = (Prefix::of(&one), Prefix::of(&other));
+            let expected = compare(&record(&[one]), &record(&[other]), &[]);
+            match a.bits.cmp(&b.bits) {
+                Ordering::Equal if a.is_exact && b.is_exact => {
+                    prop_assert_eq!(expected, Ordering::Equal);
+                }
+                Ordering::Equal => {}
+                decided => prop_assert_eq!(decided, expected),
+            }
+        }
+
+        #[test]
+        fn later_columns_decide_where_earlier_ones_are_the_same(
+            first in values(),
+            others in (values(), values()),
+        ) {
+            let made = |other: &Stored<'static>| record(&[first.clone(), other.clone()]);
+            let alone = |other: &Stored<'static>| record(&[other.clone()]);
+            let expected = compare(&alone(&others.0), &alone(&others.1), &[]);
+            let (one, other) = (made(&others.0), made(&others.1));
+            prop_assert_eq!(compare(&one, &other, &[]), expected);
+            prop_assert_eq!(compare(&one, &other, &[false, true]), expected.reverse());
+            let is_null = first == Stored::Null;
+            prop_assert_eq!(is_same(&one, &other, 1), !is_null);
+        }
+    }
+
+    #[test]
+    fn classes_come_in_sqlites_order() {
+        let values = [
+            Stored::Null,
+            Stored::Real(f64::NEG_INFINITY),
+            Stored::Integer(5),
+            Stored::Text("".into()),
+            Stored::Text("a".into()),
+            Stored::Text("a\0".into()),
+            Stored::Text("ab".into()),
+            Stored::Blob(b""),
+        ];
+        for pair in values.windows(2) {
+            let [one, other] =
+                [&pair[0], &pair[1]].map(|value| record(std::slice::from_ref(value)));
+            assert_eq!(compare(&one, &other, &[]), Ordering::Less);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Which settings are tried with which engine: those of the options, or those of an experiment's arms.
+
+use ::crash::{Arm, Bench, JournalMode, LockingMode, Synchronous};
+use lab::catalogue::Catalogue;
+use lab::design::arms;
+use lab::experiment::Scale;
+use lab::level::Level;
+use lab::plan::settings_that_decide;
+use lab::tier::TierSet;
+
+use super::{engines, failure};
+use crate::cli::CrashArgs;
+use crate::failure::Failure;
+use crate::library;
+
+/// The settings to try with an engine.
+pub(super) struct Asked {
+    /// The engine, as the user names it.
+    pub(super) engine: String,
+    /// The settings, each once.
+    pub(super) arms: Vec<Arm>,
+}
+
+/// What was asked for; each engine once.
+pub(super) fn of(args: &CrashArgs) -> Result<Vec<Asked>, Failure> {
+    let mut engines: Vec<&String> = Vec::new();
+    for engine in &args.engine {
+        if !engines.contains(&engine) {
+            engines.push(engine);
+        }
+    }
+    match &args.experiment {
+        Some(experiment) => of_experiment(experiment, &engines),
+        None => Ok(engines
+            .into_iter()
+            .map(|engine| of_options(args, engine))
+            .collect()),
+    }
+}
+
+fn of_options(args: &CrashArgs, engine: &str) -> Asked {
+    fn or_all<T: Copy>(given: &[T], all: &[T]) -> Vec<T> {
+        if given.is_empty() { all } else { given }.to_vec()
+    }
+    let locking_modes = match args.quick {
+        true => &[LockingMode::Normal],
+        false => LockingMode::ALL,
+    };
+    Asked {
+        engine: engine.to_owned(),
+        arms: Arm::matrix(
+            &or_all(&args.journal_mode, JournalMode::ALL),
+            &or_all(&args.synchronous, Synchronous::ALL),
+            &or_all(&args.locking_mode, locking_modes),
+            &args.page_size,
+            &args.psow,
+        ),
+    }
+}
+
+/// The settings of the arms of an experiment: those that decide what a crash can destroy, and the
+/// engine's own where the arm names none. Other settings have no part in it.
+fn of_experiment(name: &str, engines: &[&String]) -> Result<Vec<Asked>, Failure> {
+    let catalogue = bench::catalogue();
+    let mut asked: Vec<Asked> = Vec::new();
+    for engine in engines {
+        for set in sets(name, engine, &catalogue)? {
+            if let Some(arm) = arm(&set)? {
+                put(&mut asked, set.engine, arm);
+            }
+        }
+    }
+    if asked.is_empty() {
+        return Err(Failure::usage(format!(
+            "no arm of {name} has settings that crashes can be tried with"
+        )));
+    }
+    Ok(asked)
+}
+
+fn sets(name: &str, engine: &str, catalogue: &Catalogue) -> Result<Vec<TierSet>, Failure> {
+    let mut names = settings_that_decide(catalogue);
+    names.push("psow".to_owned());
+    let mut sets: Vec<TierSet> = Vec::new();
+    for experiment in library::named(&[name.to_owned()], catalogue)? {
+        for arm in arms(&experiment, Scale::Default, catalogue) {
+            let set = TierSet::of(&arm.settings, &names, engine);
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+    }
+    Ok(sets)
+}
+
+fn put(asked: &mut Vec<Asked>, engine: String, arm: Arm) {
+    match asked.iter_mut().find(|known| known.engine == engine) {
+        Some(known) if known.arms.contains(&arm) => {}
+        Some(known) => known.arms.push(arm),
+        None => asked.push(Asked {
+            engine,
+            arms: vec![arm],
+        }),
+    }
+}
+
+/// The settings of a set, on top of what its engine does by itself; none where it names a setting that
+/// cannot be tried, which is told.
+fn arm(set: &TierSet) -> Result<Option<Arm>, Failure> {
+    let source = engines::source(&set.engine)?;
+    let mut bench = Bench::new(&source).map_err(failure)?;
+    let mut arm = Arm::of_engine(&mut bench).map_err(failure)?;
+    for (name, level) in &set.settings {
+        if !put_level(&mut arm, name, level).map_err(Failure::usage)? {
+            eprintln!("not measured: {set}: crashes cannot be tried with {name} = {level}");
+            return Ok(None);
+        }
+    }
+    Ok(Some(arm))
+}
+
+/// Gives an arm a level; false where that cannot be tried.
+fn put_level(arm: &mut Arm, name: &str, level: &Level) -> Result<bool, ::crash::UnknownValue> {
+    match (name, level) {
+        ("journal_mode", _) => arm.journal_mode = level.to_string().parse()?,
+        ("synchronous", _) => arm.synchronous = level.to_string().parse()?,
+        ("locking_mode", _) => arm.locking_mode = level.to_string().parse()?,
+        ("page_size", Level::Int(size)) => match u32::try_from(*size) {
+            Ok(size) => arm.page_size = size,
+            Err(_) => return Ok(false),
+        },
+        ("psow", Level::Bool(powersafe)) => arm.powersafe_overwrite = *powersafe,
+        // One kind of sync is all that the models know.
+        (_, Level::Bool(false)) => {}
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::level::Settings;
+
+    fn arm_of(settings: &[(&str, Level)]) -> Option<Arm> {
+        let settings: Settings = settings
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), level.clone()))
+            .collect();
+        let set = TierSet {
+            engine: "default".to_owned(),
+            settings,
+        };
+        arm(&set).unwrap()
+    }
+
+    #[test]
+    fn what_an_arm_leaves_open_is_what_the_engine_has() {
+        let arm = arm_of(&[("synchronous", "extra".into()), ("psow", false.into())]).unwrap();
+        assert_eq!(arm.to_string(), "delete/extra/normal/psow=0");
+        let other = arm_of(&[("fullfsync", false.into()), ("page_size", 512.into())]).unwrap();
+        assert_eq!(other.to_string(), "delete/full/normal/512");
+    }
+
+    #[test]
+    fn settings_that_cannot_be_tried_are_left_out() {
+        assert_eq!(arm_of(&[("fullfsync", true.into())]), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! `pragmark engine build`: builds engines ahead of a run.
+
+use std::fmt::Write;
+use std::io::{IsTerminal, stderr};
+
+use ::engine::build::{BuildName, EngineName};
+use lab::design::arms;
+use lab::engine_name::engine_of;
+use lab::experiment::Scale;
+
+use super::{named, prepare};
+use crate::cli::BuildArgs;
+use crate::commands::{output, run::native_driver};
+use crate::failure::{Exit, Failure};
+use crate::{interrupt, library};
+
+/// Builds, and prints the name and the path of each engine.
+pub fn execute(args: &BuildArgs) -> Result<Exit, Failure> {
+    let names = wanted(args)?;
+    let driver = native_driver()?;
+    let interrupted = interrupt::flag()?;
+    let jobs = args.jobs.map_or_else(prepare::usual_jobs, usize::from);
+    let bar = stderr().is_terminal() && !args.plain;
+    let mut built = prepare::build(&names, &driver, &interrupted, jobs, bar)?;
+    let mut text = String::new();
+    let mut exit = Exit::Success;
+    for name in &names {
+        match built.remove(&name.to_string()) {
+            Some(Ok(path)) => {
+                let _ = writeln!(text, "{name}\t{path}");
+            }
+            Some(Err(failure)) => {
+                eprintln!("{name}:");
+                exit = failure.report();
+            }
+            None => {}
+        }
+    }
+    output::write_text(None, &text)?;
+    Ok(exit)
+}
+
+/// The builds that are asked for, each once.
+fn wanted(args: &BuildArgs) -> Result<Vec<BuildName>, Failure> {
+    let mut builds: Vec<BuildName> = Vec::new();
+    for text in &args.engines {
+        let EngineName::Build(build) = named(text)? else {
+            return Err(Failure::usage(format!("`{text}` is no engine to be built"))
+                .hint("a version is built, as in 3.46.0 or 3.54.1+recommended; `pragmark engine list` shows them"));
+        };
+        builds.push(build);
+    }
+    for text in of_experiments(&args.experiments)? {
+        if let EngineName::Build(build) = named(&text)? {
+            builds.push(build);
+        }
+    }
+    let mut once: Vec<BuildName> = Vec::new();
+    for build in builds {
+        if !once.contains(&build) {
+            once.push(build);
+        }
+    }
+    Ok(once)
+}
+
+/// The names of the engines that experiments use, at any scale.
+fn of_experiments(experiments: &[String]) -> Result<Vec<String>, Failure> {
+    let catalogue = bench::catalogue();
+    let mut names = Vec::new();
+    for experiment in library::named(experiments, &catalogue)? {
+        for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
+            let arms = arms(&experiment, scale, &catalogue);
+            names.extend(arms.iter().map(|arm| engine_of(&arm.settings, "default")));
+        }
+    }
+    Ok(names)
+}

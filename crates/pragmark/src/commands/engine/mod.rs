@@ -1,0 +1,94 @@
+//! `pragmark engine`: the SQLite libraries that can be put under test.
+
+mod add;
+mod build;
+mod list;
+mod of_run;
+mod prepare;
+mod progress;
+mod remove;
+mod show;
+
+pub use list::{at_hand, line};
+pub use of_run::{check_unchanged, name_in_plan, of_plan};
+pub use prepare::{describe, prepare, problem};
+
+use ::engine::build::{BuildError, CRATE, EngineName, OPTION_SETS, RELEASES};
+use lab::experiment::nearest;
+
+use crate::cli::EngineCommand;
+use crate::failure::{Exit, Failure};
+
+/// Carries out the command.
+pub fn execute(command: &EngineCommand) -> Result<Exit, Failure> {
+    match command {
+        EngineCommand::List { json } => list::execute(*json),
+        EngineCommand::Build(args) => build::execute(args),
+        EngineCommand::Add { library, name } => add::execute(library, name),
+        EngineCommand::Remove { engines, all } => remove::execute(engines, *all),
+        EngineCommand::Show { engine, json } => show::execute(engine, *json),
+    }
+}
+
+/// The name that a user wrote.
+pub fn named(text: &str) -> Result<EngineName, Failure> {
+    text.parse().map_err(Failure::from)
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Failure {
+        let hint = hint(&error);
+        let failure = match &error {
+            BuildError::EmptyName
+            | BuildError::UnknownVersion { .. }
+            | BuildError::UnknownSet { .. }
+            | BuildError::CompiledAlready { .. }
+            | BuildError::NotAName { .. }
+            | BuildError::NameTaken { .. } => Failure::usage(error),
+            BuildError::Cancelled => Failure::interrupted(error),
+            _ => Failure::unusable(error),
+        };
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+/// What to do about it.
+fn hint(error: &BuildError) -> Option<String> {
+    Some(match error {
+        BuildError::UnknownVersion { given } => {
+            let versions = RELEASES.iter().map(|release| release.version);
+            format!("did you mean `{}`?", nearest(given, versions)?)
+        }
+        BuildError::UnknownSet { given } => {
+            let sets = OPTION_SETS.iter().map(|set| set.name);
+            format!("did you mean `{}`?", nearest(given, sets)?)
+        }
+        BuildError::Unknown { .. } => {
+            "`pragmark engine list` shows the engines; a library of your own is named by its path"
+                .to_owned()
+        }
+        BuildError::NameTaken { name } => {
+            format!("remove the other with `pragmark engine remove {name}`, or choose another name")
+        }
+        BuildError::NoCache => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
+        BuildError::NoProgram { what: "cargo", .. } => {
+            "cargo fetches the source of SQLite; install Rust from https://rustup.rs, or set CARGO to its path"
+                .to_owned()
+        }
+        BuildError::NoProgram { .. } => {
+            "install it with `apt install build-essential`, `dnf install gcc` or `xcode-select --install`, or set CC to its path"
+                .to_owned()
+        }
+        BuildError::Fetch { .. } => format!(
+            "the registry of crates must be reachable the first time; `cargo fetch` of a project that depends on {CRATE} shows more"
+        ),
+        BuildError::ProfileNeedsGcc { .. } => "set CC=gcc".to_owned(),
+        BuildError::BadProvenance { path, .. } => {
+            format!("remove the directory of {}", path.display())
+        }
+        _ => return None,
+    })
+}

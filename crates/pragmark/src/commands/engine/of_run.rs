@@ -1,0 +1,84 @@
+//! The engines of a run: those that its plan names, before it begins and when it is taken up again.
+
+use std::sync::atomic::AtomicBool;
+
+use ::engine::build::EngineName;
+use lab::engine_name::engine_of;
+use lab::record::{EngineRecord, RunPlan};
+use runner::Driver;
+
+use super::{describe, named, prepare, problem};
+use crate::failure::Failure;
+
+/// Trials run in directories of their own, so the path of a library must not depend on the current one.
+pub fn name_in_plan(text: &str) -> Result<String, Failure> {
+    let EngineName::File(path) = named(text)? else {
+        return Ok(text.to_owned());
+    };
+    let path = path.canonicalize().map_err(|error| {
+        let unusable = EngineRecord::unusable(text, error.to_string());
+        problem(&unusable).unwrap_or_else(|| Failure::unusable(error))
+    })?;
+    Ok(path.display().to_string())
+}
+
+/// Every engine that the plan names, found or built. The engine of the whole run must be usable; arms of
+/// others that are not will be skipped.
+pub fn of_plan(
+    plan: &RunPlan,
+    driver: &Driver,
+    interrupted: &AtomicBool,
+    bar: bool,
+) -> Result<Vec<EngineRecord>, Failure> {
+    let engines = prepare(&names(plan), driver, interrupted, bar)?;
+    for record in &engines {
+        let Some(failure) = problem(record) else {
+            continue;
+        };
+        if record.name == plan.engine {
+            return Err(failure);
+        }
+        eprintln!("warning: {}; arms with it are skipped", failure.words());
+    }
+    Ok(engines)
+}
+
+/// The engines that the plan names, each once: that of the run, those of arms and those of safety tiers.
+fn names(plan: &RunPlan) -> Vec<String> {
+    let arms = plan.experiments.iter().flat_map(|planned| &planned.arms);
+    let limits = plan.experiments.iter().flat_map(|planned| &planned.limits);
+    let settings = arms
+        .map(|arm| &arm.settings)
+        .chain(limits.map(|limit| &limit.settings));
+    let mut names = vec![plan.engine.clone()];
+    for settings in settings {
+        let name = engine_of(settings, &plan.engine);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Refuses to go on with a run whose engines are not what they were: it compares trials of the same
+/// libraries.
+pub fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<(), Failure> {
+    for before in engines.iter().filter(|engine| engine.problem.is_none()) {
+        let now = describe(&before.name, &before.to_load(), driver)?;
+        let hash =
+            |engine: &EngineRecord| engine.provenance.as_ref().map(|made| made.sha256.clone());
+        let found = match &now.problem {
+            Some(problem) => problem.clone(),
+            None if now.source_id != before.source_id || hash(&now) != hash(before) => {
+                format!("it is another library now (SQLite {})", now.version)
+            }
+            None => continue,
+        };
+        return Err(Failure::unusable(format!(
+            "the engine {} of this run cannot be used any more: {found}",
+            before.name
+        ))
+        .hint("put the library back where it was, or begin a new run"));
+    }
+    Ok(())
+}

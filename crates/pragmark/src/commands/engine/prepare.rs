@@ -1,0 +1,170 @@
+//! The engines that a command uses: found or built, and asked what they are, before anything else is
+//! begun.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use ::engine::build::{
+    BuildError, BuildEvent, BuildName, Cache, EngineName, Tools, Workshop, at_hand,
+};
+use lab::record::EngineRecord;
+use runner::Driver;
+
+use super::progress::Progress;
+use crate::failure::Failure;
+
+/// Finds or builds the engines of these names and asks each what it is, in a process of its own. What
+/// cannot be had is told in its record, with the reason.
+///
+/// # Errors
+/// It was interrupted.
+pub fn prepare(
+    names: &[String],
+    driver: &Driver,
+    interrupted: &AtomicBool,
+    bar: bool,
+) -> Result<Vec<EngineRecord>, Failure> {
+    let parsed: Vec<Result<EngineName, BuildError>> =
+        names.iter().map(|name| name.parse()).collect();
+    let builds: Vec<BuildName> = parsed
+        .iter()
+        .filter_map(|name| match name {
+            Ok(EngineName::Build(build)) => Some(build.clone()),
+            _ => None,
+        })
+        .collect();
+    let built = build(&builds, driver, interrupted, usual_jobs(), bar)?;
+    let mut records = Vec::new();
+    for (text, name) in names.iter().zip(parsed) {
+        let to_load = name
+            .map_err(|error| error.to_string())
+            .and_then(|name| to_load(&name, &built));
+        records.push(match to_load {
+            Ok(library) => describe(text, &library, driver)?,
+            Err(why) => EngineRecord::unusable(text, why),
+        });
+    }
+    Ok(records)
+}
+
+/// Builds as many engines at a time as there are processors.
+pub(super) fn usual_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The paths of builds by name, or why there is none.
+pub(super) type Paths = HashMap<String, Result<String, Failure>>;
+
+/// Builds what is not there yet and shows progress.
+///
+/// # Errors
+/// It was interrupted.
+pub(super) fn build(
+    names: &[BuildName],
+    driver: &Driver,
+    interrupted: &AtomicBool,
+    jobs: usize,
+    bar: bool,
+) -> Result<Paths, Failure> {
+    if names.is_empty() {
+        return Ok(Paths::new());
+    }
+    let cache = Cache::of_user()?;
+    let exercises = bench::training();
+    let train = |library: &std::path::Path| runner::train(driver, &exercises, library, interrupted);
+    let workshop = Workshop::new(&cache, Tools::of_user(), &train, runner::now, interrupted);
+    let mut missing_s = Vec::new();
+    for name in names {
+        missing_s.push(match workshop.existing(name)? {
+            Some(_) => 0.0,
+            None => workshop.expected_s(name),
+        });
+    }
+    let progress = Mutex::new(Progress::new(missing_s, jobs, bar));
+    let observe = |event: BuildEvent<'_>| {
+        let mut progress = progress
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        progress.event(&event);
+    };
+    let results = workshop.build_all(names, jobs, &observe);
+    progress
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+        .finish();
+    let mut paths = Paths::new();
+    for (name, result) in names.iter().zip(results) {
+        let path = match result {
+            Ok(built) => Ok(built.kept.library.display().to_string()),
+            Err(BuildError::Cancelled) => return Err(BuildError::Cancelled.into()),
+            Err(error) => Err(Failure::from(error)),
+        };
+        paths.insert(name.to_string(), path);
+    }
+    Ok(paths)
+}
+
+/// What a driver is told to load, or why it cannot.
+fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
+    let words = |error: BuildError| Failure::from(error).words();
+    if let EngineName::Build(build) = name {
+        let path = built.get(&build.to_string());
+        return match path {
+            Some(Ok(path)) => Ok(path.clone()),
+            Some(Err(failure)) => Err(failure.words()),
+            None => Err("it was not built".to_owned()),
+        };
+    }
+    let cache = match name {
+        EngineName::Added(_) => Cache::of_user().map_err(words)?,
+        // No other kind looks into the cache.
+        _ => Cache::at(std::path::PathBuf::new()),
+    };
+    let source = at_hand(name, &cache).map_err(words)?;
+    Ok(source.unwrap_or_default().to_string())
+}
+
+/// What a library says of itself, asked in a process of its own, because loading a library runs its
+/// code.
+///
+/// # Errors
+/// pragmark itself cannot be started, or is not understood.
+pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
+    let answer = std::process::Command::new(&driver.program)
+        .args(["describe-engine", library])
+        .output()
+        .map_err(|error| {
+            Failure::unusable(format!(
+                "cannot start {}: {error}",
+                driver.program.display()
+            ))
+        })?;
+    if !answer.status.success() {
+        let words = String::from_utf8_lossy(&answer.stderr);
+        let words = words.trim().trim_start_matches("error: ");
+        return Ok(EngineRecord::unusable(
+            name,
+            match words {
+                "" => format!("its loading ended the process ({})", answer.status),
+                words => words.to_owned(),
+            },
+        ));
+    }
+    let record: EngineRecord = serde_json::from_slice(&answer.stdout).map_err(|error| {
+        Failure::unusable(format!("the engine {name} was described wrongly: {error}"))
+    })?;
+    Ok(EngineRecord {
+        name: name.to_owned(),
+        ..record
+    })
+}
+
+/// The failure of a command that can do nothing without this engine; none where it can be used.
+pub fn problem(engine: &EngineRecord) -> Option<Failure> {
+    let why = engine.problem.as_ref()?;
+    let failure = Failure::unusable(format!("cannot use the engine {}: {why}", engine.name));
+    Some(failure.hint(
+        "an engine is `default`, `system`, a version as `pragmark engine list` shows them, the name of an added one, or the path of a libsqlite3 shared library",
+    ))
+}

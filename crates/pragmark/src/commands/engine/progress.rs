@@ -1,0 +1,142 @@
+//! Progress of building: a bar with time to go on a terminal, plain lines elsewhere.
+
+use std::time::{Duration, Instant};
+
+use ::engine::build::BuildEvent;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::progress::humanly;
+
+/// Shows what is built, on standard error. What was there already is not worth a word.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    /// Seconds that each build still takes; zero for those that are there.
+    left_s: Vec<f64>,
+    began: Vec<Option<Instant>>,
+    jobs: usize,
+    missing: usize,
+    done: usize,
+}
+
+impl Progress {
+    /// For builds that will probably take so many seconds each, zero for those that are there, so many
+    /// at a time.
+    pub fn new(expected_s: Vec<f64>, jobs: usize, bar: bool) -> Progress {
+        let missing = expected_s.iter().filter(|seconds| **seconds > 0.0).count();
+        let progress = Progress {
+            bar: (bar && missing > 0).then(spinner),
+            began: vec![None; expected_s.len()],
+            left_s: expected_s,
+            jobs: jobs.clamp(1, missing.max(1)),
+            missing,
+            done: 0,
+        };
+        if missing > 0 {
+            progress.line(&format!(
+                "building {missing} SQLite {}: {}",
+                if missing == 1 { "library" } else { "libraries" },
+                humanly(progress.to_go_s())
+            ));
+        }
+        progress
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: &BuildEvent<'_>) {
+        match event {
+            BuildEvent::Begins(index, name) => {
+                if self.left_s[*index] > 0.0 {
+                    self.began[*index] = Some(Instant::now());
+                    self.show(&format!("compiling {name}"));
+                }
+            }
+            BuildEvent::Done(index, name, built) => {
+                if built.is_new {
+                    let took = built.kept.provenance.compiled.as_ref();
+                    let took = took.map_or(0.0, |compiled| compiled.seconds);
+                    self.ended(*index, &format!("{name}: built in {took:.1} s"));
+                } else if self.left_s[*index] > 0.0 {
+                    self.ended(*index, &format!("{name}: built by another process"));
+                }
+            }
+            BuildEvent::Failed(index, name, error) => {
+                let words = error.to_string();
+                let first = words.lines().next().unwrap_or_default();
+                self.ended(*index, &format!("{name}: failed: {first}"));
+            }
+        }
+    }
+
+    /// Clears the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn ended(&mut self, index: usize, what: &str) {
+        self.left_s[index] = 0.0;
+        self.began[index] = None;
+        self.done += 1;
+        let to_go = match self.missing.saturating_sub(self.done) {
+            0 => String::new(),
+            _ => format!(", {} to go", humanly(self.to_go_s())),
+        };
+        self.line(&format!("  [{}/{}] {what}{to_go}", self.done, self.missing));
+        self.show("");
+    }
+
+    /// Seconds until the last build ends, if the processors are shared evenly.
+    fn to_go_s(&self) -> f64 {
+        let left = self.left_s.iter().zip(&self.began).map(|(left, began)| {
+            let gone = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+            (left - gone).max(0.0)
+        });
+        left.sum::<f64>() / self.jobs as f64
+    }
+
+    fn show(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(format!("{} to go", humanly(self.to_go_s())));
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    // The template is fixed, so that it parses is checked by a test.
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+const TEMPLATE: &str = "{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_to_go_is_shared_by_the_jobs_and_leaves_out_what_is_there() {
+        let progress = Progress::new(vec![20.0, 0.0, 40.0], 2, false);
+        assert_eq!(progress.missing, 2);
+        assert!((progress.to_go_s() - 30.0).abs() < 1.0);
+        let alone = Progress::new(vec![0.0, 40.0], 8, false);
+        assert!((alone.to_go_s() - 40.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn the_template_of_the_bar_parses() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+}

@@ -1,0 +1,29 @@
+//! `pragmark engine remove`: removes engines that are kept.
+
+use ::engine::build::Cache;
+
+use super::named;
+use crate::commands::output;
+use crate::failure::{Exit, Failure};
+
+/// Removes the engines named, or all.
+pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
+    let cache = Cache::of_user()?;
+    if all {
+        let text = format!("{} engines removed\n", cache.remove_all()?);
+        return output::write_text(None, &text);
+    }
+    let mut text = String::new();
+    for engine in engines {
+        let name = named(engine)?;
+        match cache.remove(&name)? {
+            0 => {
+                return Err(Failure::usage(format!("the engine `{name}` is not kept"))
+                    .hint("`pragmark engine list` shows those that are"));
+            }
+            1 => text += &format!("{name}: removed\n"),
+            some => text += &format!("{name}: {some} builds removed\n"),
+        }
+    }
+    output::write_text(None, &text)
+}

@@ -1,0 +1,113 @@
+//! `pragmark engine show`: one engine, or how it would be built.
+
+use std::fmt::Write;
+use std::sync::atomic::AtomicBool;
+
+use ::engine::WHERE_SUPPORTED;
+use ::engine::build::{BuildName, CRATE, Cache, EngineName, Recipe, Tools, Workshop, at_hand};
+use lab::record::EngineRecord;
+use serde_json::json;
+
+use super::{describe, named, problem};
+use crate::commands::{output, run::native_driver};
+use crate::failure::{Exit, Failure};
+
+/// Prints what the engine says of itself and how it was made; of a build that is not there yet, how it
+/// would be made.
+pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
+    let name = named(text)?;
+    let to_load = match &name {
+        EngineName::Build(build) => match existing(build)? {
+            Some(library) => library,
+            None => return output::write_text(None, &plan(build, json)),
+        },
+        EngineName::Added(_) => at_hand(&name, &Cache::of_user()?)?
+            .unwrap_or_default()
+            .to_string(),
+        other => at_hand(other, &Cache::at("".into()))?
+            .unwrap_or_default()
+            .to_string(),
+    };
+    let record = describe(text, &to_load, &native_driver()?)?;
+    if let Some(failure) = problem(&record) {
+        return Err(failure);
+    }
+    let shown = if json {
+        format!("{:#}\n", json!(record))
+    } else {
+        as_text(&record)
+    };
+    output::write_text(None, &shown)
+}
+
+/// Where a build is, if it is there.
+fn existing(build: &BuildName) -> Result<Option<String>, Failure> {
+    let cache = Cache::of_user()?;
+    let never = AtomicBool::new(false);
+    let untrained = |_: &std::path::Path| Err("nothing is built here".to_owned());
+    let workshop = Workshop::new(&cache, Tools::of_user(), &untrained, runner::now, &never);
+    let kept = workshop.existing(build)?;
+    Ok(kept.map(|kept| kept.library.display().to_string()))
+}
+
+fn plan(build: &BuildName, json: bool) -> String {
+    let recipe = Recipe::of(build, WHERE_SUPPORTED);
+    let source = format!("{CRATE} {}", build.release().crate_version);
+    if json {
+        let plan = json!({
+            "name": build.to_string(),
+            "built": false,
+            "source": source,
+            "arguments": recipe.arguments(),
+            "profile_guided": recipe.profile_guided,
+        });
+        return format!("{plan:#}\n");
+    }
+    let mut text = format!("{build}: not built yet; `pragmark engine build {build}` builds it\n");
+    let _ = writeln!(text, "  source: {source}");
+    text += &arguments(&recipe.arguments(), recipe.profile_guided);
+    for set in build.sets() {
+        let source = set
+            .source
+            .map_or(String::new(), |source| format!(" ({source})"));
+        let _ = writeln!(text, "  {}: {}{source}", set.name, set.meaning);
+        for option in set.options {
+            let _ = writeln!(text, "    {}: {}", option.define(), option.meaning);
+        }
+        for flag in set.flags {
+            let _ = writeln!(text, "    {flag}");
+        }
+    }
+    text
+}
+
+fn as_text(engine: &EngineRecord) -> String {
+    let mut text = format!("{}: SQLite {}\n", engine.name, engine.version);
+    let _ = writeln!(text, "  source id: {}", engine.source_id);
+    if let Some(path) = &engine.path {
+        let _ = writeln!(text, "  library: {}", path.display());
+    }
+    if let Some(made) = &engine.provenance {
+        let _ = writeln!(text, "  source: {}", made.source);
+        let _ = writeln!(text, "  sha256: {}", made.sha256);
+        let _ = writeln!(text, "  since: {}", made.created);
+        if let Some(compiler) = &made.compiler {
+            let _ = writeln!(text, "  compiler: {compiler}");
+            text += &arguments(&made.arguments, made.profile_guided);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "  compile options: {}",
+        engine.compile_options.join(" ")
+    );
+    text
+}
+
+fn arguments(arguments: &[String], profile_guided: bool) -> String {
+    let profile = match profile_guided {
+        true => ", twice, the second time with the profile of a training run",
+        false => "",
+    };
+    format!("  compiled with: {}{profile}\n", arguments.join(" "))
+}

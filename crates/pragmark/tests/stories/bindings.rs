@@ -1,0 +1,224 @@
+//! Work done through bindings of other languages.
+
+use crate::laboratory::Laboratory;
+
+/// Two bindings beside the native one, a few milliseconds each.
+const SMALL: &str = r#"
+id = "small-bindings"
+question = "What does a call cost?"
+workload = "binding-basics"
+metric = "seconds"
+base = { rows = 100, reads = 100, scans = 2, tasks = 3, journal_mode = "wal", synchronous = "normal" }
+factors = { driver = ["native", "python-sqlite3", "go-modernc"] }
+[design]
+kind = "one-at-a-time"
+reference = { driver = "native" }
+stopping = { rounds = 3, max_rounds = 3 }
+"#;
+
+/// A folder of drivers in which both are shell scripts.
+fn scripts(laboratory: &Laboratory, script: &str) {
+    let folder = laboratory.path().join("drivers/shell");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("driver.toml"),
+        r#"
+needs = "install a shell"
+
+[[driver]]
+name      = "python-sqlite3"
+about     = "a script in its place"
+library   = "carried"
+workloads = ["binding-basics"]
+run       = ["sh", "{home}/driver.sh"]
+
+[[driver]]
+name      = "go-modernc"
+about     = "a driver whose language is missing"
+library   = "carried"
+workloads = ["binding-basics"]
+run       = ["no-such-language"]
+"#,
+    )
+    .unwrap();
+    std::fs::write(folder.join("driver.sh"), script).unwrap();
+}
+
+const ARGUMENTS: [&str; 6] = ["run", "small.toml", "--out", "run", "--drivers", "drivers"];
+
+fn outcomes(laboratory: &Laboratory, driver: &str) -> Vec<serde_json::Value> {
+    let arm = format!("driver={driver}");
+    laboratory
+        .trials("run")
+        .iter()
+        .filter(|trial| trial["arm"] == arm.as_str())
+        .map(|trial| trial["outcome"].clone())
+        .collect()
+}
+
+#[test]
+fn a_missing_driver_is_skipped_with_what_to_install_and_one_that_prints_junk_fails_with_its_words()
+{
+    let laboratory = Laboratory::new();
+    laboratory.write("small.toml", SMALL);
+    scripts(
+        &laboratory,
+        "echo 'Traceback of a script'; echo 'no module' >&2",
+    );
+    laboratory.pragmark(&ARGUMENTS).exits(1);
+    for outcome in outcomes(&laboratory, "go-modernc") {
+        let why = outcome["skipped"]["why"].as_str().unwrap();
+        if !why.contains("count") {
+            assert!(
+                why.contains("no-such-language") && why.contains("install a shell"),
+                "{why}"
+            );
+        }
+    }
+    let failed: Vec<_> = outcomes(&laboratory, "python-sqlite3")
+        .into_iter()
+        .filter(|outcome| !outcome["failed"].is_null())
+        .collect();
+    assert!(!failed.is_empty());
+    for outcome in failed {
+        let why = outcome["failed"]["why"].as_str().unwrap();
+        assert!(why.contains("Traceback of a script"), "{why}");
+    }
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn a_driver_that_dies_without_a_word_on_standard_output_fails_with_its_last_words() {
+    let laboratory = Laboratory::new();
+    laboratory.write("small.toml", SMALL);
+    scripts(&laboratory, "echo 'no module named apsw' >&2; exit 3");
+    laboratory.pragmark(&ARGUMENTS).exits(1);
+    let told = outcomes(&laboratory, "python-sqlite3")
+        .iter()
+        .any(|outcome| {
+            let why = outcome["failed"]["why"].as_str().unwrap_or_default();
+            why.contains("no module named apsw") && why.contains("exit code 3")
+        });
+    assert!(told);
+}
+
+#[test]
+fn a_driver_that_did_not_apply_a_setting_fails() {
+    let laboratory = Laboratory::new();
+    laboratory.write("small.toml", SMALL);
+    scripts(
+        &laboratory,
+        r#"cat >/dev/null; echo '{"outcome":{"measured":{"metrics":{"seconds":1.0},"engine":{"version":"3","source_id":"x"},"connections":[{"connection":"main","pragmas":{"journal_mode":"delete","synchronous":"1"}}]}}}'"#,
+    );
+    laboratory.pragmark(&ARGUMENTS).exits(1);
+    let told = outcomes(&laboratory, "python-sqlite3")
+        .iter()
+        .any(|outcome| {
+            let why = outcome["failed"]["why"].as_str().unwrap_or_default();
+            why.contains("journal_mode is delete")
+        });
+    assert!(told);
+}
+
+/// Whether this machine has a Python whose sqlite3 loads the library that is put in front of it.
+fn has_python() -> bool {
+    let found = std::process::Command::new("python3")
+        .args(["-c", "import sqlite3"])
+        .output();
+    cfg!(target_os = "linux") && found.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
+    if !has_python() {
+        eprintln!("skipped: this machine has no Python with sqlite3");
+        return;
+    }
+    let laboratory = Laboratory::new();
+    let python = SMALL.replace(", \"go-modernc\"", "");
+    laboratory.write("small.toml", &python);
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "run"])
+        .exits(0)
+        .says(&[
+            "What a call through each binding costs",
+            "sqlite3",
+            "point-read",
+        ]);
+    let measured = |driver: &str| {
+        let outcomes = outcomes(&laboratory, driver);
+        let first = outcomes
+            .iter()
+            .find(|outcome| !outcome["measured"].is_null());
+        first.unwrap()["measured"].clone()
+    };
+    let (native, python) = (measured("native"), measured("python-sqlite3"));
+    assert_eq!(native["checksum"].as_str().unwrap().split(' ').count(), 3);
+    assert_eq!(native["engine"], python["engine"]);
+    assert_eq!(python["connections"][0]["pragmas"]["journal_mode"], "wal");
+    assert_eq!(python["connections"][0]["pragmas"]["synchronous"], "normal");
+    assert_eq!(python["binding"]["defaults"]["busy_timeout"], "5000");
+    assert_eq!(native["binding"]["defaults"]["busy_timeout"], "0");
+    // Rounds differ in their data; within a round every binding must have made and found the same.
+    let trials = laboratory.trials("run");
+    for trial in trials
+        .iter()
+        .filter(|trial| !trial["outcome"]["measured"].is_null())
+    {
+        let same_round = trials.iter().filter(|other| {
+            other["round"] == trial["round"] && !other["outcome"]["measured"].is_null()
+        });
+        for other in same_round {
+            assert_eq!(
+                trial["outcome"]["measured"]["checksum"],
+                other["outcome"]["measured"]["checksum"]
+            );
+        }
+    }
+    let markdown = laboratory
+        .pragmark(&["report", "run", "--format", "markdown"])
+        .exits(0);
+    markdown.says(&["| binding | SQLite |", "`busy_timeout`"]);
+    assert!(
+        laboratory
+            .read("run/report.html")
+            .contains("What a call through each binding costs")
+    );
+}
+
+#[test]
+fn a_workload_that_a_driver_lacks_is_refused_before_anything_is_measured() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "small.toml",
+        &SMALL
+            .replace("binding-basics", "orm")
+            .replace("rows = 100, reads = 100, scans = 2, tasks = 3", "n = 2"),
+    );
+    laboratory
+        .pragmark(&["run", "small.toml", "--out", "run"])
+        .exits(2)
+        .complains(&["has no workload `orm`", "ruby-activerecord"]);
+}
+
+#[test]
+fn drivers_are_listed_with_what_is_missing_and_unknown_names_are_refused() {
+    let laboratory = Laboratory::new();
+    scripts(&laboratory, "");
+    laboratory
+        .pragmark(&["driver", "list", "--drivers", "drivers"])
+        .exits(0)
+        .says(&[
+            "go-modernc: not ready",
+            "no-such-language",
+            "install a shell",
+        ]);
+    laboratory
+        .pragmark(&["driver", "install", "perl"])
+        .exits(2)
+        .complains(&["no driver `perl`", "python-apsw"]);
+    laboratory
+        .pragmark(&["driver", "list", "--drivers", "nowhere"])
+        .exits(3)
+        .complains(&["nowhere"]);
+}

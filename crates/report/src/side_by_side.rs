@@ -1,0 +1,122 @@
+//! One experiment on several directories, laid out for every view: an arm a line, a directory a
+//! column.
+
+use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
+use lab::stats::Estimate;
+
+use crate::figures;
+use crate::names::Names;
+use crate::words::{Standing, by_rank, metric_heading};
+
+/// How the whole is told, for all views.
+pub(crate) const LEAD: &str = "The same arms on each directory: the median, and the ratio to the reference there. Rounds on different directories were not done side by side, so that what one directory is to another is less sure than what an arm is to the reference.";
+
+/// The table of an experiment.
+pub(crate) struct Directories<'a> {
+    /// The question of the experiment.
+    pub(crate) question: &'a str,
+    /// The experiment's metric, in words.
+    pub(crate) heading: String,
+    /// The directories.
+    pub(crate) columns: Vec<Column>,
+    /// The arms, from the best on the first directory to the worst.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// One directory.
+pub(crate) struct Column {
+    /// Its path.
+    pub(crate) path: String,
+    /// The type of its file system, where it is known.
+    pub(crate) file_system: Option<String>,
+    /// All arms together beside the first directory.
+    pub(crate) to_first: String,
+}
+
+/// One arm.
+pub(crate) struct Row {
+    /// Its name.
+    pub(crate) name: String,
+    /// One for each directory.
+    pub(crate) cells: Vec<Cell>,
+}
+
+/// One arm on one directory.
+pub(crate) struct Cell {
+    /// The median; none where it was not measured.
+    pub(crate) value: Option<f64>,
+    /// The median in words.
+    pub(crate) figure: String,
+    /// How it stands to the reference there.
+    pub(crate) standing: Standing,
+    /// Its ratio to the reference there, where it is not the reference.
+    pub(crate) ratio: Option<String>,
+    /// Whether no arm has a better median there.
+    pub(crate) best: bool,
+}
+
+/// The tables of a run; none where it had one directory.
+pub(crate) fn tables(analysis: &Analysis) -> Vec<Directories<'_>> {
+    let of = |side_by_side| table(analysis, side_by_side);
+    analysis.side_by_side.iter().filter_map(of).collect()
+}
+
+fn table<'a>(analysis: &'a Analysis, side_by_side: &SideBySide) -> Option<Directories<'a>> {
+    let all: Vec<&ExperimentAnalysis> = side_by_side
+        .experiments
+        .iter()
+        .map(|index| &analysis.experiments[*index])
+        .collect();
+    let first = all.first()?;
+    let names = Names::of(first);
+    let row = |arm: usize| Row {
+        name: names.get(arm).to_owned(),
+        cells: all.iter().map(|experiment| cell(experiment, arm)).collect(),
+    };
+    let ratios = side_by_side.to_first.iter();
+    Some(Directories {
+        question: &first.question,
+        heading: metric_heading(&first.metric).to_lowercase(),
+        columns: all
+            .iter()
+            .zip(ratios)
+            .map(|(experiment, ratio)| column(analysis, experiment, ratio.as_ref()))
+            .collect(),
+        rows: by_rank(first).into_iter().map(row).collect(),
+    })
+}
+
+fn column(
+    analysis: &Analysis,
+    experiment: &ExperimentAnalysis,
+    to_first: Option<&Estimate>,
+) -> Column {
+    let volume = analysis.environment.machine.volume(&experiment.directory);
+    Column {
+        path: experiment.directory.display().to_string(),
+        file_system: volume.and_then(|volume| volume.file_system.clone()),
+        to_first: to_first.map_or_else(
+            || "–".to_owned(),
+            |estimate| figures::ratio(estimate.centre, estimate.interval),
+        ),
+    }
+}
+
+fn cell(experiment: &ExperimentAnalysis, arm: usize) -> Cell {
+    let best = experiment.ranking.first() == Some(&arm);
+    let arm = &experiment.arms[arm];
+    let value = arm.summaries.get(&experiment.metric).map(|it| it.median);
+    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    Cell {
+        value,
+        figure: value.map_or_else(
+            || "–".to_owned(),
+            |value| figures::figure(value, &experiment.metric),
+        ),
+        standing: Standing::of(arm, &experiment.metric),
+        ratio: estimate
+            .filter(|_| !arm.reference)
+            .map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval)),
+        best: best && value.is_some(),
+    }
+}

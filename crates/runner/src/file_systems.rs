@@ -1,0 +1,387 @@
+//! File systems made for a run: in files of a given size, mounted by loop devices, and removed.
+//!
+//! Claims speak of file systems that a machine may not have. Those made here lie on the disk of some
+//! directory and share its speed; they show what a file system does with the same calls, not what a
+//! disk of its own would be like. The system's own tools make and mount them, which takes root.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::process::geteuid;
+
+use crate::error::RunError;
+use crate::machine::parse_mountinfo;
+use crate::workdir::{self, WorkDir};
+
+/// How a directory of file systems is told from those of runs.
+const MARK: &str = "file-systems-";
+
+/// Times that a file system which is still in use is asked to go, and the pause between.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A kind of file system that can be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystemKind {
+    /// ext4, as `mkfs.ext4` makes it by default.
+    Ext4,
+    /// XFS, as `mkfs.xfs` makes it by default.
+    Xfs,
+    /// btrfs, as `mkfs.btrfs` makes it by default.
+    Btrfs,
+    /// Memory; no loop device.
+    Tmpfs,
+}
+
+impl FileSystemKind {
+    /// All of them.
+    pub const ALL: [FileSystemKind; 4] = [
+        FileSystemKind::Ext4,
+        FileSystemKind::Xfs,
+        FileSystemKind::Btrfs,
+        FileSystemKind::Tmpfs,
+    ];
+
+    /// The name that the kernel gives it.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystemKind::Ext4 => "ext4",
+            FileSystemKind::Xfs => "xfs",
+            FileSystemKind::Btrfs => "btrfs",
+            FileSystemKind::Tmpfs => "tmpfs",
+        }
+    }
+
+    /// The smallest size that its tool accepts, in bytes, with some room.
+    pub fn smallest(self) -> u64 {
+        match self {
+            FileSystemKind::Ext4 | FileSystemKind::Tmpfs => 16 << 20,
+            FileSystemKind::Xfs => 320 << 20,
+            FileSystemKind::Btrfs => 128 << 20,
+        }
+    }
+
+    /// The tool with its arguments ahead of the file, and the package that has it; none where nothing
+    /// has to be made.
+    fn tool(self) -> Option<(&'static str, &'static [&'static str], &'static str)> {
+        match self {
+            FileSystemKind::Ext4 => Some(("mkfs.ext4", &["-q", "-F"], "e2fsprogs")),
+            FileSystemKind::Xfs => Some(("mkfs.xfs", &["-q", "-f"], "xfsprogs")),
+            FileSystemKind::Btrfs => Some(("mkfs.btrfs", &["-q", "-f"], "btrfs-progs")),
+            FileSystemKind::Tmpfs => None,
+        }
+    }
+}
+
+impl FromStr for FileSystemKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<FileSystemKind, String> {
+        let known = FileSystemKind::ALL;
+        known
+            .into_iter()
+            .find(|kind| kind.name() == name)
+            .ok_or_else(|| {
+                let names = known.map(FileSystemKind::name).join(", ");
+                format!("must be one of {names}")
+            })
+    }
+}
+
+/// Why file systems cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FileSystemError {
+    /// This process may not mount.
+    #[error("only root can make and mount file systems")]
+    NotRoot,
+    /// The size is below what the tool accepts.
+    #[error("{} needs {} MiB at least", kind.name(), kind.smallest() >> 20)]
+    TooSmall {
+        /// The kind.
+        kind: FileSystemKind,
+    },
+    /// A tool is not installed.
+    #[error(
+        "{tool} is not installed; get it with `apt install {package}` or `dnf install {package}`"
+    )]
+    NoTool {
+        /// The tool.
+        tool: &'static str,
+        /// The package that has it.
+        package: &'static str,
+    },
+    /// A tool failed.
+    #[error("{tool} failed for {}: {said}", path.display())]
+    Tool {
+        /// The tool.
+        tool: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What it said.
+        said: String,
+    },
+    /// A file could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory that holds them could not be made.
+    #[error(transparent)]
+    Directory(#[from] RunError),
+}
+
+/// File systems that are mounted as long as this value lives.
+#[derive(Debug)]
+pub struct FileSystems {
+    mounted: Vec<PathBuf>,
+    work: WorkDir,
+}
+
+impl FileSystems {
+    /// Makes and mounts one of each kind, of `size` bytes each, below `parent`, after unmounting what
+    /// a killed process has left there.
+    ///
+    /// # Errors
+    /// When this process may not, a tool is missing or fails, or the disk is full; whatever was made
+    /// until then is removed.
+    pub fn make(
+        kinds: &[FileSystemKind],
+        size: u64,
+        parent: &Path,
+    ) -> Result<FileSystems, FileSystemError> {
+        if !geteuid().is_root() {
+            return Err(FileSystemError::NotRoot);
+        }
+        if let Some(kind) = kinds.iter().find(|kind| size < kind.smallest()) {
+            return Err(FileSystemError::TooSmall { kind: *kind });
+        }
+        unmount_forgotten(parent);
+        let work = WorkDir::create(parent, &format!("{MARK}{}", std::process::id()))?;
+        let mut made = FileSystems {
+            mounted: Vec::new(),
+            work,
+        };
+        for kind in kinds {
+            made.add(*kind, size)?;
+        }
+        Ok(made)
+    }
+
+    /// The directories on which they are mounted, in the order asked for.
+    pub fn directories(&self) -> &[PathBuf] {
+        &self.mounted
+    }
+
+    fn add(&mut self, kind: FileSystemKind, size: u64) -> Result<(), FileSystemError> {
+        let directory = self.work.path().join(kind.name());
+        std::fs::create_dir(&directory).map_err(failed("create", &directory))?;
+        let mut mount = Command::new("mount");
+        match kind.tool() {
+            Some((tool, arguments, package)) => {
+                let image = directory.with_extension("img");
+                allocate(&image, size)?;
+                let mut make = Command::new(tool);
+                make.args(arguments).arg(&image);
+                run(make, tool, package, &image)?;
+                mount.args(["-t", kind.name(), "-o", "loop"]).arg(&image);
+            }
+            None => {
+                let size = format!("size={size}");
+                mount.args(["-t", kind.name(), "-o", &size, kind.name()]);
+            }
+        }
+        mount.arg(&directory);
+        run(mount, "mount", "mount", &directory)?;
+        self.mounted.push(directory);
+        Ok(())
+    }
+
+    /// Unmounts and removes them.
+    ///
+    /// # Errors
+    /// The first that could not be unmounted in order; it was then detached, and goes when nobody uses
+    /// it any more.
+    pub fn remove(mut self) -> Result<(), FileSystemError> {
+        self.unmount()
+    }
+
+    fn unmount(&mut self) -> Result<(), FileSystemError> {
+        let mut result = Ok(());
+        while let Some(directory) = self.mounted.pop() {
+            let unmounted = unmount(&directory);
+            if result.is_ok() {
+                result = unmounted;
+            }
+        }
+        result
+    }
+}
+
+impl Drop for FileSystems {
+    fn drop(&mut self) {
+        // Nobody is left to be told; what could not be unmounted is tried again by the next `make`.
+        let _ = self.unmount();
+    }
+}
+
+/// A file of this size whose blocks are all there, so that the disk below cannot run full later.
+fn allocate(image: &Path, size: u64) -> Result<(), FileSystemError> {
+    let file = File::create_new(image).map_err(failed("create", image))?;
+    fallocate(&file, FallocateFlags::empty(), 0, size)
+        .map_err(io::Error::from)
+        .map_err(failed("allocate", image))
+}
+
+/// Unmounts, and detaches what does not go.
+fn unmount(directory: &Path) -> Result<(), FileSystemError> {
+    let with = |options: &[&str]| {
+        let mut command = Command::new("umount");
+        command.args(options).arg(directory);
+        run(command, "umount", "mount", directory)
+    };
+    for _ in 1..TRIES {
+        if with(&[]).is_ok() {
+            return Ok(());
+        }
+        thread::sleep(PAUSE);
+    }
+    with(&[]).inspect_err(|_| {
+        // The error that is told is why it did not go; detaching is the best that is left.
+        let _ = with(&["--lazy"]);
+    })
+}
+
+/// Unmounts what processes that were killed have left mounted in `parent`.
+fn unmount_forgotten(parent: &Path) {
+    let (Ok(parent), Ok(mounts)) = (
+        parent.canonicalize(),
+        std::fs::read_to_string("/proc/self/mountinfo"),
+    ) else {
+        return;
+    };
+    for mount in parse_mountinfo(&mounts) {
+        let Some(owner) = mount.mount_point.parent() else {
+            continue;
+        };
+        let is_ours = owner.parent() == Some(&parent) && workdir::is_named(owner, MARK);
+        if is_ours && workdir::owner_is_gone(owner) {
+            // What does not go now stays as it was found.
+            let _ = unmount(&mount.mount_point);
+        }
+    }
+}
+
+fn run(
+    mut command: Command,
+    tool: &'static str,
+    package: &'static str,
+    path: &Path,
+) -> Result<(), FileSystemError> {
+    let output = command.output().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => FileSystemError::NoTool { tool, package },
+        _ => FileSystemError::Io {
+            doing: "start the tool for",
+            path: path.to_owned(),
+            source,
+        },
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(FileSystemError::Tool {
+        tool,
+        path: path.to_owned(),
+        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileSystemError {
+    let path = path.to_owned();
+    move |source| FileSystemError::Io {
+        doing,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::mount_of;
+
+    /// The file systems, or nothing where this machine does not allow them.
+    fn made(kinds: &[FileSystemKind], parent: &Path) -> Option<FileSystems> {
+        match FileSystems::make(kinds, 384 << 20, parent) {
+            Ok(made) => Some(made),
+            Err(
+                error @ (FileSystemError::NotRoot
+                | FileSystemError::NoTool { .. }
+                | FileSystemError::Tool { tool: "mount", .. }),
+            ) => {
+                eprintln!("not tested: {error}");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn each_kind_is_mounted_on_a_directory_of_its_own_and_nothing_is_left() {
+        let parent = tempfile::tempdir().unwrap();
+        for kind in FileSystemKind::ALL {
+            let Some(made) = made(&[kind], parent.path()) else {
+                continue;
+            };
+            let directory = made.directories()[0].clone();
+            std::fs::write(directory.join("file"), "text").unwrap();
+            let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+            let mounts = parse_mountinfo(&mounts);
+            let mount = mount_of(&mounts, &directory).unwrap();
+            assert_eq!(mount.file_system, kind.name());
+            made.remove().unwrap();
+            assert!(!directory.exists());
+            assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn one_that_is_in_use_is_told_and_does_not_stay() {
+        let parent = tempfile::tempdir().unwrap();
+        let Some(made) = made(&[FileSystemKind::Tmpfs], parent.path()) else {
+            return;
+        };
+        let held = File::create(made.directories()[0].join("held")).unwrap();
+        let error = made.remove().unwrap_err().to_string();
+        assert!(error.contains("umount failed"), "{error}");
+        drop(held);
+        assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn too_small_a_size_and_an_unknown_kind_are_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let small = FileSystems::make(&[FileSystemKind::Xfs], 1 << 20, parent.path());
+        match small.unwrap_err() {
+            FileSystemError::NotRoot => {}
+            error => assert_eq!(error.to_string(), "xfs needs 320 MiB at least"),
+        }
+        assert!(
+            "ext5"
+                .parse::<FileSystemKind>()
+                .unwrap_err()
+                .contains("ext4, xfs")
+        );
+        assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+}

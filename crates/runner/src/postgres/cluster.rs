@@ -1,0 +1,353 @@
+//! A private cluster: made, started, watched over and removed.
+//!
+//! The server is started by a shell that waits for the end of its standard input, whose other end
+//! this process holds. When this process lets go, dies, or is killed, the input ends, and the shell
+//! ends the server: nothing is left running, whatever happens. Its data lies in a directory of the
+//! kind that the next run sweeps up.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::chown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
+
+use super::ServerError;
+use super::account::Account;
+use crate::workdir::WorkDir;
+
+/// The role that owns the cluster, and the database that trials connect to.
+const ROLE: &str = "pragmark";
+const DATABASE: &str = "postgres";
+
+/// The name of the socket for the default port.
+const SOCKET: &str = ".s.PGSQL.5432";
+
+/// The cluster within its directory.
+const HOME: &str = "cluster";
+
+/// Connections that a cluster accepts: a thousand writers, and some that look on.
+const MAX_CONNECTIONS: u32 = 1_100;
+
+/// Time in which a cluster must be made, and in which its server must be ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Time in which a server must end before it is killed.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// How often a program is looked at.
+const POLL: Duration = Duration::from_millis(10);
+
+/// Bytes of a log that are quoted, its last ones.
+const QUOTED: usize = 1_000;
+
+/// Starts the server given by the arguments after the first, and ends it at once, without writing
+/// back what will be removed anyway, when standard input ends; then removes the first argument.
+const WATCH: &str = r#"sockets=$1; shift
+"$@" </dev/null & server=$!
+cat >/dev/null
+kill -QUIT "$server" 2>/dev/null
+wait "$server"
+rm -rf "$sockets"
+"#;
+
+/// A running server with a cluster of its own.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    watch: Child,
+    /// Taken when the server is to end.
+    hold: Option<ChildStdin>,
+    // In the order in which they are removed.
+    sockets: TempDir,
+    work: WorkDir,
+}
+
+impl Cluster {
+    /// Makes a cluster below `directory`, with the programs in `programs`, and starts its server.
+    pub(super) fn start(
+        programs: &Path,
+        directory: &Path,
+        run: &str,
+        cancelled: &AtomicBool,
+    ) -> Result<Cluster, ServerError> {
+        let account = Account::needed()?;
+        let work = WorkDir::create(directory, &format!("{run}-postgres"))?;
+        if let Some(account) = &account
+            && let Some(closed) = account.blocked(work.path())
+        {
+            return Err(ServerError::Closed {
+                account: account.name.clone(),
+                directory: closed,
+            });
+        }
+        let home = home(work.path(), account.as_ref())?;
+        let sockets = socket_directory(account.as_ref())?;
+        make(
+            &programs.join("initdb"),
+            &home,
+            &log(work.path()),
+            account.as_ref(),
+            cancelled,
+        )?;
+        let mut watch = serve(
+            &programs.join("postgres"),
+            &home,
+            sockets.path(),
+            &log(work.path()),
+            account.as_ref(),
+        )?;
+        let mut cluster = Cluster {
+            hold: watch.stdin.take(),
+            watch,
+            sockets,
+            work,
+        };
+        cluster.wait_until_ready(&home, cancelled)?;
+        Ok(cluster)
+    }
+
+    /// Where it listens, for libpq and drivers of every language.
+    pub(super) fn uri(&self) -> String {
+        let host = percent_encoded(&self.sockets.path().to_string_lossy());
+        format!("postgresql:///{DATABASE}?host={host}&user={ROLE}")
+    }
+
+    /// Whether it accepts connections.
+    pub(super) fn is_alive(&self) -> bool {
+        UnixStream::connect(self.sockets.path().join(SOCKET)).is_ok()
+    }
+
+    /// The end of its log.
+    pub(super) fn last_words(&self) -> String {
+        end_of(&log(self.work.path()))
+    }
+
+    #[cfg(test)]
+    pub(super) fn home(&self) -> PathBuf {
+        self.work.path().join(HOME)
+    }
+
+    /// The eighth line of the server's lock file says when it is ready.
+    fn wait_until_ready(&mut self, home: &Path, cancelled: &AtomicBool) -> Result<(), ServerError> {
+        let deadline = Instant::now() + PATIENCE;
+        let is_ready = || {
+            let text = fs::read_to_string(home.join("postmaster.pid")).unwrap_or_default();
+            text.lines()
+                .nth(7)
+                .is_some_and(|line| line.trim() == "ready")
+        };
+        while !is_ready() {
+            if cancelled.load(Ordering::Relaxed) {
+                return Err(ServerError::Cancelled);
+            }
+            if Instant::now() >= deadline {
+                return Err(ServerError::Program {
+                    program: "postgres",
+                    how: format!("was not ready after {} s", PATIENCE.as_secs()),
+                    said: self.last_words(),
+                });
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.hold.take();
+        let deadline = Instant::now() + GRACE;
+        while Instant::now() < deadline {
+            if let Ok(Some(_)) = self.watch.try_wait() {
+                return;
+            }
+            thread::sleep(POLL);
+        }
+        kill_with_children(&mut self.watch);
+    }
+}
+
+fn log(work: &Path) -> PathBuf {
+    work.join("server.log")
+}
+
+/// The empty directory that becomes the cluster.
+fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> {
+    let home = work.join(HOME);
+    fs::create_dir(&home).map_err(failed("create", &home))?;
+    give(&home, account)?;
+    Ok(home)
+}
+
+/// A socket's path may have some hundred bytes only, so sockets do not lie with the data.
+fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
+    let parent = Path::new("/tmp");
+    let sockets = tempfile::Builder::new()
+        .prefix("pragmark-postgres-")
+        .tempdir_in(parent)
+        .map_err(failed("create a directory in", parent))?;
+    give(sockets.path(), account)?;
+    Ok(sockets)
+}
+
+fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
+    match account {
+        Some(account) => chown(path, Some(account.uid), Some(account.gid))
+            .map_err(failed("change the owner of", path)),
+        None => Ok(()),
+    }
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
+    let path = path.to_owned();
+    move |source| ServerError::Io {
+        doing,
+        path,
+        source,
+    }
+}
+
+/// A program of PostgreSQL's, as the right user and without what the user's own environment may say
+/// to it, with its output in `log`.
+fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Command, ServerError> {
+    let open = File::options().create(true).append(true).open(log);
+    let output = open.map_err(failed("write", log))?;
+    let errors = output.try_clone().map_err(failed("write", log))?;
+    let mut command = Command::new(program);
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("LC_ALL", "C")
+        .stdout(output)
+        .stderr(errors)
+        .process_group(0);
+    if let Some(account) = account {
+        command.uid(account.uid).gid(account.gid);
+    }
+    Ok(command)
+}
+
+/// Makes the cluster.
+fn make(
+    initdb: &Path,
+    home: &Path,
+    log: &Path,
+    account: Option<&Account>,
+    cancelled: &AtomicBool,
+) -> Result<(), ServerError> {
+    let mut child = command(initdb, log, account)?
+        .args(["--username", ROLE, "--auth", "trust", "--encoding", "UTF8"])
+        .args(["--locale", "C", "--no-sync", "--pgdata"])
+        .arg(home)
+        .current_dir(home)
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(failed("start", initdb))?;
+    let how = match wait(&mut child, cancelled) {
+        Ok(Some(status)) if status.success() => return Ok(()),
+        Ok(Some(status)) => format!("failed ({status})"),
+        Ok(None) if cancelled.load(Ordering::Relaxed) => return Err(ServerError::Cancelled),
+        Ok(None) => format!("was not done after {} s", PATIENCE.as_secs()),
+        Err(error) => format!("cannot be waited for: {error}"),
+    };
+    Err(ServerError::Program {
+        program: "initdb",
+        how,
+        said: end_of(log),
+    })
+}
+
+/// Waits for the child; none where it was killed, because it took too long or the run was stopped.
+fn wait(child: &mut Child, cancelled: &AtomicBool) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if cancelled.load(Ordering::Relaxed) || Instant::now() >= deadline {
+            kill_with_children(child);
+            return Ok(None);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn kill_with_children(child: &mut Child) {
+    // There is no such group any more when all its processes have ended.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.wait();
+}
+
+/// Starts the server under its watch. What a commit waits for is each connection's choice
+/// (synchronous_commit); that the disk is waited for at all (fsync) is never given up here.
+fn serve(
+    postgres: &Path,
+    home: &Path,
+    sockets: &Path,
+    log: &Path,
+    account: Option<&Account>,
+) -> Result<Child, ServerError> {
+    let shell = Path::new("/bin/sh");
+    let settings = [
+        "listen_addresses=".to_owned(),
+        format!("unix_socket_directories={}", sockets.display()),
+        "unix_socket_permissions=0700".to_owned(),
+        format!("max_connections={MAX_CONNECTIONS}"),
+        "fsync=on".to_owned(),
+    ];
+    command(shell, log, account)?
+        .args(["-c", WATCH, "pragmark-postgres"])
+        .arg(sockets)
+        .arg(postgres)
+        .arg("-D")
+        .arg(home)
+        .args(settings.iter().flat_map(|setting| ["-c", setting]))
+        .current_dir(sockets)
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(failed("start", shell))
+}
+
+fn end_of(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let kept = &bytes[bytes.len().saturating_sub(QUOTED)..];
+    String::from_utf8_lossy(kept).trim().to_owned()
+}
+
+/// The text with everything but plain letters, digits and `-._~` as `%` and two digits.
+fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_an_address_has_no_slashes() {
+        assert_eq!(percent_encoded("/tmp/a b-1"), "%2Ftmp%2Fa%20b-1");
+    }
+
+    #[test]
+    fn a_log_is_quoted_from_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        assert_eq!(end_of(&path), "");
+        fs::write(&path, format!("{}the end\n", "x".repeat(5_000))).unwrap();
+        let quoted = end_of(&path);
+        assert!(quoted.ends_with("the end") && quoted.len() < QUOTED);
+    }
+}

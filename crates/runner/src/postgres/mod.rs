@@ -1,0 +1,186 @@
+//! PostgreSQL servers for trials that drive one.
+//!
+//! Unless the user names a server, each measured directory gets a private cluster, made when its first
+//! trial asks for one and used by all of them: on the disk that is measured, in nobody's way (a Unix
+//! socket that no other user can open), and gone with the run, however that ends. What the trials do
+//! with it is none of the runner's business; they get its address in their specification.
+
+mod account;
+mod cluster;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lab::target;
+use lab::trial::{Outcome, TrialSpec};
+
+use self::cluster::Cluster;
+use crate::error::RunError;
+use crate::machine::find_program;
+
+/// The servers of a run, which end with this value.
+#[derive(Debug)]
+pub struct Servers {
+    source: Source,
+    clusters: HashMap<PathBuf, Cluster>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// Private clusters of the installed PostgreSQL.
+    Installed,
+    /// A server of the user's.
+    Given(String),
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServerError {
+    /// No PostgreSQL is installed.
+    #[error("there is no PostgreSQL server on this machine: it {0}; or name one by --postgres")]
+    NotInstalled(&'static str),
+    /// PostgreSQL refuses to run as root, and there is no other user to be.
+    #[error(
+        "PostgreSQL does not run as root, and there is neither a user `postgres` nor a user `nobody`; run pragmark as another user"
+    )]
+    NoAccount,
+    /// The user as whom the server runs cannot get at the measured directory.
+    #[error(
+        "PostgreSQL does not run as root, and the user `{account}`, as whom it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server by --postgres", directory.display()
+    )]
+    Closed {
+        /// The user.
+        account: String,
+        /// The directory that it may not enter.
+        directory: PathBuf,
+    },
+    /// A program of PostgreSQL's failed or took too long.
+    #[error("{program} {how}; it said: {said}")]
+    Program {
+        /// Which.
+        program: &'static str,
+        /// How it ended.
+        how: String,
+        /// The end of its output.
+        said: String,
+    },
+    /// A file or program could not be used.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory of the cluster could not be made.
+    #[error(transparent)]
+    Directory(#[from] RunError),
+    /// The run was stopped meanwhile.
+    #[error("the run was stopped")]
+    Cancelled,
+}
+
+impl ServerError {
+    /// The outcome of a trial that has no server for this reason; none where the run was stopped.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        let why = self.to_string();
+        match self {
+            ServerError::Cancelled => None,
+            ServerError::NotInstalled(_) | ServerError::NoAccount | ServerError::Closed { .. } => {
+                Some(Outcome::Skipped { why })
+            }
+            ServerError::Program { .. } | ServerError::Io { .. } | ServerError::Directory(_) => {
+                Some(Outcome::Failed { why })
+            }
+        }
+    }
+}
+
+impl Servers {
+    /// Private clusters of the PostgreSQL that is installed here.
+    pub fn installed() -> Servers {
+        Servers::from(Source::Installed)
+    }
+
+    /// The server at this connection URI, which is neither started nor stopped.
+    pub fn given(uri: String) -> Servers {
+        Servers::from(Source::Given(uri))
+    }
+
+    fn from(source: Source) -> Servers {
+        Servers {
+            source,
+            clusters: HashMap::new(),
+        }
+    }
+
+    /// Gives a trial in `directory` its server, where its target is one.
+    ///
+    /// # Errors
+    /// The outcome that the trial has instead; none where the run was stopped.
+    pub(crate) fn provide(
+        &mut self,
+        spec: &mut TrialSpec,
+        directory: &Path,
+        run: &str,
+        cancelled: &AtomicBool,
+    ) -> Result<(), Option<Outcome>> {
+        if target::is_postgres(&spec.settings) {
+            let uri = self.uri(directory, run, cancelled);
+            spec.postgres = Some(uri.map_err(|error| error.outcome())?);
+        }
+        Ok(())
+    }
+
+    /// The connection URI of the server for trials in `directory`, which is started where it does not
+    /// run: before the first trial, and after it has died.
+    fn uri(
+        &mut self,
+        directory: &Path,
+        run: &str,
+        cancelled: &AtomicBool,
+    ) -> Result<String, ServerError> {
+        if let Source::Given(uri) = &self.source {
+            return Ok(uri.clone());
+        }
+        if let Some(cluster) = self.clusters.get(directory)
+            && cluster.is_alive()
+        {
+            return Ok(cluster.uri());
+        }
+        // What is left of a dead one makes way first.
+        self.clusters.remove(directory);
+        let initdb = find_program("PostgreSQL server").map_err(ServerError::NotInstalled)?;
+        let programs = initdb.parent().unwrap_or(Path::new("/"));
+        let cluster = Cluster::start(programs, directory, run, cancelled)?;
+        let uri = cluster.uri();
+        self.clusters.insert(directory.to_owned(), cluster);
+        Ok(uri)
+    }
+
+    /// The outcome of a trial in `directory` that failed, with what its server said last where that
+    /// is gone.
+    pub(crate) fn explained(&self, directory: &Path, outcome: Outcome) -> Outcome {
+        match (outcome, self.clusters.get(directory)) {
+            (Outcome::Failed { why }, Some(cluster)) if !cluster.is_alive() => Outcome::Failed {
+                why: format!(
+                    "{why}; the PostgreSQL server has ended, and said last: {}",
+                    cluster.last_words()
+                ),
+            },
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Stops and removes every private cluster.
+    pub fn stop(&mut self) {
+        self.clusters.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

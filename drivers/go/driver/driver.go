@@ -1,0 +1,248 @@
+// Package driver runs one trial through a binding of Go's database/sql, as docs/protocol.md describes
+// it. The work is in basics.go.
+//
+// database/sql keeps a pool of connections; the trial takes one of it and keeps it, since transactions
+// are begun and ended by hand and PRAGMAs belong to a connection.
+package driver
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+)
+
+const protocol = 1
+
+// Binding is one of the bindings behind database/sql.
+type Binding struct {
+	// Module is its path, under which the program knows its version.
+	Module string
+	// Name is that under which it registers itself.
+	Name string
+}
+
+type specification struct {
+	Protocol  int
+	Workload  string
+	Settings  map[string]any
+	Directory string
+	Seed      uint64
+	Binding   struct {
+		Pragmas  []string
+		ReadBack []string `json:"read_back"`
+	}
+}
+
+type object = map[string]any
+
+// Main runs the trial that standard input specifies, or describes the binding.
+func Main(binding Binding) {
+	if len(os.Args) == 2 && os.Args[1] == "describe" {
+		description, err := binding.describe()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		say(description)
+		return
+	}
+	var spec specification
+	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
+		fail("the specification cannot be read: %v", err)
+		return
+	}
+	if spec.Protocol != protocol {
+		skip("this driver speaks version %d of the protocol", protocol)
+		return
+	}
+	if spec.Workload != "binding-basics" {
+		skip("this driver has no workload %s", spec.Workload)
+		return
+	}
+	measured, err := binding.trial(spec)
+	if err != nil {
+		fail("%v", err)
+		return
+	}
+	say(object{"outcome": object{"measured": measured}})
+}
+
+func say(message any) {
+	line, err := json.Marshal(message)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%s\n", line)
+}
+
+func skip(format string, values ...any) {
+	say(object{"outcome": object{"skipped": object{"why": fmt.Sprintf(format, values...)}}})
+}
+
+func fail(format string, values ...any) {
+	say(object{"outcome": object{"failed": object{"why": fmt.Sprintf(format, values...)}}})
+}
+
+// connection is one connection that is kept, with the pool that it comes from.
+type connection struct {
+	pool *sql.DB
+	*sql.Conn
+}
+
+func (binding Binding) open(path string) (*connection, error) {
+	pool, err := sql.Open(binding.Name, path)
+	if err != nil {
+		return nil, err
+	}
+	one, err := pool.Conn(context.Background())
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &connection{pool, one}, nil
+}
+
+func (c *connection) close() error {
+	if err := c.Conn.Close(); err != nil {
+		return err
+	}
+	return c.pool.Close()
+}
+
+// column reads the first column of every row of a query as text.
+func (c *connection) column(query string) ([]string, error) {
+	rows, err := c.QueryContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := []string{}
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			return nil, err
+		}
+		found = append(found, value)
+	}
+	return found, rows.Err()
+}
+
+// readBack reads PRAGMAs as SQLite answers them; those without an answer are left out.
+func (c *connection) readBack(names []string) (map[string]string, error) {
+	// A connection that has not looked at its file answers with wishes.
+	if _, err := c.column("PRAGMA schema_version"); err != nil {
+		return nil, err
+	}
+	answers := map[string]string{}
+	for _, name := range names {
+		found, err := c.column("PRAGMA main." + name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			answers[name] = found[0]
+		}
+	}
+	return answers, nil
+}
+
+func (c *connection) identity() (version, sourceID string, err error) {
+	row := c.QueryRowContext(context.Background(), "SELECT sqlite_version(), sqlite_source_id()")
+	err = row.Scan(&version, &sourceID)
+	return
+}
+
+// words names language and binding with their versions.
+func (binding Binding) words() string {
+	version := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == binding.Module {
+				version = module.Version
+			}
+		}
+	}
+	return fmt.Sprintf("Go %s, %s %s", runtime.Version()[len("go"):], binding.Module, version)
+}
+
+func (binding Binding) describe() (object, error) {
+	memory, err := binding.open(":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer memory.close()
+	version, sourceID, err := memory.identity()
+	if err != nil {
+		return nil, err
+	}
+	options, err := memory.column("PRAGMA compile_options")
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := memory.readBack([]string{"busy_timeout", "foreign_keys", "journal_mode", "synchronous"})
+	if err != nil {
+		return nil, err
+	}
+	return object{
+		"name": binding.words(), "version": version, "source_id": sourceID,
+		"compile_options": options, "defaults": defaults,
+	}, nil
+}
+
+func (binding Binding) defaults(spec specification) (map[string]string, error) {
+	fresh, err := binding.open(filepath.Join(spec.Directory, "defaults.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer fresh.close()
+	return fresh.readBack(spec.Binding.ReadBack)
+}
+
+func (binding Binding) trial(spec specification) (object, error) {
+	defaults, err := binding.defaults(spec)
+	if err != nil {
+		return nil, err
+	}
+	c, err := binding.open(filepath.Join(spec.Directory, "test.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	for _, pragma := range spec.Binding.Pragmas {
+		if _, err := c.column(pragma); err != nil {
+			return nil, fmt.Errorf("%s: %w", pragma, err)
+		}
+	}
+	work, err := newBasics(c, spec.Settings, spec.Seed)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := work.run(func(phase string) { say(object{"phase": phase}) })
+	if err != nil {
+		return nil, err
+	}
+	version, sourceID, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	options, err := c.column("PRAGMA compile_options")
+	if err != nil {
+		return nil, err
+	}
+	pragmas, err := c.readBack(spec.Binding.ReadBack)
+	if err != nil {
+		return nil, err
+	}
+	return object{
+		"metrics":     metrics,
+		"engine":      object{"version": version, "source_id": sourceID},
+		"connections": []object{{"connection": "main", "pragmas": pragmas}},
+		"binding":     object{"name": binding.words(), "compile_options": options, "defaults": defaults},
+		"checksum":    work.checksum(),
+	}, nil
+}

@@ -1,0 +1,12 @@
+// Command modernc drives SQLite through modernc.org/sqlite, SQLite translated to Go.
+package main
+
+import (
+	_ "modernc.org/sqlite"
+
+	"pragmark/driver"
+)
+
+func main() {
+	driver.Main(driver.Binding{Module: "modernc.org/sqlite", Name: "sqlite"})
+}

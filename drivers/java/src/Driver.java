@@ -1,0 +1,153 @@
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import org.json.JSONArray;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/**
+ * Drives SQLite through sqlite-jdbc: one trial, as docs/protocol.md describes it. The work is in Basics.
+ *
+ * <p>With the argument {@code describe} it says what the binding is.
+ */
+public final class Driver {
+    private static final int PROTOCOL = 1;
+    private static final List<String> SHORT =
+            List.of("busy_timeout", "foreign_keys", "journal_mode", "synchronous");
+
+    private Driver() {}
+
+    public static void main(String[] arguments) throws Exception {
+        if (arguments.length == 1 && arguments[0].equals("describe")) {
+            System.out.println(describe());
+            return;
+        }
+        String text = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
+        say(outcome(new JSONObject(text)));
+    }
+
+    static void say(JSONObject message) {
+        System.out.println(message);
+        System.out.flush();
+    }
+
+    private static JSONObject outcome(JSONObject spec) {
+        if (spec.getInt("protocol") != PROTOCOL) {
+            return ended("skipped", "this driver speaks version " + PROTOCOL + " of the protocol");
+        }
+        if (!spec.getString("workload").equals("binding-basics")) {
+            return ended("skipped", "this driver has no workload " + spec.getString("workload"));
+        }
+        try {
+            JSONObject measured = new JSONObject().put("measured", trial(spec));
+            return new JSONObject().put("outcome", measured);
+        } catch (Basics.WrongResult | SQLException | JSONException error) {
+            return ended("failed", error.getMessage());
+        }
+    }
+
+    private static JSONObject ended(String how, String why) {
+        return new JSONObject().put("outcome", new JSONObject().put(how, new JSONObject().put("why", why)));
+    }
+
+    private static Connection open(String path) throws SQLException {
+        return DriverManager.getConnection("jdbc:sqlite:" + path);
+    }
+
+    /** The first column of every row; a statement without rows has none. */
+    static List<String> column(Connection connection, String sql) throws SQLException {
+        List<String> found = new ArrayList<>();
+        try (Statement statement = connection.createStatement()) {
+            if (statement.execute(sql)) {
+                try (ResultSet rows = statement.getResultSet()) {
+                    while (rows.next()) {
+                        found.add(rows.getString(1));
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    /** PRAGMAs as SQLite answers them; those without an answer are left out. */
+    private static JSONObject readBack(Connection connection, List<String> names) throws SQLException {
+        // A connection that has not looked at its file answers with wishes.
+        column(connection, "PRAGMA schema_version");
+        JSONObject answers = new JSONObject();
+        for (String name : names) {
+            List<String> found = column(connection, "PRAGMA main." + name);
+            if (!found.isEmpty()) {
+                answers.put(name, found.get(0));
+            }
+        }
+        return answers;
+    }
+
+    private static String name(Connection connection) throws SQLException {
+        return "Java " + Runtime.version() + ", sqlite-jdbc " + connection.getMetaData().getDriverVersion();
+    }
+
+    private static JSONObject describe() throws SQLException {
+        try (Connection connection = open(":memory:")) {
+            return new JSONObject()
+                    .put("name", name(connection))
+                    .put("version", column(connection, "SELECT sqlite_version()").get(0))
+                    .put("source_id", column(connection, "SELECT sqlite_source_id()").get(0))
+                    .put("compile_options", column(connection, "PRAGMA compile_options"))
+                    .put("defaults", readBack(connection, SHORT));
+        }
+    }
+
+    private static JSONObject trial(JSONObject spec) throws SQLException, Basics.WrongResult {
+        JSONObject binding = spec.getJSONObject("binding");
+        List<String> names = strings(binding.getJSONArray("read_back"));
+        Path directory = Path.of(spec.getString("directory"));
+        JSONObject defaults;
+        try (Connection fresh = open(directory.resolve("defaults.db").toString())) {
+            defaults = readBack(fresh, names);
+        }
+        try (Connection connection = open(directory.resolve("test.db").toString())) {
+            for (String pragma : strings(binding.getJSONArray("pragmas"))) {
+                column(connection, pragma);
+            }
+            Basics work =
+                    new Basics(connection, spec.getJSONObject("settings"), spec.getBigInteger("seed"));
+            JSONObject metrics = work.run();
+            JSONObject main = new JSONObject();
+            main.put("connection", "main").put("pragmas", readBack(connection, names));
+            return new JSONObject()
+                    .put("metrics", metrics)
+                    .put("engine", engine(connection))
+                    .put("connections", new JSONArray().put(main))
+                    .put("binding", mark(connection, defaults))
+                    .put("checksum", work.checksum());
+        }
+    }
+
+    private static JSONObject engine(Connection connection) throws SQLException {
+        return new JSONObject()
+                .put("version", column(connection, "SELECT sqlite_version()").get(0))
+                .put("source_id", column(connection, "SELECT sqlite_source_id()").get(0));
+    }
+
+    private static JSONObject mark(Connection connection, JSONObject defaults) throws SQLException {
+        return new JSONObject()
+                .put("name", name(connection))
+                .put("compile_options", column(connection, "PRAGMA compile_options"))
+                .put("defaults", defaults);
+    }
+
+    private static List<String> strings(JSONArray array) {
+        List<String> strings = new ArrayList<>();
+        for (int index = 0; index < array.length(); index++) {
+            strings.add(array.getString(index));
+        }
+        return strings;
+    }
+}

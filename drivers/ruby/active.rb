@@ -1,0 +1,129 @@
+# ActiveRecord: how it is connected, and the work of binding-basics as a program would write it.
+
+require "active_record"
+require "active_record/connection_adapters/sqlite3_adapter"
+
+# Executes the PRAGMAs of the trial on every connection of the pool, after ActiveRecord's own, and begins
+# transactions as the trial says.
+module Tuned
+  class << self
+    attr_accessor :pragmas, :immediate
+  end
+  self.pragmas = []
+
+  def begin_db_transaction
+    return super unless Tuned.immediate
+
+    log("begin immediate transaction", nil) { @connection.transaction(:immediate) }
+  end
+
+  private
+
+  def configure_connection
+    super
+    Tuned.pragmas.each { |pragma| execute(pragma, "SCHEMA") }
+  end
+end
+
+ActiveRecord::ConnectionAdapters::SQLite3Adapter.prepend(Tuned)
+
+module Tables
+  %w[Single Reused Batch].each do |name|
+    const_set(name, Class.new(ActiveRecord::Base) { self.table_name = name.downcase })
+  end
+
+  class Task < ActiveRecord::Base
+    self.table_name = "tasks"
+  end
+end
+
+# ActiveRecord with as many connections as the work has threads.
+class Active
+  CONNECTIONS = 40
+
+  def self.version
+    "Ruby #{RUBY_VERSION}, ActiveRecord #{ActiveRecord.version}"
+  end
+
+  def initialize(path, pragmas, settings)
+    Tuned.pragmas = pragmas
+    Tuned.immediate = settings["transaction"] == "immediate"
+    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: path, pool: CONNECTIONS)
+  end
+
+  def name
+    "#{Active.version}, sqlite3 #{SQLite3::VERSION}"
+  end
+
+  def close
+    ActiveRecord::Base.remove_connection
+  end
+
+  def connection
+    ActiveRecord::Base.connection
+  end
+
+  def column(sql)
+    connection.select_values(sql)
+  end
+
+  def engine
+    version, source_id = connection.select_rows("SELECT sqlite_version(), sqlite_source_id()").first
+    { version: version, source_id: source_id }
+  end
+
+  # PRAGMAs as SQLite answers them; those without an answer are left out.
+  def read_back(names)
+    # A connection that has not looked at its file answers with wishes.
+    column("PRAGMA schema_version")
+    names.to_h { |name| [name, column("PRAGMA main.#{name}").first&.to_s] }.compact
+  end
+
+  def execute(sql)
+    connection.execute(sql)
+  end
+
+  def in_transaction(&work)
+    ActiveRecord::Base.transaction(&work)
+  end
+
+  def attributes(row)
+    { id: row[0], number: row[1], name: row[2], price: row[3] }
+  end
+
+  # An object for each row.
+  def insert_single(rows)
+    rows.each { |row| Tables::Single.create!(attributes(row)) }
+  end
+
+  # A row by itself, without an object.
+  def insert_reused(rows)
+    rows.each { |row| Tables::Reused.insert!(attributes(row)) }
+  end
+
+  def insert_batch(rows, size)
+    rows.each_slice(size) { |batch| Tables::Batch.insert_all!(batch.map { |row| attributes(row) }) }
+  end
+
+  def point_read(keys)
+    keys.each do |key|
+      row = Tables::Reused.find(key)
+      yield row.number, row.name, row.price
+    end
+  end
+
+  def range_scan(ranges)
+    ranges.each do |range|
+      Tables::Reused.where(id: range).each { |row| yield row.number, row.name, row.price }
+    end
+  end
+
+  def live(tasks)
+    tasks.each do |id|
+      task = Tables::Task.create!(id: id, status: "pending", cmd: "example", args: '["a","b","c"]')
+      task.update!(status: "processing")
+      10.times { |line| task.update!(output: "line #{line} of some kind of output") }
+      task.destroy!
+    end
+  end
+end

@@ -1,0 +1,184 @@
+# What the workload orm drives: SQLite, or a PostgreSQL server in a schema of the trial's own.
+
+class OrmTarget
+  TABLES = %w[people parties json_parties].freeze
+
+  def self.of(spec)
+    case spec["settings"].fetch("target", "sqlite")
+    when "sqlite" then OnSqlite.new(spec)
+    when "postgres" then OnPostgres.new(spec)
+    else raise CannotRun, "this driver cannot drive #{spec["settings"]["target"]}"
+    end
+  end
+
+  def initialize(spec)
+    @spec = spec
+  end
+
+  def connection
+    ActiveRecord::Base.connection
+  end
+
+  def create_tables
+    connection.execute("CREATE TABLE parties(id #{key}, theme VARCHAR)")
+    connection.execute("CREATE TABLE people(id #{key}, party_id INTEGER, other_party_id INTEGER, name VARCHAR, address VARCHAR)")
+    connection.execute("CREATE TABLE json_parties(id #{key}, stuff TEXT)")
+  end
+
+  def empty_tables
+    ActiveRecord::Base.transaction { TABLES.each { |table| connection.execute("DELETE FROM #{table}") } }
+  end
+
+  # A thread that waits for a lock within SQLite holds Ruby's own; some targets need another way to wait.
+  def waiting_in_threads(_connection)
+    yield
+  end
+
+  class OnSqlite < OrmTarget
+    def defaults
+      fresh = Active.new(File.join(@spec["directory"], "defaults.db"), [], {})
+      defaults = fresh.read_back(names)
+      fresh.close
+      defaults
+    end
+
+    def connect
+      database = File.join(@spec["directory"], "test.db")
+      @active = Active.new(database, @spec["binding"]["pragmas"], @spec["settings"])
+      @of_threads = []
+      @lock = Mutex.new
+    end
+
+    def name
+      @active.name
+    end
+
+    def engine
+      @active.engine
+    end
+
+    def compile_options
+      @active.column("PRAGMA compile_options")
+    end
+
+    def connections
+      main = { connection: "main", pragmas: @active.read_back(names) }
+      [main, *@of_threads]
+    end
+
+    def numbers(wanted)
+      @active.read_back(wanted).transform_values { |answer| Integer(answer, exception: false) }.compact
+    end
+
+    def close
+      @active.close
+    end
+
+    def key
+      "INTEGER PRIMARY KEY AUTOINCREMENT"
+    end
+
+    def pumpkin
+      "json_extract(stuff, '$.pumpkin') = 1"
+    end
+
+    def set_pumpkin
+      "stuff = json_set(stuff, '$.pumpkin', '2')"
+    end
+
+    # Waiting inside SQLite would keep every other thread of Ruby from running, the one that holds the
+    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says; installing that
+    # sets busy_timeout to 0, wherefore it is read back first.
+    def waiting_in_threads(connection)
+      pragmas = names.to_h { |name| [name, connection.select_value("PRAGMA main.#{name}")&.to_s] }.compact
+      limit = pragmas["busy_timeout"].to_i / 1000.0
+      @lock.synchronize { @of_threads << { connection: "thread", pragmas: pragmas } if @of_threads.empty? }
+      since = nil
+      connection.raw_connection.busy_handler do |count|
+        since = now if count.zero?
+        sleep(0.0005)
+        now - since < limit * 1e9
+      end
+      yield
+    ensure
+      connection.raw_connection.busy_timeout(pragmas["busy_timeout"].to_i) if pragmas
+    end
+
+    private
+
+    def names
+      @spec["binding"]["read_back"]
+    end
+  end
+
+  class OnPostgres < OrmTarget
+    # The schema of every trial, made after removing what a killed one may have left.
+    SCHEMA = "pragmark_trial".freeze
+
+    attr_reader :connections
+
+    def initialize(spec)
+      super
+      require "pg"
+      raise CannotRun, "the trial was given no PostgreSQL server" unless spec["postgres"]
+
+      @connections = []
+    end
+
+    def defaults
+      {}
+    end
+
+    def connect
+      given = PG::Connection.conninfo_parse(@spec["postgres"]).select { |option| option[:val] }
+      options = given.to_h { |option| [option[:keyword].to_sym, option[:val]] }
+      in_server { "DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}" }
+      ActiveRecord::Base.establish_connection(
+        adapter: "postgresql", pool: Active::CONNECTIONS, schema_search_path: SCHEMA,
+        database: options.delete(:dbname), username: options.delete(:user), **options
+      )
+    end
+
+    # Executes the SQL that the block gives, on a connection of its own.
+    def in_server
+      server = PG.connect(@spec["postgres"])
+      server.exec("SET client_min_messages = warning")
+      server.exec(yield)
+    ensure
+      server&.close
+    end
+
+    def name
+      "#{Active.version}, pg #{PG::VERSION}"
+    end
+
+    def engine
+      { version: "PostgreSQL #{connection.select_value("SHOW server_version")}", source_id: "" }
+    end
+
+    def compile_options
+      []
+    end
+
+    def numbers(_wanted)
+      {}
+    end
+
+    def close
+      ActiveRecord::Base.remove_connection
+      in_server { "DROP SCHEMA #{SCHEMA} CASCADE" }
+    end
+
+    def key
+      "SERIAL PRIMARY KEY"
+    end
+
+    def pumpkin
+      "(stuff::jsonb->>'pumpkin')::integer = 1"
+    end
+
+    def set_pumpkin
+      "stuff = jsonb_set(stuff::jsonb, '{pumpkin}', '\"2\"')::text"
+    end
+  end
+end
