@@ -863,7 +863,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
     let rejected = std::fs::read_to_string(folder.path().join("rejected.csv")).unwrap();
     assert_eq!(
         rejected,
-        "row,column,reason,fields\n11,,UNIQUE constraint failed: t.c0,9,000000009\n"
+        "input,row,column,reason,fields\ntest,11,,UNIQUE constraint failed: t.c0,9,000000009\n"
     );
 }
 
