@@ -258,7 +258,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn timed_load(&self, method: Method) -> Result<f64, Failure> {
+    fn timed_load(&self, method: Method) -> Result<Took, Failure> {
         if method.exists {
             let empty = self.open(&self.made())?;
             let columns: Vec<String> = (self.table().types.iter())
@@ -279,15 +279,18 @@ impl Bench<'_> {
         self.place.join("made.db")
     }
 
-    /// The seconds that making a database takes, which is checked and removed afterwards.
-    fn timed(&self, make: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<f64, Failure> {
+    /// What making a database takes, which is checked and removed afterwards.
+    fn timed(&self, make: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<Took, Failure> {
         let path = self.made();
-        let begin = Instant::now();
+        let (begin, cpu_before) = (Instant::now(), cpu_seconds());
         make(&path)?;
-        let seconds = begin.elapsed().as_secs_f64();
+        let took = Took {
+            seconds: begin.elapsed().as_secs_f64(),
+            cpu: cpu_seconds() - cpu_before,
+        };
         self.check(&path)?;
         std::fs::remove_file(&path)?;
-        Ok(seconds)
+        Ok(took)
     }
 
     fn table(&self) -> Table {
@@ -368,11 +371,31 @@ impl Bench<'_> {
     }
 }
 
-fn report(method: &str, form: Copy, loads: &[f64], copies: &[f64]) -> Result<(), Failure> {
+/// What was taken.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    seconds: f64,
+    /// Seconds of processors, of all threads together: they tell more where the machine is not quiet.
+    cpu: f64,
+}
+
+/// The seconds of processors that this process has had, user and system.
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn report(method: &str, form: Copy, loads: &[Took], copies: &[Took]) -> Result<(), Failure> {
     let ratios = copies
         .iter()
         .zip(loads)
-        .map(|(copy, load)| (copy / load).ln());
+        .map(|(copy, load)| (copy.seconds / load.seconds).ln());
+    let of = |took: &[Took], which: fn(&Took) -> f64| {
+        let values: Vec<f64> = took.iter().map(which).collect();
+        median(&values).unwrap_or(f64::NAN)
+    };
+    let seconds: fn(&Took) -> f64 = |took| took.seconds;
+    let cpu: fn(&Took) -> f64 = |took| took.cpu;
     let comparison = Comparison::new(ratios.collect()).ok_or("at least two pairs are needed")?;
     let interval = comparison.interval(0.05);
     let form = match form {
@@ -380,12 +403,15 @@ fn report(method: &str, form: Copy, loads: &[f64], copies: &[f64]) -> Result<(),
         Copy::Listed => "listed columns",
     };
     println!(
-        "  {method}: {:.3} s; ATTACH copy ({form}) {:.3} s; {:.2} times as fast [{:.2}, {:.2}]",
-        median(loads).unwrap_or(f64::NAN),
-        median(copies).unwrap_or(f64::NAN),
+        "  {method}: {:.3} s; ATTACH copy ({form}) {:.3} s; {:.2} times as fast [{:.2}, {:.2}]; \
+         processors {:.3} s and {:.3} s",
+        of(loads, seconds),
+        of(copies, seconds),
         comparison.ratio(),
         interval.low,
-        interval.high
+        interval.high,
+        of(loads, cpu),
+        of(copies, cpu),
     );
     Ok(())
 }

@@ -1208,6 +1208,65 @@ fn an_empty_file_and_a_few_rows_more_are_left_to_sql() {
 }
 
 #[test]
+fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
+    for (sql, last) in [
+        ("CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1)", 0),
+        (
+            "CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (-8, '')",
+            -8,
+        ),
+        (
+            "CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); INSERT INTO t VALUES (41, '')",
+            41,
+        ),
+        // SQLite would not give 6 again.
+        (
+            "CREATE TABLE t(c0 INTEGER PRIMARY KEY AUTOINCREMENT, c1);
+          INSERT INTO t VALUES (5, ''), (6, ''); DELETE FROM t WHERE c0 = 6",
+            5,
+        ),
+        // A trigger before the insert would not see the key.
+        (
+            "CREATE TABLE t(c0 INTEGER PRIMARY KEY, c1); CREATE TABLE log(c0);
+          CREATE TRIGGER r BEFORE INSERT ON t BEGIN INSERT INTO log VALUES (new.c0); END",
+            0,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        open(&database).execute(sql).unwrap();
+        let mut request = Request::new(&database, two_columns(true));
+        request.mode = Mode::Append;
+        request.way = WayChoice::Only(Way::Arrays);
+        let batches = [1..50, 50..90, 200..210, 210..260, 100..120];
+        let keys: Vec<i64> = batches
+            .clone()
+            .into_iter()
+            .flatten()
+            .map(|key| key + last)
+            .collect();
+        let batches = batches.map(|keys| many(keys.start + last..keys.end + last, 4));
+        run(batches.to_vec(), &request).unwrap();
+        let connection = open(&database);
+        let found = connection
+            .query_i64("SELECT count(*) FROM t WHERE CAST(c1 AS INTEGER) = c0 AND c1 <> ''")
+            .unwrap();
+        assert_eq!(found, keys.len() as i64, "{sql}");
+        if sql.contains("log") {
+            let logged = connection
+                .query_all("SELECT c0 FROM log ORDER BY rowid")
+                .unwrap();
+            assert!(
+                logged
+                    .into_iter()
+                    .flatten()
+                    .eq(keys.into_iter().map(Value::Integer))
+            );
+        }
+    }
+}
+
+#[test]
 fn columns_find_their_places_in_a_table_that_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");

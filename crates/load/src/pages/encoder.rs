@@ -387,3 +387,66 @@ fn put_stored(value: &Stored<'_>, serial_type: u32, place: &mut [u8], end: usize
         Stored::Blob(bytes) => put_bytes(bytes, bytes.len(), serial_type, place, end),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, BinaryArray, Float64Array, Int64Array, StringArray};
+    use engine::{Library, Source};
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::super::record::plain;
+    use super::*;
+
+    /// A column of one type with some NULLs.
+    fn columns() -> impl Strategy<Value = ArrayRef> {
+        fn of<T: std::fmt::Debug>(
+            values: impl Strategy<Value = T>,
+        ) -> impl Strategy<Value = Vec<Option<T>>> {
+            prop::collection::vec(prop::option::weighted(0.8, values), 5)
+        }
+        let integers = (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| value >> bits);
+        let reals = prop_oneof![any::<f64>(), any::<i32>().prop_map(f64::from)];
+        prop_oneof![
+            of(integers).prop_map(|values| Arc::new(Int64Array::from(values)) as ArrayRef),
+            of(reals).prop_map(|values| Arc::new(Float64Array::from(values)) as ArrayRef),
+            of("[0-9a-z]{0,40}").prop_map(|values| Arc::new(StringArray::from(values)) as ArrayRef),
+            of(prop::collection::vec(any::<u8>(), 0..300)).prop_map(|values| {
+                let values = values.iter().map(Option::as_deref);
+                Arc::new(values.collect::<BinaryArray>()) as ArrayRef
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn records_are_those_made_value_by_value_and_nothing_behind_is_touched(
+            arrays in prop::collection::vec(columns(), 1..150),
+            affinity in select(vec![
+                Affinity::Text, Affinity::Numeric, Affinity::Integer, Affinity::Real, Affinity::Blob,
+            ]),
+        ) {
+            let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+            let connection = Conversion::connection(&library).unwrap();
+            let mut conversion = Conversion::new(&connection).unwrap();
+            let cells: Vec<Cells> =
+                arrays.iter().map(|array| Cells::new(array, "c").unwrap()).collect();
+            let mut encoder = Encoder::new(cells.iter().map(|cells| Some((cells, affinity))));
+            // Not from the first row on, so that places in the batch and in the block differ.
+            encoder.take(1, 4, &mut conversion).unwrap();
+            for row in 0..4 {
+                let values: Result<Vec<Stored<'_>>, _> = (cells.iter())
+                    .map(|cells| stored::store(cells.value(row + 1), affinity, &mut conversion))
+                    .collect();
+                let expected = plain(&values.unwrap());
+                let length = encoder.length(row);
+                let mut place = vec![7; SLACK + length + 3];
+                prop_assert_eq!(encoder.put(row, &mut place, SLACK + length), SLACK);
+                prop_assert_eq!(&place[SLACK..SLACK + length], &expected[..]);
+                prop_assert_eq!(&place[SLACK + length..], &[7, 7, 7]);
+            }
+        }
+    }
+}

@@ -92,7 +92,7 @@ impl Layout {
             pages: connection.query_i64("PRAGMA page_count")? as u32,
             reserved,
         };
-        let has_rowid = !indexes.iter().any(IndexPlan::is_table);
+        let has_rowid = !indexes.iter().any(|plan| plan.is_table);
         let root = root(connection, "table", &target.table)?;
         Ok(Ok(Layout {
             form,
@@ -309,7 +309,7 @@ fn index_plans(
             unique: *unique != 0,
         });
     }
-    plans.sort_by_key(|plan| !plan.is_table());
+    plans.sort_by_key(|plan| !plan.is_table);
     Ok(Ok(plans))
 }
 

@@ -43,7 +43,7 @@ use crate::loader::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
 use entries::Entries;
-use index::IndexColumn;
+use index::{IndexColumn, IndexPlan};
 use packer::Packer;
 use spine::Spine;
 use stored::Conversion;
@@ -497,49 +497,80 @@ impl Crew<'_> {
         conversion: &mut Conversion<'_>,
         part: &mut Part,
     ) -> Result<(), LoadError> {
-        let cells = job.rows.cells();
-        let rowids = match &job.rowids {
-            Rowids::Listed(rowids) => rowids.clone(),
-            Rowids::From(first) => {
-                Int64Array::from_iter_values((*first..).take(job.rows.range().len()))
-            }
+        let columns = BatchColumns {
+            crew: self,
+            cells: job.rows.cells(),
+            rowids: Cells::Integer(job.rowids()),
         };
-        let rowid_cells = Cells::Integer(rowids.clone());
-        let column = |number: usize| {
-            let source = self.layout.columns[number];
-            if Some(source) == self.target.rowid_alias {
-                (&rowid_cells, Affinity::Integer)
-            } else {
-                (&cells[source], self.target.columns[source].affinity)
-            }
-        };
-        let mut table = self.layout.root.map(|_| {
-            Encoder::new((0..self.layout.columns.len()).map(|number| {
-                let is_rowid = Some(self.layout.columns[number]) == self.target.rowid_alias;
-                (!is_rowid).then(|| column(number))
-            }))
-        });
+        let mut table = self.layout.root.map(|_| columns.of_table());
         let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())
-            .map(|plan| {
-                Encoder::new(plan.columns.iter().map(|of| match of {
-                    IndexColumn::Of(number) => Some(column(*number)),
-                    IndexColumn::Rowid => Some((&rowid_cells, Affinity::Integer)),
-                }))
-            })
+            .map(|plan| columns.of_index(plan))
             .collect();
         let rows = job.rows.range();
         for first in rows.clone().step_by(BLOCK) {
             let count = BLOCK.min(rows.end - first);
-            if let Some(table) = &mut table {
+            if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
                 table.take(first, count, conversion)?;
                 let rowids = &rowids.values()[first..first + count];
                 part.packer.add(table, rowids, self.file)?;
             }
-            for (number, index) in indexes.iter_mut().enumerate() {
+            let plans = self.layout.indexes.iter().zip(&mut part.entries);
+            for (index, (plan, entries)) in indexes.iter_mut().zip(plans) {
                 index.take(first, count, conversion)?;
-                part.entries[number].add(&self.layout.indexes[number], index);
+                entries.add(plan, index);
             }
         }
         Ok(())
+    }
+}
+
+impl Job {
+    /// The rowids of all rows.
+    fn rowids(&self) -> Int64Array {
+        match &self.rowids {
+            Rowids::Listed(rowids) => rowids.clone(),
+            Rowids::From(first) => {
+                Int64Array::from_iter_values((*first..).take(self.rows.range().len()))
+            }
+        }
+    }
+}
+
+/// The columns of a batch as the table and its indexes have them.
+struct BatchColumns<'b> {
+    crew: &'b Crew<'b>,
+    cells: &'b [Cells],
+    rowids: Cells,
+}
+
+impl BatchColumns<'_> {
+    /// Whether a column of the table is the rowid by another name.
+    fn is_rowid(&self, column: usize) -> bool {
+        Some(self.crew.layout.columns[column]) == self.crew.target.rowid_alias
+    }
+
+    /// A column of the table, by its place there.
+    fn column(&self, column: usize) -> (&Cells, Affinity) {
+        if self.is_rowid(column) {
+            return (&self.rowids, Affinity::Integer);
+        }
+        let source = self.crew.layout.columns[column];
+        (
+            &self.cells[source],
+            self.crew.target.columns[source].affinity,
+        )
+    }
+
+    fn of_table(&self) -> Encoder<'_> {
+        let columns = 0..self.crew.layout.columns.len();
+        // The rowid stands beside the record, which has NULL in its place.
+        Encoder::new(columns.map(|column| (!self.is_rowid(column)).then(|| self.column(column))))
+    }
+
+    fn of_index(&self, plan: &IndexPlan) -> Encoder<'_> {
+        Encoder::new(plan.columns.iter().map(|of| match of {
+            IndexColumn::Of(column) => Some(self.column(*column)),
+            IndexColumn::Rowid => Some((&self.rowids, Affinity::Integer)),
+        }))
     }
 }

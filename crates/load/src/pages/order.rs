@@ -108,7 +108,7 @@ impl Field<'_> {
     fn compare(self, other: Field<'_>) -> Ordering {
         match (self, other) {
             (Field::Integer(one), Field::Integer(other)) => one.cmp(&other),
-            (Field::Real(one), Field::Real(other)) => one.total_cmp_of_numbers(other),
+            (Field::Real(one), Field::Real(other)) => compare_reals(one, other),
             (Field::Integer(one), Field::Real(other)) => integer_to_real(one, other),
             (Field::Real(one), Field::Integer(other)) => integer_to_real(other, one).reverse(),
             (Field::Text(one), Field::Text(other)) | (Field::Blob(one), Field::Blob(other)) => {
@@ -119,22 +119,14 @@ impl Field<'_> {
     }
 }
 
-/// Numbers without NaN, which is NULL in SQLite.
-trait Number {
-    fn total_cmp_of_numbers(self, other: Self) -> Ordering;
-}
-
-impl Number for f64 {
-    fn total_cmp_of_numbers(self, other: f64) -> Ordering {
-        self.partial_cmp(&other).unwrap_or(Ordering::Equal)
-    }
+/// Reals are never NaN, which is NULL in SQLite.
+fn compare_reals(one: f64, other: f64) -> Ordering {
+    one.partial_cmp(&other).unwrap_or(Ordering::Equal)
 }
 
 /// The nearest real decides unless it is the other one; then both are whole, and compared as such.
 fn integer_to_real(integer: i64, real: f64) -> Ordering {
-    (integer as f64)
-        .total_cmp_of_numbers(real)
-        .then_with(|| i128::from(integer).cmp(&(real as i128)))
+    compare_reals(integer as f64, real).then_with(|| i128::from(integer).cmp(&(real as i128)))
 }
 
 /// The values of a record (<https://sqlite.org/fileformat2.html#record_format>).
