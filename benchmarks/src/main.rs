@@ -73,7 +73,7 @@ enum Benchmark {
     },
     /// Bulk loading against the copy from an attached database, in pairs of random order, syncing
     /// included. To reach, against `SELECT *` with 20 M, 20 M and 1 M rows: pages 15 times as fast for
-    /// T2 and 8 times for T1 and T3; arrays twice for T2.
+    /// T2 and 8 times for T1 and T3, 10 times into a database that exists; arrays twice for T2.
     Load {
         /// Tables.
         #[arg(default_values = ["t1", "t2", "t3"])]
@@ -81,7 +81,17 @@ enum Benchmark {
         /// Rows [default: 1,000,000 of T1 and T2, 50,000 of T3].
         #[arg(long)]
         rows: Option<usize>,
-        /// Pairs for each way and each form of the copy.
+        /// Methods: `arrays`; `pages-N`, a new database by so many threads; `existing-N`, an empty table of
+        /// a database that exists.
+        #[arg(long = "method", default_values = ["arrays", "pages-1", "pages-2", "pages-4", "existing-4"])]
+        methods: Vec<load::Method>,
+        /// Forms of the copy.
+        #[arg(long = "copy", default_values = ["whole", "listed"])]
+        copies: Vec<load::Copy>,
+        /// A column of which an index is made, too; by CREATE INDEX after the copy. To reach: 6 times.
+        #[arg(long)]
+        index: Option<String>,
+        /// Pairs for each method and each form of the copy.
         #[arg(long, default_value_t = 5)]
         pairs: usize,
         /// Directory for the databases, on the disk to be measured.
@@ -117,9 +127,20 @@ fn main() -> ExitCode {
         Benchmark::Load {
             subjects,
             rows,
+            methods,
+            copies,
+            index,
             pairs,
             dir,
-        } => load::run(&subjects, rows, pairs, &dir),
+        } => load::run(&load::Plan {
+            subjects,
+            rows,
+            methods,
+            copies,
+            index,
+            pairs,
+            directory: dir,
+        }),
         Benchmark::LoadPeers {
             rows,
             rounds,

@@ -56,9 +56,7 @@ pub enum DriverError {
     #[error(transparent)]
     Manifest(#[from] crate::manifest::ManifestError),
     /// There is no place to keep installed drivers.
-    #[error(
-        "there is no directory for installed drivers: {0}; name one in the environment variable PRAGMARK_CACHE"
-    )]
+    #[error("there is no place for installed drivers: {0}")]
     NoCache(String),
     /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]

@@ -7,15 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use etcetera::BaseStrategy;
+use engine::build::Cache;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::command::{self, fill};
 use crate::error::{Context, DriverError};
 use crate::manifest::Manifest;
-
-/// The environment variable that names the cache.
-const CACHE: &str = "PRAGMARK_CACHE";
 
 /// How long one command of an installation may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(900);
@@ -31,13 +28,10 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 pub struct Home(Result<PathBuf, String>);
 
 impl Home {
-    /// Below the directory that `PRAGMARK_CACHE` names, or else the user's cache.
+    /// In the user's cache, beside the engines that were built.
     pub fn of_user() -> Home {
-        if let Some(directory) = std::env::var_os(CACHE).filter(|name| !name.is_empty()) {
-            return Home::below(Path::new(&directory));
-        }
-        match etcetera::choose_base_strategy() {
-            Ok(strategy) => Home::below(&strategy.cache_dir().join("pragmark")),
+        match Cache::of_user() {
+            Ok(cache) => Home::below(cache.root()),
             Err(error) => Home(Err(error.to_string())),
         }
     }
@@ -232,11 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn a_user_without_a_cache_is_told_how_to_name_one() {
+    fn a_user_without_a_cache_is_told_so_when_a_driver_is_wanted() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home(Err("no home directory".to_owned()));
+        let home = Home(Err("HOME is not set".to_owned()));
         let error = home.install(&manifest(folder.path(), "")).unwrap_err();
-        assert!(error.to_string().contains("PRAGMARK_CACHE"), "{error}");
+        let error = error.to_string();
+        assert!(
+            error.contains("no place for installed drivers") && error.contains("HOME"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub struct Request {
     /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
     /// of 4,096 otherwise.
     pub page_size: Option<u32>,
-    /// Threads that write pages; as many as there are processors otherwise, but at most
-    /// [`MOST_WORKERS`].
+    /// Threads that write pages; twice as many as there are processors otherwise, because each of them
+    /// waits for the disk now and then, but at most [`MOST_WORKERS`].
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, beyond which SQLite makes them when the rows are in.
     pub index_memory: usize,
@@ -191,7 +191,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub const MOST_WORKERS: usize = 4;
 
 fn usual_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_WORKERS))
+    std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
 
 /// How often the observer is told of a load that waits for its input.

@@ -813,4 +813,14 @@ mod tests {
             assert!(seconds(text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn sizes_are_read_with_binary_units_or_as_bytes() {
+        for (text, read) in [("512M", 512 << 20), ("2g", 2 << 30), ("7", 7), ("1K", 1024)] {
+            assert_eq!(bytes(text), Ok(read), "{text}");
+        }
+        for text in ["", "0", "G", "-1M", "1.5G", "2GB", "99999999999T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
 }

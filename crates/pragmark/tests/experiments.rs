@@ -91,6 +91,11 @@ fn every_claim_of_the_article_on_full_text_search_is_checked_by_one_experiment()
 }
 
 #[test]
+fn every_claim_of_the_article_on_activerecord_is_checked_by_one_experiment() {
+    assert_checked("orm", 1..=20);
+}
+
+#[test]
 fn every_claim_about_the_permutations_of_settings_is_checked_by_one_experiment() {
     assert_checked("prm", 1..=15);
 }

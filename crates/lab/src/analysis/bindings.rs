@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::analysis::ArmAnalysis;
+use crate::level::label;
 use crate::samples::{Comparison, Samples};
 use crate::stats::Interval;
 use crate::trial::{BindingMark, DRIVER, NATIVE};
@@ -123,10 +124,20 @@ fn costs(
     };
     Some(BindingCosts {
         arm: index,
-        name: mark.name.clone(),
+        name: named(&mark.name, arm),
         sqlite: arm.engine.as_ref()?.version.clone(),
         costs: samples.iter().map(cost).collect(),
     })
+}
+
+/// The binding, with the levels of other factors where there are some.
+fn named(binding: &str, arm: &ArmAnalysis) -> String {
+    let mut others = arm.levels.clone();
+    others.remove(DRIVER);
+    if others.is_empty() {
+        return binding.to_owned();
+    }
+    format!("{binding}, {}", label(&others))
 }
 
 fn differing_defaults(arms: &[&ArmAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
