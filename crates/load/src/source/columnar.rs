@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -54,7 +55,8 @@ impl ColumnarSource {
         };
         let file = File::open(path).map_err(unusable)?;
         let total_bytes = file.metadata().map_err(unusable)?.len();
-        open(path.display().to_string(), file, total_bytes).map(Some)
+        let name = path.display().to_string();
+        guarded(&name.clone(), || open(name, file, total_bytes)).map(Some)
     }
 }
 
@@ -77,6 +79,17 @@ fn beginning(path: &Path) -> Result<Option<Vec<u8>>, LoadError> {
             source,
         })?;
     Ok(Some(beginning))
+}
+
+/// Does what the libraries of these formats do with a file. They check much of it, but not all: damage
+/// makes them panic at places, which is an error of the file here.
+fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(LoadError::Form {
+            input: input.to_owned(),
+            reason: "it is damaged in a way that cannot be told more exactly".to_owned(),
+        })
+    })
 }
 
 fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
@@ -125,7 +138,7 @@ impl ColumnarSource {
     fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
         let batch = match self.rest.take() {
             Some(batch) => batch,
-            None => match self.batches.next() {
+            None => match guarded(&self.name, || Ok(self.batches.next()))? {
                 None => return Ok(None),
                 Some(batch) => batch.map_err(|error| broken(&self.name, &error))?,
             },
