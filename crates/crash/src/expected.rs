@@ -249,7 +249,8 @@ pub fn cause(
             _ if model == Model::Ordered && arm.synchronous == Synchronous::Off => Some(
                 "where writes keep their order, nothing is left that a killed process would not leave",
             ),
-            (JournalMode::Wal, _) => Some(
+            // That nothing is lost either has another cause, if any.
+            (JournalMode::Wal, _) if expected(arm, model).promise == Promise::MayCorrupt => Some(
                 "frames of the log are checked by their sums; only a checkpoint can be caught half done",
             ),
             _ => None,

@@ -160,5 +160,14 @@ fn missing(id: TaskId) -> TrialError {
     }
 }
 
+/// That a row holds what no task has.
+fn damaged(what: &str) -> TrialError {
+    TrialError::WrongResult {
+        what: format!("{what} in the table of tasks"),
+        found: "something else".to_owned(),
+        wanted: "one".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

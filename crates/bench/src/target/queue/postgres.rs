@@ -7,7 +7,7 @@ use lab::trial::DataTable;
 use postgres::types::ToSql;
 use postgres::{Client, Row, Statement};
 
-use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing};
+use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
 use crate::error::TrialError;
 use crate::target::postgres::{Server, Workspace, failed};
 
@@ -244,14 +244,6 @@ fn task(row: &Row) -> Result<Task, TrialError> {
         scheduled_at: column(row, 4)?,
         output: column(row, 5)?,
     })
-}
-
-fn damaged(what: &str) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("{what} in the table of tasks"),
-        found: "something else".to_owned(),
-        wanted: "one".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use engine::vfs::CountingVfs;
 use engine::{Connection, EngineError, Statement, Step};
 use lab::durability::Durability;
 
-use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing};
+use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
 use crate::error::TrialError;
 use crate::target::sqlite::{self, Opening};
 use crate::workload::Trial;
@@ -557,14 +557,6 @@ fn task(row: &Statement<'_, '_>) -> Result<Task, TrialError> {
         scheduled_at: row.column_i64(4),
         output: text(5)?,
     })
-}
-
-fn damaged(what: &str) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("{what} in the table of tasks"),
-        found: "something else".to_owned(),
-        wanted: "one".to_owned(),
-    }
 }
 
 #[cfg(test)]
