@@ -6,11 +6,12 @@
 //! order, from the opening of the new database to its closing, synced. What was made is checked after
 //! the clock has stopped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::load::{BatchSource, Column, Request, Table, Way, WayChoice, load};
+use ::load::{BatchSource, Column, Index, Mode, Request, Table, Way, WayChoice, load};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use clap::ValueEnum;
@@ -33,8 +34,8 @@ pub enum Subject {
 }
 
 /// The forms of the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Copy {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Copy {
     /// `SELECT *`: SQLite may move whole records.
     Whole,
     /// `SELECT a, b, …`: every value is read and made into a record again.
@@ -42,58 +43,93 @@ enum Copy {
 }
 
 /// What is timed beside the copy.
-#[derive(Clone, Copy, Debug)]
-struct Method {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
     way: Way,
     workers: usize,
+    /// Whether the database exists, with the empty table, before the clock starts.
+    exists: bool,
 }
 
 impl Method {
     fn name(self) -> String {
+        let place = if self.exists {
+            ", existing database"
+        } else {
+            ""
+        };
         match self.way {
-            Way::Pages => format!("pages, {} thread(s)", self.workers),
+            Way::Pages => format!("pages, {} thread(s){place}", self.workers),
             way => way.name().to_owned(),
         }
     }
 }
 
-const METHODS: [Method; 3] = [
-    Method {
-        way: Way::Arrays,
-        workers: 1,
-    },
-    Method {
-        way: Way::Pages,
-        workers: 1,
-    },
-    Method {
-        way: Way::Pages,
-        workers: 2,
-    },
-];
+impl FromStr for Method {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Method, String> {
+        let wanted = || format!("`{name}` is none of arrays, pages-N and existing-N");
+        if name == "arrays" {
+            return Ok(ARRAYS);
+        }
+        let (way, workers) = name.split_once('-').ok_or_else(wanted)?;
+        let workers = workers.parse().map_err(|_| wanted())?;
+        let exists = match way {
+            "pages" => false,
+            "existing" => true,
+            _ => return Err(wanted()),
+        };
+        Ok(Method {
+            way: Way::Pages,
+            workers,
+            exists,
+        })
+    }
+}
+
+const ARRAYS: Method = Method {
+    way: Way::Arrays,
+    workers: 1,
+    exists: false,
+};
+
+/// What is to be measured.
+pub struct Plan {
+    /// The tables.
+    pub subjects: Vec<Subject>,
+    /// Rows; a few by default.
+    pub rows: Option<usize>,
+    /// What is timed.
+    pub methods: Vec<Method>,
+    /// What it is compared with.
+    pub copies: Vec<Copy>,
+    /// A column of which an index is made, too.
+    pub index: Option<String>,
+    /// Pairs for each method and form of the copy.
+    pub pairs: usize,
+    /// Where the databases lie.
+    pub directory: PathBuf,
+}
 
 /// Rows of a batch.
 const BATCH: usize = 65_536;
 
 /// Measures pairs and prints ratios with intervals.
-pub fn run(
-    subjects: &[Subject],
-    rows: Option<usize>,
-    pairs: usize,
-    directory: &Path,
-) -> Result<(), Failure> {
+pub fn run(plan: &Plan) -> Result<(), Failure> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
-    for subject in subjects {
-        let rows = rows.unwrap_or(subject.default_rows());
-        let place = tempfile::tempdir_in(directory)?;
+    for subject in &plan.subjects {
+        let rows = plan.rows.unwrap_or(subject.default_rows());
+        let place = tempfile::tempdir_in(&plan.directory)?;
         Bench {
             library: &library,
+            plan,
             subject: *subject,
             rows,
             place: place.path(),
             batches: subject.batches(rows),
         }
-        .run(pairs)?;
+        .run()?;
     }
     Ok(())
 }
@@ -187,6 +223,7 @@ fn batch(subject: Subject, arrays: Vec<ArrayRef>) -> RecordBatch {
 
 struct Bench<'b> {
     library: &'b Arc<Library>,
+    plan: &'b Plan,
     subject: Subject,
     rows: usize,
     place: &'b Path,
@@ -194,35 +231,57 @@ struct Bench<'b> {
 }
 
 impl Bench<'_> {
-    fn run(&self, pairs: usize) -> Result<(), Failure> {
-        self.load(&self.place.join("source.db"), METHODS[0])?;
+    fn run(&self) -> Result<(), Failure> {
+        let pairs = self.plan.pairs;
+        self.load(&self.place.join("source.db"), ARRAYS)?;
         println!(
             "{:?}, {} rows, {pairs} pairs each:",
             self.subject, self.rows
         );
         let mut order = Seed(2).generator();
-        for method in METHODS {
-            for form in [Copy::Whole, Copy::Listed] {
+        for method in &self.plan.methods {
+            for form in &self.plan.copies {
                 let (mut loads, mut copies) = (Vec::new(), Vec::new());
                 for _ in 0..pairs {
                     let first = order.below(2);
                     for turn in 0..2 {
                         if turn == first {
-                            loads.push(self.timed(|path| self.load(path, method))?);
+                            loads.push(self.timed_load(*method)?);
                         } else {
-                            copies.push(self.timed(|path| self.copy(path, form))?);
+                            copies.push(self.timed(|path| self.copy(path, *form))?);
                         }
                     }
                 }
-                report(&method.name(), form, &loads, &copies)?;
+                report(&method.name(), *form, &loads, &copies)?;
             }
         }
         Ok(())
     }
 
+    fn timed_load(&self, method: Method) -> Result<f64, Failure> {
+        if method.exists {
+            let empty = self.open(&self.made())?;
+            let columns: Vec<String> = (self.table().types.iter())
+                .map(|column| format!("{} {}", column.name, column.declared))
+                .collect();
+            let sql = format!("CREATE TABLE t({})", columns.join(", "));
+            let keyed = sql.replace("id INTEGER", "id INTEGER PRIMARY KEY");
+            empty.execute(&keyed)?;
+            if let Some(column) = &self.plan.index {
+                empty.execute(&format!("CREATE INDEX t_index ON t({column})"))?;
+            }
+            empty.close()?;
+        }
+        self.timed(|path| self.load(path, method))
+    }
+
+    fn made(&self) -> PathBuf {
+        self.place.join("made.db")
+    }
+
     /// The seconds that making a database takes, which is checked and removed afterwards.
     fn timed(&self, make: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<f64, Failure> {
-        let path = self.place.join("made.db");
+        let path = self.made();
         let begin = Instant::now();
         make(&path)?;
         let seconds = begin.elapsed().as_secs_f64();
@@ -231,10 +290,24 @@ impl Bench<'_> {
         Ok(seconds)
     }
 
+    fn table(&self) -> Table {
+        let mut table = self.subject.table();
+        table.indexes = (self.plan.index.iter())
+            .map(|column| Index {
+                columns: vec![column.clone()],
+                unique: false,
+            })
+            .collect();
+        table
+    }
+
     fn load(&self, path: &Path, method: Method) -> Result<(), Failure> {
-        let mut request = Request::new(path, self.subject.table());
+        let mut request = Request::new(path, self.table());
         request.way = WayChoice::Only(method.way);
         request.workers = Some(method.workers);
+        if method.exists {
+            request.mode = Mode::Append;
+        }
         let schema = self.batches[0].schema();
         let batches = self.batches.iter().cloned();
         let mut source = BatchSource::new("memory", &schema, batches);
@@ -261,9 +334,13 @@ impl Bench<'_> {
             Copy::Listed => names.join(", "),
         };
         connection.execute(&format!(
-            "ATTACH '{}' AS source; BEGIN; {create}; INSERT INTO main.t SELECT {selected} FROM source.t; COMMIT",
+            "ATTACH '{}' AS source; BEGIN; {create}; \
+             INSERT INTO main.t SELECT {selected} FROM source.t; COMMIT; DETACH source",
             source.display()
         ))?;
+        if let Some(column) = &self.plan.index {
+            connection.execute(&format!("CREATE INDEX t_index ON t({column})"))?;
+        }
         connection.close()?;
         Ok(())
     }

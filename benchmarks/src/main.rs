@@ -10,6 +10,7 @@ mod crash_images;
 mod empty_trial;
 mod insert_loop;
 mod load;
+mod load_peers;
 mod program;
 
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ enum Benchmark {
     },
     /// Bulk loading against the copy from an attached database, in pairs of random order, syncing
     /// included. To reach, against `SELECT *` with 20 M, 20 M and 1 M rows: pages 15 times as fast for
-    /// T2 and 8 times for T1 and T3; arrays twice for T2.
+    /// T2 and 8 times for T1 and T3, 10 times into a database that exists; arrays twice for T2.
     Load {
         /// Tables.
         #[arg(default_values = ["t1", "t2", "t3"])]
@@ -80,10 +81,36 @@ enum Benchmark {
         /// Rows [default: 1,000,000 of T1 and T2, 50,000 of T3].
         #[arg(long)]
         rows: Option<usize>,
-        /// Pairs for each way and each form of the copy.
+        /// Methods: `arrays`; `pages-N`, a new database by so many threads; `existing-N`, an empty table of
+        /// a database that exists.
+        #[arg(long = "method", default_values = ["arrays", "pages-1", "pages-2", "pages-4", "existing-4"])]
+        methods: Vec<load::Method>,
+        /// Forms of the copy.
+        #[arg(long = "copy", default_values = ["whole", "listed"])]
+        copies: Vec<load::Copy>,
+        /// A column of which an index is made, too; by CREATE INDEX after the copy. To reach: 6 times.
+        #[arg(long)]
+        index: Option<String>,
+        /// Pairs for each method and each form of the copy.
         #[arg(long, default_value_t = 5)]
         pairs: usize,
         /// Directory for the databases, on the disk to be measured.
+        #[arg(long, default_value = ".")]
+        dir: PathBuf,
+    },
+    /// `pragmark load` against other ways of putting a CSV file into SQLite, whole processes in rounds
+    /// of random order. To reach with 5 M rows: 10 times as fast as the best peer, 15 times `.import`.
+    LoadPeers {
+        /// Rows.
+        #[arg(long, default_value_t = 1_000_000)]
+        rows: usize,
+        /// Rounds.
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+        /// The Python that has the libraries to compare with.
+        #[arg(long, default_value = "python3")]
+        python: PathBuf,
+        /// Directory for file and databases, on the disk to be measured.
         #[arg(long, default_value = ".")]
         dir: PathBuf,
     },
@@ -100,9 +127,26 @@ fn main() -> ExitCode {
         Benchmark::Load {
             subjects,
             rows,
+            methods,
+            copies,
+            index,
             pairs,
             dir,
-        } => load::run(&subjects, rows, pairs, &dir),
+        } => load::run(&load::Plan {
+            subjects,
+            rows,
+            methods,
+            copies,
+            index,
+            pairs,
+            directory: dir,
+        }),
+        Benchmark::LoadPeers {
+            rows,
+            rounds,
+            python,
+            dir,
+        } => load_peers::run(&cli.pragmark, &python, rows, rounds, &dir),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

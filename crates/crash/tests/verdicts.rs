@@ -232,7 +232,7 @@ fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
         let narrowed = narrowed(cell).unwrap_or_else(|| panic!("{}", matrix.cells[cell].verdict));
         assert_eq!(narrowed.only, [occasion]);
         assert!(
-            matches!(narrowed.otherwise, Verdict::LosesCommits { images, .. } if images > 3_000),
+            matches!(narrowed.otherwise, Verdict::LosesCommits { images, .. } if images > 2_000),
             "{narrowed}"
         );
         assert!(matrix.cells[cell].cause.is_some());

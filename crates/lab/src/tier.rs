@@ -492,7 +492,9 @@ impl Safety {
     /// where a model was not measured for both, so that it is not known.
     ///
     /// Tiers alone would not do: of two settings that can corrupt, one may do so whenever a process is
-    /// killed and the other only when power is lost at a rare moment.
+    /// killed and the other only when power is lost at a rare moment. Nor would models alone: one may
+    /// corrupt at any commit and the other only where the file shrinks, so that the tiers without such
+    /// occasions are compared as well.
     pub fn worse_under(&self, other: &Safety) -> Option<Vec<String>> {
         if self.needs_no_crash() && !other.needs_no_crash() {
             return Some(vec!["schedules of two connections".to_owned()]);
@@ -509,11 +511,14 @@ impl Safety {
         );
         let mut worse = Vec::new();
         for name in &names {
-            let class = |safety: &Safety| {
+            let classes = |safety: &Safety| {
                 let of_name = |model: &&ModelSafety| model.model == *name;
-                safety.models.iter().find(of_name)?.tier.class()
+                let model = safety.models.iter().find(of_name)?;
+                let (_, everyday) = otherwise(model);
+                Some((model.tier.class()?, everyday.class()?))
             };
-            if class(self)? < class(other)? {
+            let (own, others) = (classes(self)?, classes(other)?);
+            if own.0 < others.0 || own.1 < others.1 {
                 worse.push(name.clone());
             }
         }
@@ -747,6 +752,22 @@ mod tests {
         let narrowed = safety.narrowed.unwrap();
         assert_eq!(narrowed.only, ["where it shrinks"]);
         assert_eq!(narrowed.otherwise, losing(3, 180, 1));
+        // It is no match for settings that corrupt at any time.
+        let at_any_time = Safety::of(vec![
+            model("kill", clean(100)),
+            model("reorder", losing(3, 50, 1)),
+            model("torn", corrupt(2, 40)),
+        ]);
+        let rarely = Safety::of(vec![
+            model("kill", clean(100)),
+            model("reorder", losing(3, 50, 1)),
+            rare(corrupt(2, 40), clean(30)),
+        ]);
+        assert_eq!(
+            at_any_time.worse_under(&rarely),
+            Some(vec!["torn".to_owned()])
+        );
+        assert_eq!(rarely.worse_under(&at_any_time), Some(vec![]));
         // One model that fares as badly every day leaves nothing to be said.
         let daily = Safety::of(vec![
             model("reorder", corrupt(1, 50)),

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use engine::EngineError;
 use thiserror::Error;
 
+use crate::source::Place;
+
 /// Any error of this crate.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -42,12 +44,10 @@ pub enum LoadError {
         reason: String,
     },
     /// A row that cannot be read, or that the table refuses.
-    #[error("{input}, row {row}{}: {reason}", in_column(.column))]
+    #[error("{}, {} {}{}: {reason}", .place.input, .place.unit.name(), .place.number, in_column(.column))]
     Row {
-        /// The input.
-        input: String,
-        /// The number of the row, from 1, without the header.
-        row: u64,
+        /// Where it is: the input, and the number of the row (from 1, without the header) or line.
+        place: Place,
         /// The column, where one is to blame.
         column: Option<String>,
         /// What is wrong with it.

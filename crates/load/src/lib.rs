@@ -33,7 +33,9 @@ mod affinity;
 mod arrays;
 mod batch;
 mod cells;
+mod disk;
 mod error;
+mod full_text;
 mod loader;
 mod pages;
 mod rejects;
@@ -44,11 +46,16 @@ mod target;
 
 pub use affinity::Affinity;
 pub use batch::{Batch, Malformed, RowNumbers};
+pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
+pub use full_text::FullText;
 pub use loader::{
     MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
 };
+#[cfg(feature = "columnar")]
+pub use source::ColumnarSource;
 pub use source::{
-    BatchSource, ColumnarSource, CsvOptions, CsvSource, Input, Source, SourceColumn, open,
+    BatchSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input, JsonLinesSource,
+    Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
 };
 pub use table::{Column, Index, Table};

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use engine::{Connection, Library, OpenFlags};
@@ -11,9 +12,10 @@ use engine::{Connection, Library, OpenFlags};
 use crate::arrays;
 use crate::batch::{Batch, Malformed};
 use crate::error::LoadError;
+use crate::full_text::FullText;
 use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
-use crate::source::Source;
+use crate::source::{Source, is_same_file};
 use crate::staging::Staging;
 use crate::table::{Index, Table, quoted};
 use crate::target::Target;
@@ -36,8 +38,8 @@ pub struct Request {
     /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
     /// of 4,096 otherwise.
     pub page_size: Option<u32>,
-    /// Threads that write pages; as many as there are processors otherwise, but at most
-    /// [`MOST_WORKERS`].
+    /// Threads that write pages; twice as many as there are processors otherwise, because each of them
+    /// waits for the disk now and then, but at most [`MOST_WORKERS`].
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, beyond which SQLite makes them when the rows are in.
     pub index_memory: usize,
@@ -146,6 +148,8 @@ pub enum Phase {
     Rows,
     /// Indexes are made.
     Indexes,
+    /// The full-text index is filled.
+    FullText,
     /// The database is checked.
     Check,
     /// The database is synced to the disk.
@@ -187,8 +191,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub const MOST_WORKERS: usize = 4;
 
 fn usual_workers() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_WORKERS))
+    std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
+
+/// How often the observer is told of a load that waits for its input.
+const LOOK: Duration = Duration::from_millis(100);
 
 const AS_ASKED_FOR: &str = "as asked for";
 const SKIPS_DUPLICATES: &str = "rows that are not unique are to be skipped";
@@ -221,7 +228,12 @@ pub fn load(
         why_arrays: None,
         indexes_made: false,
     };
-    let mut rejects = Rejects::new(source.name(), request.on_error, request.rejects.as_deref());
+    let mut rejects = Rejects::new(
+        source.places(),
+        request.on_error,
+        request.rejects.as_deref(),
+    );
+    refuse_own_input(&*source, request)?;
     let is_new = !request.database.exists();
     let bytes_read = if is_new {
         load.build_new(source, &mut rejects, observer)?
@@ -238,6 +250,17 @@ pub fn load(
         database_bytes: size(&request.database)?,
         time: begin.elapsed(),
     })
+}
+
+/// A database that is read cannot be changed at the same time.
+fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
+    if is_same_file(Path::new(source.name()), &request.database) {
+        return Err(LoadError::Definition(format!(
+            "{} is both what is read and what is written; within one database, INSERT … SELECT does it",
+            request.database.display()
+        )));
+    }
+    Ok(())
 }
 
 fn size(path: &Path) -> Result<u64, LoadError> {
@@ -520,6 +543,10 @@ impl Load<'_> {
                 connection.execute(&sql)?;
             }
         }
+        if let Some(full_text) = self.full_text() {
+            feed.tell(Phase::FullText)?;
+            full_text.make(connection, &self.request.table.name)?;
+        }
         if self.request.check {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
@@ -527,10 +554,19 @@ impl Load<'_> {
         Ok(())
     }
 
+    /// The full-text index to be made; like other indexes it comes with a new table only.
+    fn full_text(&self) -> Option<&FullText> {
+        let full_text = self.request.table.full_text.as_ref();
+        full_text.filter(|_| self.request.mode != Mode::Append)
+    }
+
     fn check(&self, connection: &Connection) -> Result<(), LoadError> {
         let found = connection.query_text("PRAGMA integrity_check")?;
         if found != "ok" {
             return Err(LoadError::Check(found));
+        }
+        if let Some(full_text) = self.full_text() {
+            full_text.check(connection, &self.request.table.name)?;
         }
         if self.request.mode != Mode::Append {
             let table = quoted(&self.request.table.name);
@@ -563,11 +599,14 @@ fn feed(
     observer: &mut Observer<'_>,
     work: impl FnOnce(&mut Feed<'_>) -> Result<(), LoadError>,
 ) -> Result<u64, LoadError> {
-    source.begin(&target.affinities());
+    let stop = Arc::new(AtomicBool::new(false));
+    source.begin(&target.affinities(), &stop);
     let total_bytes = source.total_bytes();
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
         scope.spawn(move || read(source, &sender));
+        // However `work` ends, the source must not be waited for afterwards.
+        let _stop = StopOnDrop(stop);
         let mut feed = Feed {
             batches,
             rejects,
@@ -583,6 +622,15 @@ fn feed(
         work(&mut feed)?;
         Ok(feed.progress.bytes_read)
     })
+}
+
+/// Tells a source that nobody wants its rows any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Sends batches until the end, an error, or until nobody takes them any more.
@@ -606,8 +654,7 @@ pub(crate) struct Feed<'f> {
 impl Feed<'_> {
     /// The next batch; its malformed rows have been dealt with.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        // The channel is closed when the reader has come to the end.
-        let Ok(batch) = self.batches.recv() else {
+        let Some(batch) = self.wait()? else {
             return Ok(None);
         };
         let mut batch = batch?;
@@ -616,6 +663,18 @@ impl Feed<'_> {
         }
         self.progress.bytes_read = batch.bytes_read;
         Ok(Some(batch))
+    }
+
+    /// Waits for the reader; the observer may end the load meanwhile. `None` when the reader has come to
+    /// the end.
+    fn wait(&mut self) -> Result<Option<Result<Batch, LoadError>>, LoadError> {
+        loop {
+            match self.batches.recv_timeout(LOOK) {
+                Ok(batch) => return Ok(Some(batch)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => self.tell(Phase::Rows)?,
+            }
+        }
     }
 
     /// Refuses a row.

@@ -2,29 +2,28 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{Columns, ValueRef};
-use tempfile::NamedTempFile;
-
 use crate::batch::Malformed;
 use crate::cells::Rows;
 use crate::error::LoadError;
 use crate::loader::OnError;
-use crate::staging;
+use crate::source::Places;
+use crate::staging::Unfinished;
+use engine::{Columns, ValueRef};
 
 /// Takes rows that were refused.
 pub(crate) struct Rejects {
-    input: String,
+    places: Places,
     on_error: OnError,
     path: Option<PathBuf>,
-    writer: Option<csv::Writer<NamedTempFile>>,
+    writer: Option<csv::Writer<Unfinished>>,
     count: u64,
 }
 
 impl Rejects {
     /// `path` is the file for skipped rows, which is made when there is one to write.
-    pub(crate) fn new(input: &str, on_error: OnError, path: Option<&Path>) -> Rejects {
+    pub(crate) fn new(places: Places, on_error: OnError, path: Option<&Path>) -> Rejects {
         Rejects {
-            input: input.to_owned(),
+            places,
             on_error,
             path: path.map(Path::to_owned),
             writer: None,
@@ -43,8 +42,7 @@ impl Rejects {
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
         if self.on_error == OnError::Fail {
             return Err(LoadError::Row {
-                input: self.input.clone(),
-                row: row.row,
+                place: self.places.find(row.row),
                 column: row.column,
                 reason: row.reason,
             });
@@ -61,14 +59,16 @@ impl Rejects {
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => {
-                let file = staging::beside(path)?;
+                let file = Unfinished::beside(path)?;
                 let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(file);
-                writer.write_record(["row", "column", "reason", "fields"])?;
+                writer.write_record(["input", "row", "column", "reason", "fields"])?;
                 self.writer.insert(writer)
             }
         };
-        let number = row.row.to_string();
-        let told = [&*number, row.column.as_deref().unwrap_or(""), &row.reason];
+        let place = self.places.find(row.row);
+        let number = place.number.to_string();
+        let column = row.column.as_deref().unwrap_or("");
+        let told = [&*place.input, &number, column, &row.reason];
         let fields = row.fields.iter().map(String::as_str);
         writer.write_record(told.into_iter().chain(fields))?;
         Ok(())
@@ -89,9 +89,7 @@ impl Rejects {
         let file = writer.into_inner().map_err(|error| {
             unwritable(std::io::Error::new(error.error().kind(), error.to_string()))
         })?;
-        file.persist(path)
-            .map_err(|error| unwritable(error.error))?;
-        Ok(())
+        file.replace(path).map_err(unwritable)
     }
 }
 

@@ -1,25 +1,89 @@
 //! Files that take their place when they are complete.
 //!
 //! A new database is built in a file beside its place, so that a load which is stopped at any point
-//! leaves nothing under its name. A load that is killed leaves that file, whose name tells what it was.
+//! leaves nothing under its name. A load that is killed leaves that file, whose name tells what it was;
+//! the next load to the same place removes it. Whether its maker is alive is told by a lock on the file
+//! (`flock`), which the system lets go of with the process, however it ended.
 
-use std::fs::{File, Permissions};
-use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{File, Permissions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::error::LoadError;
 
-/// A new file in the directory of `path`, removed unless it is kept.
-pub(crate) fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    tempfile::Builder::new()
-        .prefix(&format!("{name}.unfinished-"))
-        // As SQLite makes databases; the process's mask is taken off.
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(directory(path))
+/// What stands in the name between the file's place and what makes it unique.
+const MARK: &str = ".unfinished-";
+
+/// A new file in the directory of its place, locked, and removed unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Unfinished(NamedTempFile);
+
+impl Unfinished {
+    /// Makes one, after removing those that killed loads have left.
+    pub(crate) fn beside(place: &Path) -> io::Result<Unfinished> {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let prefix = format!("{name}{MARK}");
+        remove_leftovers(directory(place), &prefix);
+        loop {
+            let file = tempfile::Builder::new()
+                .prefix(&prefix)
+                // As SQLite makes databases; the process's mask is taken off.
+                .permissions(Permissions::from_mode(0o644))
+                .tempfile_in(directory(place))?;
+            match file.as_file().try_lock() {
+                // File systems without such locks: nobody removes what it cannot lock either.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+                Err(TryLockError::WouldBlock) => continue,
+            }
+            // Another load may have taken it for a leftover before it was locked.
+            if file.as_file().metadata()?.nlink() > 0 {
+                return Ok(Unfinished(file));
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Puts it in its place, over what is there.
+    pub(crate) fn replace(self, place: &Path) -> io::Result<()> {
+        self.0.persist(place).map(drop).map_err(|error| error.error)
+    }
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Removes files of this beginning that nobody is writing. What cannot be listed, opened, locked or
+/// removed is left alone: it may be in use, and a directory that cannot be used at all is told when the
+/// new file is made.
+fn remove_leftovers(directory: &Path, prefix: &str) {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries {
+        let is_ours = entry
+            .file_name()
+            .to_string_lossy()
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+        if is_ours
+            && let Ok(file) = File::open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn directory(path: &Path) -> &Path {
@@ -32,7 +96,7 @@ fn directory(path: &Path) -> &Path {
 /// A database in the making.
 #[derive(Debug)]
 pub(crate) struct Staging {
-    file: NamedTempFile,
+    file: Unfinished,
     place: PathBuf,
 }
 
@@ -51,7 +115,7 @@ impl Staging {
                 });
             }
         }
-        let file = beside(place).map_err(|source| LoadError::Write {
+        let file = Unfinished::beside(place).map_err(|source| LoadError::Write {
             path: place.to_owned(),
             source,
         })?;
@@ -77,12 +141,61 @@ impl Staging {
             path: place.clone(),
             source,
         };
-        self.file.as_file().sync_all().map_err(unwritable)?;
-        self.file
+        let file = self.file.0;
+        file.as_file().sync_all().map_err(unwritable)?;
+        let file = file
             .persist_noclobber(&place)
             .map_err(|error| unwritable(error.error))?;
+        // It is a database like any other from here on.
+        drop(file);
         File::open(directory(&place))
             .and_then(|directory| directory.sync_all())
             .map_err(unwritable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_a_killed_load_left_is_removed_and_what_is_in_use_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("a.db");
+        let in_use = Unfinished::beside(&place).unwrap();
+        for left in [
+            "a.db.unfinished-AbC123",
+            "a.db.unfinished-notes",
+            "b.db.unfinished-AbC123",
+        ] {
+            std::fs::write(folder.path().join(left), "").unwrap();
+        }
+        let new = Unfinished::beside(&place).unwrap();
+        let name = |file: &Unfinished| {
+            file.path()
+                .file_name()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let mut expected = vec![
+            name(&in_use),
+            name(&new),
+            "a.db.unfinished-notes".to_owned(),
+            "b.db.unfinished-AbC123".to_owned(),
+        ];
+        expected.sort();
+        assert_eq!(names(folder.path()), expected);
+        drop((in_use, new));
+        assert_eq!(names(folder.path()).len(), 2);
     }
 }

@@ -1,6 +1,7 @@
 //! The definition of a table to be made, and its SQL.
 
 use crate::error::LoadError;
+use crate::full_text::FullText;
 
 /// A table to load into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Table {
     pub without_rowid: bool,
     /// Indexes, made after the rows are in.
     pub indexes: Vec<Index>,
+    /// A full-text index, made after the rows are in.
+    pub full_text: Option<FullText>,
 }
 
 /// A column of a table.
@@ -69,6 +72,7 @@ impl Table {
             strict: false,
             without_rowid: false,
             indexes: Vec::new(),
+            full_text: None,
         }
     }
 
@@ -78,7 +82,8 @@ impl Table {
         let named = self.types.iter().map(|column| &column.name);
         let keys = self.primary_key.iter();
         let indexed = self.indexes.iter().flat_map(|index| &index.columns);
-        for name in named.chain(keys).chain(indexed) {
+        let searched = self.full_text.iter().flat_map(|text| &text.columns);
+        for name in named.chain(keys).chain(indexed).chain(searched) {
             if !suggested.iter().any(|column| same(&column.name, name)) {
                 let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
                 return Err(LoadError::Definition(format!(
@@ -86,6 +91,12 @@ impl Table {
                     known.join(", ")
                 )));
             }
+        }
+        if self.without_rowid && self.full_text.is_some() {
+            return Err(LoadError::Definition(
+                "a table WITHOUT ROWID cannot have a full-text index, which finds rows by rowid"
+                    .to_owned(),
+            ));
         }
         suggested.iter().map(|column| self.column(column)).collect()
     }
@@ -172,7 +183,7 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-fn list(names: &[String]) -> String {
+pub(crate) fn list(names: &[String]) -> String {
     names
         .iter()
         .map(|name| quoted(name))

@@ -48,6 +48,9 @@ impl Target {
                 if let Some(kind) = existing {
                     connection.execute(&format!("DROP {kind} {}", quoted(&table.name)))?;
                 }
+                if let Some(full_text) = &table.full_text {
+                    full_text.make_room(connection, &table.name, request.mode)?;
+                }
                 connection.execute(&table.create(&columns))?;
                 for sql in table.create_indexes(|index| request.is_made_before(index)) {
                     connection.execute(&sql)?;
@@ -92,7 +95,7 @@ impl Target {
 }
 
 /// Whether there is a table or view of this name: its kind.
-fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
+pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<String>, EngineError> {
     let mut query = connection.prepare(
         "SELECT type FROM sqlite_master WHERE lower(name) = lower(?1) AND type IN ('table', 'view')",
     )?;

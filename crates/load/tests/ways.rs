@@ -1,7 +1,9 @@
 //! Every way gives what SQL INSERT gives: rows, types, rowids and a sound database, whatever the table,
 //! the values and the size of pages.
 //!
-//! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer.
+//! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer;
+//! `cargo test --release -p pragmark-load --test ways -- --ignored a_million` at a million rows of each
+//! class of schema, or as many as `PRAGMARK_TEST_ROWS` says.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use pragmark_load::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::strategy::ValueTree;
 
 fn library() -> Arc<Library> {
     thread_local! {
@@ -302,7 +305,8 @@ fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
         .collect()
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+/// Tables with rowids, in up to three batches of fewer rows than `largest`.
+fn cases(largest: usize) -> impl Strategy<Value = Case> {
     let page_sizes = select(vec![
         512_u32, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
     ]);
@@ -315,7 +319,7 @@ fn cases() -> impl Strategy<Value = Case> {
         1_usize..6,
     )
         .prop_flat_map(
-            |(strict, rowid_alias, page_size, workers, first, columns)| {
+            move |(strict, rowid_alias, page_size, workers, first, columns)| {
                 let names = if strict {
                     vec!["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
                 } else {
@@ -333,7 +337,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 let indexed =
                     prop::sample::subsequence((0..columns).collect::<Vec<_>>(), 1..=columns);
                 let indexed = prop::collection::btree_set(indexed, 0..3);
-                let sizes = prop::collection::vec(0_usize..60, 0..4);
+                let sizes = prop::collection::vec(0..largest, 0..4);
                 (declared, sizes, indexed, prop::bool::weighted(0.9)).prop_flat_map(
                     move |(mut declared, sizes, indexes, sorted)| {
                         let indexes: Vec<Vec<usize>> = indexes.into_iter().collect();
@@ -390,27 +394,11 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_way_gives_what_insert_gives(case in cases()) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
-
-        let summary = case.load(&path("pages"), Way::Pages).unwrap();
-        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, rows as u64));
-        let summary = case.load(&path("arrays"), Way::Arrays).unwrap();
-        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
-
-        let by_pages = told(&path("pages"), case.declared.len());
-        let create: Vec<String> = by_pages.0.iter().map(|object| object[3].to_string()).collect();
-        case.insert(&path("insert"), &create.join("; "));
-        let by_insert = told(&path("insert"), case.declared.len());
-        prop_assert_eq!(&by_pages, &by_insert);
-        prop_assert_eq!(told(&path("arrays"), case.declared.len()), by_insert);
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
-        prop_assert_eq!(left.len(), 3, "{:?}", left);
+    fn every_way_gives_what_insert_gives(case in cases(60)) {
+        check_new(&case);
     }
 }
 
@@ -446,35 +434,17 @@ impl Case {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn adding_to_a_table_gives_what_insert_gives(case in cases(), first in 0_usize..4) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let (before, added) = case.batches.split_at(first.min(case.batches.len()));
-        let create = case.create(&path("pages"));
-        case.insert(&path("insert"), &create);
-        case.insert_part(&path("pages"), &create, before);
-
-        let rows = case.rows(added);
-        let can = case.indexes.is_empty() || case.rows(before) == 0;
-        let way = if can { WayChoice::Only(Way::Pages) } else { WayChoice::Auto };
-        let summary = case.append(&path("pages"), before.len(), way).unwrap();
-        prop_assert_eq!(summary.rows, rows as u64);
-        prop_assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
-        prop_assert_eq!(
-            told(&path("pages"), case.declared.len()),
-            told(&path("insert"), case.declared.len())
-        );
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
-        prop_assert_eq!(left.len(), 2, "{:?}", left);
+    fn adding_to_a_table_gives_what_insert_gives(case in cases(60), first in 0_usize..4) {
+        check_added(&case, first);
     }
 }
 
 /// Tables WITHOUT ROWID, with a primary key of two columns in any order.
-fn keyed_cases() -> impl Strategy<Value = Case> {
-    let keys = prop::collection::btree_set(("[ab]{0,12}", any::<i16>()), 0..200);
+fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
+    let keys = prop::collection::btree_set(("[ab]{0,12}", any::<i16>()), 0..largest);
     let keys = keys
         .prop_map(|keys| keys.into_iter().collect::<Vec<_>>())
         .prop_shuffle();
@@ -530,23 +500,11 @@ fn parts(columns: &[Vec<Value>], rows: usize) -> Vec<Vec<Vec<Value>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn tables_without_rowid_are_what_insert_makes_them(case in keyed_cases()) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let summary = case.load(&path("pages"), Way::Pages).unwrap();
-        let rows = case.rows(&case.batches) as u64;
-        prop_assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
-        let order = case.key.iter().map(|number| format!("c{number}")).collect::<Vec<_>>().join(", ");
-        let by_pages = told_by(&path("pages"), case.declared.len(), &order);
-        let create: Vec<String> = (by_pages.0.iter())
-            .filter(|object| object[3] != Value::Null)
-            .map(|object| object[3].to_string())
-            .collect();
-        case.insert(&path("insert"), &create.join("; "));
-        prop_assert_eq!(by_pages, told_by(&path("insert"), case.declared.len(), &order));
+    fn tables_without_rowid_are_what_insert_makes_them(case in keyed_cases(200)) {
+        check_keyed(&case);
     }
 }
 
@@ -648,6 +606,129 @@ fn reserve(database: &Path, page_size: u16, reserved: u8) {
     let content = page_size - u16::from(reserved);
     bytes[105..107].copy_from_slice(&content.to_be_bytes());
     std::fs::write(database, bytes).unwrap();
+}
+
+/// A new table by every way against INSERT.
+fn check_new(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
+
+    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    assert_eq!(
+        (summary.rows, summary.rows_by_pages),
+        (rows as u64, rows as u64)
+    );
+    let summary = case.load(&path("arrays"), Way::Arrays).unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
+
+    let by_pages = told(&path("pages"), case.declared.len());
+    let create: Vec<String> = by_pages
+        .0
+        .iter()
+        .map(|object| object[3].to_string())
+        .collect();
+    case.insert(&path("insert"), &create.join("; "));
+    let by_insert = told(&path("insert"), case.declared.len());
+    assert_eq!(&by_pages, &by_insert);
+    assert_eq!(told(&path("arrays"), case.declared.len()), by_insert);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 3, "{:?}", left);
+}
+
+/// Rows added to a table that has the batches before `first`.
+fn check_added(case: &Case, first: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (before, added) = case.batches.split_at(first.min(case.batches.len()));
+    let create = case.create(&path("pages"));
+    case.insert(&path("insert"), &create);
+    case.insert_part(&path("pages"), &create, before);
+
+    let rows = case.rows(added);
+    let can = case.indexes.is_empty() || case.rows(before) == 0;
+    let way = if can {
+        WayChoice::Only(Way::Pages)
+    } else {
+        WayChoice::Auto
+    };
+    let summary = case.append(&path("pages"), before.len(), way).unwrap();
+    assert_eq!(summary.rows, rows as u64);
+    assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
+    assert_eq!(
+        told(&path("pages"), case.declared.len()),
+        told(&path("insert"), case.declared.len())
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 2, "{:?}", left);
+}
+
+/// A table WITHOUT ROWID against INSERT.
+fn check_keyed(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    let rows = case.rows(&case.batches) as u64;
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
+    let order = case
+        .key
+        .iter()
+        .map(|number| format!("c{number}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let by_pages = told_by(&path("pages"), case.declared.len(), &order);
+    let create: Vec<String> = (by_pages.0.iter())
+        .filter(|object| object[3] != Value::Null)
+        .map(|object| object[3].to_string())
+        .collect();
+    case.insert(&path("insert"), &create.join("; "));
+    assert_eq!(
+        by_pages,
+        told_by(&path("insert"), case.declared.len(), &order)
+    );
+}
+
+/// Checks cases until they have had so many rows together.
+fn until<C: std::fmt::Debug>(
+    rows: usize,
+    cases: impl Strategy<Value = C>,
+    check: impl Fn(&C) -> usize,
+) {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut seen = 0;
+    while seen < rows {
+        seen += check(&cases.new_tree(&mut runner).unwrap().current());
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_rows_of_every_class_are_what_insert_makes_them() {
+    let asked = std::env::var("PRAGMARK_TEST_ROWS").ok();
+    let rows = asked.map_or(1_000_000, |rows| rows.parse().unwrap());
+    for (strict, rowid_alias, indexed) in [
+        (false, false, false),
+        (false, true, false),
+        (true, false, false),
+        (false, false, true),
+    ] {
+        let class = cases(1_000).prop_filter("another class", move |case| {
+            (case.strict, case.rowid_alias, !case.indexes.is_empty())
+                == (strict, rowid_alias, indexed)
+        });
+        until(rows, class, |case| {
+            check_new(case);
+            case.rows(&case.batches)
+        });
+    }
+    until(rows, (cases(1_000), 0_usize..3), |(case, first)| {
+        check_added(case, *first);
+        case.rows(&case.batches)
+    });
+    until(rows, keyed_cases(3_000), |case| {
+        check_keyed(case);
+        case.rows(&case.batches)
+    });
 }
 
 /// Rows with a key and a text of some length.
@@ -782,7 +863,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
     let rejected = std::fs::read_to_string(folder.path().join("rejected.csv")).unwrap();
     assert_eq!(
         rejected,
-        "row,column,reason,fields\n11,,UNIQUE constraint failed: t.c0,9,000000009\n"
+        "input,row,column,reason,fields\ntest,11,,UNIQUE constraint failed: t.c0,9,000000009\n"
     );
 }
 
@@ -1105,6 +1186,24 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
         assert!(why.contains(reason), "{sql}: {why}");
         request.way = WayChoice::Only(Way::Pages);
         assert!(run(vec![many(2_000..4_000, 4)], &request).is_err(), "{sql}");
+    }
+}
+
+#[test]
+fn an_empty_file_and_a_few_rows_more_are_left_to_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    std::fs::write(&database, "").unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    for (mode, rows, reason) in [
+        (Mode::Create, 2_000, "the database is empty"),
+        (Mode::Append, 999, "too few"),
+    ] {
+        request.mode = mode;
+        let summary = run(vec![many(0..rows, 4)], &request).unwrap();
+        assert_eq!(summary.rows_by_pages, 0);
+        let why = summary.why_arrays.unwrap();
+        assert!(why.contains(reason), "{why}");
     }
 }
 

@@ -39,7 +39,7 @@ pub enum Command {
     /// Write the data of a run as CSV or JSON for other tools.
     Export(ExportArgs),
     /// Load CSV, Parquet or Arrow files into a table of a SQLite database, as fast as the disk allows.
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
     /// Look at this machine: disk, fsync, noise, engines, services found.
     Doctor(DoctorArgs),
     /// List, install or remove drivers: the programs that do the work through bindings of other
@@ -592,6 +592,19 @@ pub enum WayArg {
     Arrays,
 }
 
+/// Formats of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Fields between delimiters: CSV, TSV and their kin.
+    Csv,
+    /// A JSON object on each line.
+    JsonLines,
+    /// Parquet or Arrow IPC.
+    Columnar,
+    /// A SQLite database.
+    Database,
+}
+
 /// What happens to a row that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
@@ -607,14 +620,17 @@ pub enum OnErrorArg {
 Examples:
   pragmark load people.csv people.db --table people
   pragmark load people.csv.gz people.db --table people --primary-key id --index name
-  pragmark load export.tsv shop.db --table orders --append --type number=TEXT
+  pragmark load export.tsv shop.db --table orders --append
+  pragmark load 2023.jsonl 2024.jsonl.zst events.db --table events --fts title,body
+  pragmark load old.db new.db --query 'SELECT id, name FROM people' --table people
   zcat log.csv.gz | pragmark load - log.db --table log --on-error skip --rejects bad.csv
 
 Whatever happens, the database is afterwards either as it was or complete.")]
 pub struct LoadArgs {
-    /// The file: CSV or TSV, plain or compressed by gzip or zstd; Parquet; or Arrow IPC. `-` is CSV
-    /// from standard input.
-    pub input: PathBuf,
+    /// The files: CSV, TSV or JSON Lines, plain or compressed by gzip or zstd; Parquet; Arrow IPC; or
+    /// SQLite databases. Several must have the same columns. `-` is standard input.
+    #[arg(required = true, num_args = 1.., value_name = "INPUT")]
+    pub inputs: Vec<PathBuf>,
     /// The database; it is made if it does not exist.
     pub database: PathBuf,
     /// The table.
@@ -626,6 +642,20 @@ pub struct LoadArgs {
     /// Drop the table, with its indexes and triggers, and make it anew.
     #[arg(long, conflicts_with = "append")]
     pub replace: bool,
+    /// What the files are. Worth it where neither name nor first bytes tell, as for JSON Lines from
+    /// standard input.
+    #[arg(long, value_enum)]
+    pub format: Option<FormatArg>,
+    /// The encoding of texts, such as windows-1252 or utf-16le [default: told from the byte order mark,
+    /// UTF-8 without one].
+    #[arg(long, value_name = "NAME")]
+    pub encoding: Option<load::Encoding>,
+    /// The table or view of a SQLite database that is read [default: its only table].
+    #[arg(long, value_name = "NAME")]
+    pub from_table: Option<String>,
+    /// A query whose answer is read from a SQLite database.
+    #[arg(long, value_name = "SQL", conflicts_with = "from_table")]
+    pub query: Option<String>,
     /// The character between fields; `tab` for a tab [default: told from the first line].
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub delimiter: Option<u8>,
@@ -672,6 +702,18 @@ pub struct LoadArgs {
     /// The same for a unique index.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
     pub unique: Vec<String>,
+    /// Columns of a full-text index (FTS5), divided by commas. It finds rows of the table by rowid and
+    /// is filled after they are in.
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_delimiter = ',',
+        conflicts_with_all = ["append", "without_rowid"]
+    )]
+    pub fts: Vec<String>,
+    /// Name of the full-text index [default: TABLE_fts].
+    #[arg(long, value_name = "NAME", requires = "fts")]
+    pub fts_table: Option<String>,
     /// Make the table STRICT: a value that does not fit its column's type is an error.
     #[arg(long, conflicts_with = "append")]
     pub strict: bool,
@@ -694,6 +736,10 @@ pub struct LoadArgs {
     /// Check the finished database before it is kept; this reads all of it.
     #[arg(long)]
     pub check: bool,
+    /// Write as many bytes directly afterwards, and say which share of the disk's rate the load has
+    /// reached.
+    #[arg(long)]
+    pub measure_disk: bool,
     /// Print no progress.
     #[arg(long)]
     pub plain: bool,
@@ -765,6 +811,16 @@ mod tests {
         }
         for text in ["0", "-1", "0s", "soon", "nan", "inf", ""] {
             assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_binary_units_or_as_bytes() {
+        for (text, read) in [("512M", 512 << 20), ("2g", 2 << 30), ("7", 7), ("1K", 1024)] {
+            assert_eq!(bytes(text), Ok(read), "{text}");
+        }
+        for text in ["", "0", "G", "-1M", "1.5G", "2GB", "99999999999T"] {
+            assert!(bytes(text).is_err(), "{text}");
         }
     }
 }

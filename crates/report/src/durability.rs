@@ -1,7 +1,7 @@
 //! What survives of an acknowledged change, and which arm is best among those of which the same
 //! survives: what all views share.
 
-use lab::analysis::{AtDurability, ExperimentAnalysis};
+use lab::analysis::{AtDurability, ExperimentAnalysis, SurvivalChange};
 
 use crate::figures;
 use crate::names::Names;
@@ -55,6 +55,13 @@ pub(crate) fn lines(experiment: &ExperimentAnalysis) -> Vec<String> {
         )
     };
     rows(experiment).into_iter().map(line).collect()
+}
+
+/// What a finding gains or gives up, after its speed.
+pub(crate) fn change(change: &SurvivalChange) -> String {
+    let (own, reference) = (change.own, change.reference);
+    let more = if own > reference { "More" } else { "Less" };
+    format!(" {more} survives: {own} (reference: {reference}).")
 }
 
 /// The class that all arms have, as a sentence of the small print.

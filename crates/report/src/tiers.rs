@@ -8,6 +8,7 @@ use lab::level::label;
 use lab::tier::{Class, ModelSafety, Narrowed, Promise, Safety, Schedules, Tier, WORKLOAD};
 
 use crate::answer::{Piece, Sentence};
+use crate::durability;
 use crate::figures;
 use crate::names::Names;
 use crate::words::{Standing, by_rank, gain_words, named, plural};
@@ -127,6 +128,9 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
         None if finding.crash_relevant.is_empty() => Sentence::new(),
         None => unknown(finding, None),
     };
+    if let Some(change) = &finding.survives {
+        sentence.push(plain(&durability::change(change)));
+    }
     if let Some(faster) = &finding.faster {
         let class = faster.tier.as_ref().and_then(Tier::class);
         sentence.push(plain(match class {
@@ -138,6 +142,7 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
         let times = figures::times(faster.gain, faster.interval);
         sentence.push(Piece::Figure(format!("{times} times")));
         let tier = faster.tier.as_ref().map(words);
+        let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
         sentence.push(plain(&format!(
             " {} the reference: {}.",
             gain_words(metric),
@@ -226,8 +231,7 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis) -> Option<Sentence> {
             "Of {}, within what SQLite assumes of hardware, ",
             plural(experiment.arms.len(), "arm", "arms")
         )),
-        Piece::Figure(told.join("; ")),
-        plain("."),
+        plain(&format!("{}.", told.join("; "))),
     ])
 }
 
@@ -296,7 +300,7 @@ pub(crate) struct Models {
     pub(crate) rows: Vec<(Sentence, Vec<Cell>)>,
     /// Where what was found breaks what is documented, in words, with a witness and the cause.
     pub(crate) broken: Vec<String>,
-    /// Where what was found is better than what is documented, by cause.
+    /// Where what was found is better than what is documented, by cause: under which models which arms.
     pub(crate) safer: Vec<String>,
 }
 
@@ -425,22 +429,58 @@ fn wrong_schedule(safety: &Safety) -> Option<String> {
 
 /// Where the documentation allows more than was seen, by cause: which arms under which models.
 fn safer(rows: &[(&Safety, Vec<String>)]) -> Vec<String> {
-    let mut causes: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut causes: Vec<(&str, Vec<Safer>)> = Vec::new();
     for (safety, arms) in rows {
         let all = safety.models.iter();
         let better: Vec<&ModelSafety> = all.filter(|it| it.is_safer_than_documented()).collect();
         for of_cause in better.chunk_by(|one, other| cause_of(one) == cause_of(other)) {
-            let models: Vec<String> = of_cause.iter().map(|it| it.model.clone()).collect();
-            let place = format!("{} under {}", named(arms, NAMED), named(&models, MODELS));
             let cause = cause_of(of_cause[0]);
-            match causes.iter_mut().find(|(known, _)| *known == cause) {
-                Some((_, places)) => places.push(place),
-                None => causes.push((cause, vec![place])),
-            }
+            let place = match causes.iter().position(|(known, _)| *known == cause) {
+                Some(place) => place,
+                None => {
+                    causes.push((cause, Vec::new()));
+                    causes.len() - 1
+                }
+            };
+            let models = of_cause.iter().map(|it| it.model.clone()).collect();
+            Safer::add(&mut causes[place].1, models, arms);
         }
     }
-    let told = |(cause, places): (&str, Vec<String>)| format!("{cause}: {}", places.join("; "));
+    let told = |(cause, places): (&str, Vec<Safer>)| {
+        let places: Vec<String> = places.iter().map(Safer::words).collect();
+        format!("{cause}: {}", places.join("; "))
+    };
     causes.into_iter().map(told).collect()
+}
+
+/// Arms that are safer than documented under the same models.
+struct Safer {
+    models: Vec<String>,
+    arms: Vec<String>,
+}
+
+impl Safer {
+    fn add(all: &mut Vec<Safer>, models: Vec<String>, arms: &[String]) {
+        match all.iter_mut().find(|known| known.models == models) {
+            Some(known) => known.arms.extend_from_slice(arms),
+            None => all.push(Safer {
+                models,
+                arms: arms.to_vec(),
+            }),
+        }
+    }
+
+    fn words(&self) -> String {
+        let arms = match self.arms.len() {
+            1 => self.arms[0].clone(),
+            many => format!(
+                "{} ({})",
+                plural(many, "arm", "arms"),
+                named(&self.arms, NAMED)
+            ),
+        };
+        format!("under {} {arms}", named(&self.models, MODELS))
+    }
 }
 
 fn cause_of(model: &ModelSafety) -> &str {

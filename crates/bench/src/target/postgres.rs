@@ -2,6 +2,7 @@
 //! and reading back what the server says of itself.
 
 use std::error::Error;
+use std::ops::{Deref, DerefMut};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -88,22 +89,19 @@ impl Server {
     ///
     /// # Errors
     /// When the server cannot be reached or refuses, or another trial uses it.
-    pub(crate) fn begin(&self) -> Result<Client, TrialError> {
+    pub(crate) fn begin(&self) -> Result<Workspace, TrialError> {
         let mut client = self.connect()?;
-        let locked = client
-            .query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK])
-            .and_then(|row| row.try_get(0));
-        if !locked.map_err(failed("lock the schema"))? {
-            return Err(TrialError::CannotRun(format!(
-                "another pragmark works in the schema {SCHEMA} of this server"
-            )));
-        }
+        lock(&mut client)?;
+        let make = format!(
+            "SET client_min_messages = warning; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"
+        );
         client
-            .batch_execute(&format!(
-                "SET client_min_messages = warning; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}"
-            ))
+            .batch_execute(&make)
             .map_err(failed("make a schema"))?;
-        Ok(client)
+        Ok(Workspace {
+            client,
+            is_there: true,
+        })
     }
 
     /// Another session.
@@ -131,17 +129,6 @@ impl Server {
             });
         }
         Ok(client)
-    }
-
-    /// Removes the schema and ends the first session, the last of all.
-    ///
-    /// # Errors
-    /// When the server refuses.
-    pub(crate) fn end(&self, mut client: Client) -> Result<(), TrialError> {
-        client
-            .batch_execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"))
-            .map_err(failed("remove the schema"))?;
-        client.close().map_err(failed("close a connection"))
     }
 
     /// A setting as the session has it.
@@ -200,6 +187,71 @@ impl Server {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Takes the lock that goes with the schema. A trial that was killed has it until the server notices.
+fn lock(client: &mut Client) -> Result<(), TrialError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let locked: bool = client
+            .query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK])
+            .and_then(|row| row.try_get(0))
+            .map_err(failed("lock the schema"))?;
+        if locked {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(TrialError::CannotRun(format!(
+                "another pragmark works in the schema {SCHEMA} of this server"
+            )));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The trial's first session, the last to end, and the schema, which goes with it.
+pub(crate) struct Workspace {
+    client: Client,
+    is_there: bool,
+}
+
+impl Workspace {
+    /// Removes the schema.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub(crate) fn end(mut self) -> Result<(), TrialError> {
+        self.is_there = false;
+        self.remove().map_err(failed("remove the schema"))
+    }
+
+    fn remove(&mut self) -> Result<(), postgres::Error> {
+        let schema = format!("DROP SCHEMA IF EXISTS {SCHEMA} CASCADE");
+        self.client.batch_execute(&schema)
+    }
+}
+
+impl Deref for Workspace {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for Workspace {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.is_there {
+            // The trial has failed already; what cannot be removed now the next one removes.
+            let _ = self.remove();
         }
     }
 }

@@ -15,6 +15,7 @@ use super::error::{BuildError, Context};
 use super::name::{EngineName, is_for_adding};
 use super::provenance::{self, Provenance};
 use super::recipe::LIBRARY_FILE;
+use etcetera::BaseStrategy;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -46,17 +47,21 @@ impl Cache {
     /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
     ///
     /// # Errors
-    /// None of them is set to an absolute path.
+    /// There is no such place.
     pub fn of_user() -> Result<Cache, BuildError> {
-        let variable = |name: &str| {
-            let path = PathBuf::from(std::env::var_os(name)?);
-            path.is_absolute().then_some(path)
-        };
-        variable("PRAGMARK_CACHE")
-            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("pragmark")))
-            .or_else(|| Some(variable("HOME")?.join(".cache/pragmark")))
-            .map(Cache::at)
-            .ok_or(BuildError::NoCache)
+        if let Some(own) = std::env::var_os("PRAGMARK_CACHE").filter(|path| !path.is_empty()) {
+            // Trials run in directories of their own, so paths must not depend on the current one.
+            let own = PathBuf::from(own);
+            return std::path::absolute(&own)
+                .context("find", &own)
+                .map(Cache::at);
+        }
+        match etcetera::choose_base_strategy() {
+            Ok(strategy) => Ok(Cache::at(strategy.cache_dir().join("pragmark"))),
+            Err(error) => Err(BuildError::NoCache {
+                why: error.to_string(),
+            }),
+        }
     }
 
     /// The one in this directory, which need not exist yet.

@@ -58,11 +58,12 @@ pub enum BuildError {
         /// The name asked for.
         name: String,
     },
-    /// Neither of the variables that say where the cache is are set.
-    #[error(
-        "there is no place for engines: none of PRAGMARK_CACHE, XDG_CACHE_HOME and HOME is set to an absolute path"
-    )]
-    NoCache,
+    /// The user has no cache.
+    #[error("there is no place to keep engines in: {why}")]
+    NoCache {
+        /// What is missing.
+        why: String,
+    },
     /// A file or directory could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {

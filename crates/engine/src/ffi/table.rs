@@ -128,6 +128,7 @@ api! {
     }
     optional {
         fn compileoption_get(c_int) -> *const c_char;
+        fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
         fn progress_handler(*mut sqlite3, c_int, Option<ProgressHandler>, *mut c_void);
         fn prepare_v3(*mut sqlite3, *const c_char, c_int, c_uint, *mut *mut sqlite3_stmt, *mut *const c_char) -> c_int;

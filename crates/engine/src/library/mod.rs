@@ -96,6 +96,14 @@ impl Library {
         self.api.carray_bind.is_some()
     }
 
+    /// Whether rows of the program can be made a table
+    /// ([`Connection::create_columns_function`](crate::Connection::create_columns_function)): there are
+    /// virtual tables, and pointers can be bound (SQLite 3.20).
+    pub fn has_columns_function(&self) -> bool {
+        let api = &self.api;
+        api.create_module_v2.is_some() && api.declare_vtab.is_some() && api.value_pointer.is_some()
+    }
+
     /// Whether a text ends in a whole statement, so that the semicolon at its end is none within a
     /// string, a comment or a trigger (<https://sqlite.org/c3ref/complete.html>).
     ///

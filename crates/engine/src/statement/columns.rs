@@ -6,7 +6,7 @@
 use super::Statement;
 use crate::error::EngineError;
 use crate::ffi;
-use crate::value::Value;
+use crate::value::{Value, ValueRef};
 use std::ffi::CStr;
 
 impl Statement<'_, '_> {
@@ -26,6 +26,24 @@ impl Statement<'_, '_> {
         // SAFETY: not null, hence a C string.
         Some(
             unsafe { CStr::from_ptr(name) }
+                .to_string_lossy()
+                .into_owned(),
+        )
+    }
+
+    /// The type that a table's column was declared with
+    /// (<https://sqlite.org/c3ref/column_decltype.html>); `None` for an expression, a column without a
+    /// type, and engines compiled without this function.
+    pub fn column_declared_type(&self, column: i32) -> Option<String> {
+        let column_decltype = self.handle.api().column_decltype?;
+        // SAFETY: the statement is alive, and the text is copied at once.
+        let declared = unsafe { column_decltype(self.handle.as_ptr(), column) };
+        if declared.is_null() {
+            return None;
+        }
+        // SAFETY: not null, hence a C string.
+        Some(
+            unsafe { CStr::from_ptr(declared) }
                 .to_string_lossy()
                 .into_owned(),
         )
@@ -98,6 +116,21 @@ impl Statement<'_, '_> {
             ffi::SQLITE_FLOAT => Value::Real(self.column_f64(column)),
             _ => Value::Null,
         }
+    }
+
+    /// The column's value where it lies in SQLite's memory, of the type it has.
+    ///
+    /// # Errors
+    /// [`EngineError::NotUtf8`].
+    #[inline]
+    pub fn column_value_ref(&self, column: i32) -> Result<ValueRef<'_>, EngineError> {
+        Ok(match self.handle.column_type(column) {
+            ffi::SQLITE_INTEGER => ValueRef::Integer(self.column_i64(column)),
+            ffi::SQLITE_FLOAT => ValueRef::Real(self.column_f64(column)),
+            ffi::SQLITE_TEXT => ValueRef::Text(self.column_text(column)?),
+            ffi::SQLITE_BLOB => ValueRef::Blob(self.column_blob(column)?),
+            _ => ValueRef::Null,
+        })
     }
 
     #[cold]

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
 use crate::design::{Course, Next, Role, next};
+use crate::durability::Durability;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
@@ -55,7 +56,8 @@ pub(super) fn analyse(
     };
     let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
     let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_arms, &dropped);
-    let arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
+    let mut arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
+    cap_durability(&mut arms, planned, environment);
     ExperimentAnalysis {
         key: planned.key.clone(),
         id: planned.experiment.id.clone(),
@@ -154,6 +156,25 @@ fn file_system<'e>(
 ) -> Option<&'e str> {
     let volume = environment.machine.volume(&planned.directory)?;
     volume.file_system.as_deref()
+}
+
+/// No target can undertake more than what lies below it: memory keeps nothing without power, and
+/// without flushes of the disk's cache a sync is a word.
+fn cap_durability(
+    arms: &mut [ArmAnalysis],
+    planned: &PlannedExperiment,
+    environment: &EnvironmentFile,
+) {
+    let volume = environment.machine.volume(&planned.directory);
+    let keeps = volume.is_none_or(|volume| {
+        volume.supports_durability_comparison() && volume.barrier_disabled().is_none()
+    });
+    if keeps {
+        return;
+    }
+    for arm in arms {
+        arm.durability = arm.durability.map(|class| class.min(Durability::Process));
+    }
 }
 
 fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::tiers::shares_a_group;
 use super::{ArmAnalysis, ExperimentAnalysis};
+use crate::durability::Durability;
 use crate::level::{Settings, label};
 use crate::metric::{self, Better};
 use crate::stats::Interval;
@@ -37,6 +38,9 @@ pub struct Finding {
     pub as_safe: bool,
     /// The tiers of the best arm and of the reference; none where nothing was to be measured.
     pub tiers: Option<TierChange>,
+    /// What survives of an acknowledged change with the best arm; none where no target says it, or
+    /// where the same survives with the reference.
+    pub survives: Option<SurvivalChange>,
     /// What is better still, but not known to be as safe as the reference.
     pub faster: Option<Faster>,
 }
@@ -71,6 +75,22 @@ impl TierChange {
     }
 }
 
+/// What survives of an acknowledged change with an arm, beside what survives with the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SurvivalChange {
+    /// With the arm.
+    pub own: Durability,
+    /// With the reference.
+    pub reference: Durability,
+}
+
+impl SurvivalChange {
+    fn of(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<SurvivalChange> {
+        let (own, reference) = (arm.durability?, experiment.arms[0].durability?);
+        (own != reference).then_some(SurvivalChange { own, reference })
+    }
+}
+
 /// The best arm of all, where it is not known to be as safe as the reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Faster {
@@ -82,6 +102,8 @@ pub struct Faster {
     pub interval: Interval,
     /// Its tier; none where nothing was to be measured.
     pub tier: Option<Tier>,
+    /// What survives of an acknowledged change with it, where its target says it.
+    pub survives: Option<Durability>,
 }
 
 impl Finding {
@@ -170,6 +192,7 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .is_some_and(|effect| effect.estimate.preliminary),
         as_safe: as_safe.is_some(),
         tiers: TierChange::of(experiment, best),
+        survives: SurvivalChange::of(experiment, best),
         faster: as_safe
             .and(fastest)
             .filter(|fastest| as_safe != Some(*fastest))
@@ -184,6 +207,7 @@ fn faster(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<Faster> 
         gain,
         interval,
         tier: arm.safety.as_ref().map(|safety| safety.tier.clone()),
+        survives: arm.durability,
     })
 }
 

@@ -34,7 +34,7 @@ pub use curve::Curve;
 pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
-pub use find::{Faster, Finding, TierChange, findings};
+pub use find::{Faster, Finding, SurvivalChange, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
 

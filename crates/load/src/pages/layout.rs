@@ -146,8 +146,9 @@ fn header(connection: &Connection) -> Possible<Header> {
         Err(error) => return Err(error.into()),
     };
     let number = |at: usize| page.get(at..at + 4);
-    Ok(if page.len() < 100 {
-        Err("the database has no header yet".to_owned())
+    Ok(if page.len() < 100 || number(24) == Some(&[0; 4]) {
+        // An empty file would not be one any more if the load were cut off.
+        Err("the database is empty".to_owned())
     } else if number(24) != number(92) {
         // Its size would follow from the length of the file.
         Err("the database was last changed by a SQLite before 3.7.0".to_owned())

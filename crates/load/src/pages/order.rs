@@ -256,7 +256,7 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_order_by_their_exact_values(one in numbers(), other in numbers()) {
-            let (a, b) = (record(&[one.clone()]), record(&[other.clone()]));
+            let (a, b) = (record(std::slice::from_ref(&one)), record(std::slice::from_ref(&other)));
             let expected = compared(&one, &other);
             prop_assert_eq!(compare(&a, &b, &[false]), expected);
             prop_assert_eq!(compare(&a, &b, &[true]), expected.reverse());
@@ -282,7 +282,7 @@ mod tests {
             others in (values(), values()),
         ) {
             let made = |other: &Stored<'static>| record(&[first.clone(), other.clone()]);
-            let alone = |other: &Stored<'static>| record(&[other.clone()]);
+            let alone = |other: &Stored<'static>| record(std::slice::from_ref(other));
             let expected = compare(&alone(&others.0), &alone(&others.1), &[]);
             let (one, other) = (made(&others.0), made(&others.1));
             prop_assert_eq!(compare(&one, &other, &[]), expected);

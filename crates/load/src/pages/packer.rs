@@ -142,8 +142,8 @@ impl Packer {
             return first;
         };
         let page = self.buffer.page(open.index);
-        for row in first..block.rows() {
-            let (payload, rowid) = (block.length(row), rowids[row]);
+        for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
+            let payload = block.length(row);
             let key = varint::length(payload as u64) + varint::length(rowid as u64);
             let behind_pointers = HEADER + self.pointers.len() + 2;
             if payload > self.limits.whole || behind_pointers + key + payload > open.content {

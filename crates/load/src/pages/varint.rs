@@ -35,6 +35,11 @@ pub(super) fn put_before(place: &mut [u8], end: usize, value: u64) -> usize {
         place[end - 1] = value as u8;
         return end - 1;
     }
+    if value < 0x4000 {
+        let sevens = [(value >> 7) as u8 | 0x80, (value & 0x7f) as u8];
+        place[end - 2..end].copy_from_slice(&sevens);
+        return end - 2;
+    }
     if value >> 56 != 0 {
         // The last of nine bytes is a whole one, and the eight before it have their highest bits set.
         place[end - 1] = value as u8;

@@ -1,5 +1,8 @@
 //! Rows that are in memory already, as Arrow's record batches.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
@@ -65,7 +68,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
         &self.columns
     }
 
-    fn begin(&mut self, _affinities: &[Affinity]) {}
+    fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
         let Some(rows) = self.batches.next() else {

@@ -1,8 +1,10 @@
 //! Files that are columnar already: Parquet and Arrow IPC (Feather).
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
@@ -41,33 +43,40 @@ impl ColumnarSource {
     /// # Errors
     /// It cannot be opened, or begins as one and is none.
     pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
-        // Pipes and standard input cannot be read from their end.
-        let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        if !is_file {
-            return Ok(None);
-        }
+        let open = match beginning(path)? {
+            Some(beginning) if beginning.starts_with(PARQUET) => parquet,
+            Some(beginning) if beginning == ARROW => ipc,
+            _ => return Ok(None),
+        };
         let unusable = |source| LoadError::Open {
             path: path.to_owned(),
             source,
         };
-        let mut file = File::open(path).map_err(unusable)?;
+        let file = File::open(path).map_err(unusable)?;
         let total_bytes = file.metadata().map_err(unusable)?.len();
-        let mut beginning = Vec::new();
-        let length = ARROW.len() as u64;
-        (&mut file)
-            .take(length)
-            .read_to_end(&mut beginning)
-            .map_err(unusable)?;
-        file.rewind().map_err(unusable)?;
-        let name = path.display().to_string();
-        if beginning.starts_with(PARQUET) {
-            parquet(name, file, total_bytes).map(Some)
-        } else if beginning == ARROW {
-            ipc(name, file, total_bytes).map(Some)
-        } else {
-            Ok(None)
-        }
+        open(path.display().to_string(), file, total_bytes).map(Some)
     }
+}
+
+/// Whether a file is one of these, by its first bytes.
+pub(super) fn is_columnar(path: &Path) -> Result<bool, LoadError> {
+    let beginning = beginning(path)?;
+    Ok(beginning.is_some_and(|beginning| beginning.starts_with(PARQUET) || beginning == ARROW))
+}
+
+/// The first bytes of a file; nothing of what cannot be read from its end, such as a pipe.
+fn beginning(path: &Path) -> Result<Option<Vec<u8>>, LoadError> {
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let mut beginning = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(ARROW.len() as u64).read_to_end(&mut beginning))
+        .map_err(|source| LoadError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(Some(beginning))
 }
 
 fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
@@ -148,7 +157,7 @@ impl Source for ColumnarSource {
         &self.columns
     }
 
-    fn begin(&mut self, _affinities: &[Affinity]) {}
+    fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
         let Some(rows) = self.next_rows()? else {
@@ -178,7 +187,6 @@ mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
     use arrow_array::{ArrayRef, Int64Array, StringArray};
-    use std::sync::Arc;
 
     const ROWS: i64 = 150_000;
 

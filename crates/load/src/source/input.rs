@@ -1,4 +1,5 @@
-//! Bytes from a file or standard input, decompressed where they are compressed.
+//! Bytes from a file or standard input, decompressed where they are compressed, and text in UTF-8 whatever
+//! encoding it was in.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::encoding::{Decoded, Encoding};
 use crate::error::LoadError;
 
 /// A stream of bytes with a name, that knows how much of it has been read.
@@ -14,6 +16,7 @@ pub struct Input {
     reader: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
     total: Option<u64>,
+    encoding: Encoding,
 }
 
 /// The first bytes of gzip (RFC 1952, section 2.3.1).
@@ -25,13 +28,14 @@ const BUFFER: usize = 256 << 10;
 
 impl Input {
     /// Opens a file, or standard input for the path `-`. Whether it is compressed is told by its first
-    /// bytes, not by its name.
+    /// bytes, not by its name; its encoding, where none is named, by the byte order mark, and it is UTF-8
+    /// without one.
     ///
     /// # Errors
     /// The file cannot be opened or read.
-    pub fn open(path: &Path) -> Result<Input, LoadError> {
+    pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Input, LoadError> {
         if path == Path::new("-") {
-            return Input::new("standard input".to_owned(), io::stdin(), None);
+            return Input::new("standard input".to_owned(), io::stdin(), None, encoding);
         }
         let unusable = |source| LoadError::Open {
             path: path.to_owned(),
@@ -44,39 +48,41 @@ impl Input {
         }
         // A pipe has no length to tell.
         let total = metadata.is_file().then_some(metadata.len());
-        Input::new(path.display().to_string(), file, total)
+        Input::new(path.display().to_string(), file, total, encoding)
     }
 
-    /// Bytes in memory, under a name for messages.
+    /// Bytes in memory, under a name for messages; otherwise as a file.
     ///
     /// # Errors
     /// None that is known; decompression is set up as for a file.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Input, LoadError> {
         let total = Some(bytes.len() as u64);
-        Input::new(name.to_owned(), io::Cursor::new(bytes), total)
+        Input::new(name.to_owned(), io::Cursor::new(bytes), total, None)
     }
 
     fn new(
         name: String,
         raw: impl Read + Send + 'static,
         total: Option<u64>,
+        encoding: Option<Encoding>,
     ) -> Result<Input, LoadError> {
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted {
             raw,
             read: Arc::clone(&read),
         };
-        let reader = decompressed(BufReader::with_capacity(BUFFER, counted)).map_err(|source| {
-            LoadError::Read {
-                input: name.clone(),
-                source,
-            }
+        let opened = decompressed(BufReader::with_capacity(BUFFER, counted))
+            .and_then(|bytes| in_utf_8(bytes, encoding));
+        let (reader, encoding) = opened.map_err(|source| LoadError::Read {
+            input: name.clone(),
+            source,
         })?;
         Ok(Input {
             name,
             reader,
             read,
             total,
+            encoding,
         })
     }
 
@@ -86,6 +92,11 @@ impl Input {
 
     pub(crate) fn total(&self) -> Option<u64> {
         self.total
+    }
+
+    /// The name of the encoding that the text is in.
+    pub(crate) fn encoding(&self) -> &'static str {
+        self.encoding.name()
     }
 
     /// Bytes read so far, before decompression.
@@ -121,6 +132,23 @@ fn decompressed(mut raw: impl BufRead + Send + 'static) -> io::Result<Box<dyn Re
         Box::new(zstd::Decoder::with_buffer(raw)?)
     } else {
         Box::new(raw)
+    })
+}
+
+/// Decodes text that is in another encoding than UTF-8.
+fn in_utf_8(
+    bytes: Box<dyn Read + Send>,
+    named: Option<Encoding>,
+) -> io::Result<(Box<dyn Read + Send>, Encoding)> {
+    let mut bytes = BufReader::new(bytes);
+    let encoding = match named {
+        Some(encoding) => encoding,
+        None => Encoding::of_mark(bytes.fill_buf()?).unwrap_or(Encoding::UTF_8),
+    };
+    Ok(if encoding == Encoding::UTF_8 {
+        (Box::new(bytes), encoding)
+    } else {
+        (Box::new(Decoded::new(bytes, encoding)), encoding)
     })
 }
 

@@ -4,23 +4,41 @@
 //! parse what stays text.
 
 mod arrow;
+mod blocks;
+#[cfg(feature = "columnar")]
 mod columnar;
 mod csv;
+mod database;
+mod encoding;
 pub(crate) mod infer;
 mod input;
-mod scan;
+mod json_lines;
+mod places;
+mod several;
+mod typed;
 
 pub use arrow::BatchSource;
+#[cfg(feature = "columnar")]
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
+pub(crate) use database::is_same_file;
+pub use database::{DatabaseSource, Selection};
+pub use encoding::Encoding;
 pub use input::Input;
+pub use json_lines::JsonLinesSource;
+pub use places::{Place, Places, Unit};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::Library;
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::Column;
+use several::SeveralSource;
 
 /// A column of a source: its name and the declared type that it suggests.
 pub type SourceColumn = Column;
@@ -33,8 +51,10 @@ pub trait Source: Send {
     /// Its columns.
     fn columns(&self) -> &[SourceColumn];
 
-    /// Tells the affinities of the columns in the table, one for each, before the first batch.
-    fn begin(&mut self, affinities: &[Affinity]);
+    /// Tells the affinities of the columns in the table, one for each, before the first batch. Once
+    /// `stop` is true nobody wants rows any more: a source that may have to wait, such as for standard
+    /// input, looks at it now and then, and ends.
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>);
 
     /// The next rows; `None` at the end.
     ///
@@ -44,16 +64,167 @@ pub trait Source: Send {
 
     /// The bytes there are to read, as they lie on the disk, where that is known.
     fn total_bytes(&self) -> Option<u64>;
+
+    /// Where its rows come from, by the numbers of its batches.
+    fn places(&self) -> Places {
+        Places::new(self.name(), Unit::Row)
+    }
 }
 
-/// Opens a file by what it is: Parquet, Arrow IPC, or else CSV with these options. Standard input (`-`)
-/// is CSV, because the others are read from their end.
+/// The formats of inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Fields between delimiters.
+    Csv,
+    /// An object of JSON on each line.
+    JsonLines,
+    /// Parquet or Arrow IPC.
+    Columnar,
+    /// A SQLite database.
+    Database,
+}
+
+/// How to open inputs.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// What they are; told from their first bytes and their names where it is not said.
+    pub format: Option<Format>,
+    /// The encoding of texts; told from the byte order mark, and UTF-8 without one, where it is not
+    /// said.
+    pub encoding: Option<Encoding>,
+    /// How CSV is written.
+    pub csv: CsvOptions,
+    /// Keys that JSON Lines have beside those of the first lines.
+    pub more_keys: Vec<String>,
+    /// What of a database is read.
+    pub selection: Selection,
+    /// The engine that reads databases.
+    pub library: Arc<Library>,
+}
+
+impl Opening {
+    /// Everything is told from the inputs themselves.
+    pub fn new(library: &Arc<Library>) -> Opening {
+        Opening {
+            format: None,
+            encoding: None,
+            csv: CsvOptions::default(),
+            more_keys: Vec::new(),
+            selection: Selection::default(),
+            library: Arc::clone(library),
+        }
+    }
+}
+
+/// Opens inputs: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by their
+/// names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV. Standard input (`-`)
+/// is CSV or JSON Lines, because the others are not read from beginning to end. Several inputs are read
+/// one after another; they must have the same columns, in any order.
 ///
 /// # Errors
-/// It cannot be opened, or is broken at its beginning or end.
-pub fn open(path: &Path, options: CsvOptions) -> Result<Box<dyn Source>, LoadError> {
+/// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
+pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+    match paths {
+        [path] => open_one(path, opening),
+        paths => Ok(Box::new(SeveralSource::open(paths, opening)?)),
+    }
+}
+
+fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+    let format = match opening.format {
+        Some(format) => format,
+        None => recognised(path)?,
+    };
+    let input = || Input::open(path, opening.encoding);
+    Ok(match format {
+        Format::Csv => Box::new(CsvSource::open(input(), opening.csv.clone())?),
+        Format::JsonLines => Box::new(JsonLinesSource::open(input(), &opening.more_keys)?),
+        Format::Columnar => columnar_source(path)?,
+        Format::Database => {
+            let library = &opening.library;
+            Box::new(DatabaseSource::open(library, path, &opening.selection)?)
+        }
+    })
+}
+
+/// What a file is.
+fn recognised(path: &Path) -> Result<Format, LoadError> {
+    Ok(if DatabaseSource::is_database(path)? {
+        Format::Database
+    } else if is_columnar(path)? {
+        Format::Columnar
+    } else if has_name_of_json_lines(path) {
+        Format::JsonLines
+    } else {
+        Format::Csv
+    })
+}
+
+fn has_name_of_json_lines(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_ascii_lowercase();
+    let name = name
+        .strip_suffix(".gz")
+        .or_else(|| name.strip_suffix(".zst"))
+        .unwrap_or(&name);
+    [".jsonl", ".ndjson"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
+#[cfg(feature = "columnar")]
+fn is_columnar(path: &Path) -> Result<bool, LoadError> {
+    columnar::is_columnar(path)
+}
+
+#[cfg(feature = "columnar")]
+fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
     match ColumnarSource::open(path)? {
         Some(source) => Ok(Box::new(source)),
-        None => Ok(Box::new(CsvSource::open(Input::open(path), options)?)),
+        None => Err(LoadError::Form {
+            input: path.display().to_string(),
+            reason: "it is neither a Parquet nor an Arrow IPC file".to_owned(),
+        }),
+    }
+}
+
+/// What Parquet and Arrow IPC files begin with, so that they are refused rather than read as CSV.
+#[cfg(not(feature = "columnar"))]
+fn is_columnar(path: &Path) -> Result<bool, LoadError> {
+    use std::io::Read;
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(false);
+    }
+    let mut beginning = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(6).read_to_end(&mut beginning))
+        .map_err(|source| LoadError::Open {
+            path: path.to_owned(),
+            source,
+        })?;
+    Ok(beginning.starts_with(b"PAR1") || beginning == b"ARROW1")
+}
+
+#[cfg(not(feature = "columnar"))]
+fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
+    Err(LoadError::Form {
+        input: path.display().to_string(),
+        reason: "this program was built without Parquet and Arrow IPC (the feature `columnar`)"
+            .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_lines_are_known_by_their_names() {
+        for name in ["a.jsonl", "b.NDJSON", "c.jsonl.gz", "d.ndjson.zst"] {
+            assert!(has_name_of_json_lines(Path::new(name)), "{name}");
+        }
+        for name in ["a.csv", "b.json", "jsonl", "c.gz"] {
+            assert!(!has_name_of_json_lines(Path::new(name)), "{name}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `pragmark load`: data into a table.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -8,11 +8,11 @@ use std::time::Instant;
 use engine::{Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use load::{
-    Column, CsvOptions, Index, LoadError, Mode, OnError, Phase, Progress, Request, SourceColumn,
-    Summary, Table, Way, WayChoice,
+    Column, CsvOptions, Format, FullText, Index, LoadError, Mode, OnError, Opening, Phase,
+    Progress, RawWrite, Request, Selection, SourceColumn, Summary, Table, Way, WayChoice,
 };
 
-use crate::cli::{LoadArgs, OnErrorArg, WayArg};
+use crate::cli::{FormatArg, LoadArgs, OnErrorArg, WayArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
@@ -20,13 +20,7 @@ use crate::interrupt;
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
-    let options = CsvOptions {
-        delimiter: args.delimiter,
-        quote: args.quote.0,
-        header: !args.no_header,
-        null: args.null.clone(),
-    };
-    let mut source = load::open(&args.input, options)?;
+    let mut source = load::open(&args.inputs, &opening(args, &library)?)?;
     let request = request(args, source.columns())?;
     let mut bar = Bar::new(!args.plain && std::io::IsTerminal::is_terminal(&std::io::stderr()));
     let loaded = load::load(&library, &mut *source, &request, &mut |progress| {
@@ -37,6 +31,9 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     match loaded {
         Ok(summary) => {
             print!("{}", told(&summary, &request));
+            if args.measure_disk {
+                print!("{}", share(&summary, &load::raw_write(&args.database)?));
+            }
             Ok(Exit::Success)
         }
         Err(LoadError::Interrupted) => {
@@ -45,6 +42,43 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// How the inputs are to be opened.
+fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> {
+    let mut opening = Opening::new(library);
+    opening.csv = CsvOptions {
+        delimiter: args.delimiter,
+        quote: args.quote.0,
+        header: !args.no_header,
+        null: args.null.clone(),
+    };
+    opening.encoding = args.encoding;
+    // A type names a column, which JSON may have later.
+    opening.more_keys = args.types.iter().map(|(name, _)| name.clone()).collect();
+    opening.selection = match (&args.from_table, &args.query) {
+        (Some(table), _) => Selection::Table(table.clone()),
+        (_, Some(query)) => Selection::Query(query.clone()),
+        _ => Selection::OnlyTable,
+    };
+    let named = args.format.map(|format| match format {
+        FormatArg::Csv => Format::Csv,
+        FormatArg::JsonLines => Format::JsonLines,
+        FormatArg::Columnar => Format::Columnar,
+        FormatArg::Database => Format::Database,
+    });
+    let selects = opening.selection != Selection::OnlyTable;
+    if selects && named.is_some_and(|format| format != Format::Database) {
+        return Err(Failure::usage(
+            "--from-table and --query are for SQLite databases, which --format says the input is not",
+        ));
+    }
+    opening.format = if selects {
+        Some(Format::Database)
+    } else {
+        named
+    };
+    Ok(opening)
 }
 
 fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure> {
@@ -64,7 +98,7 @@ fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure
         request.rejects = Some(
             args.rejects
                 .clone()
-                .unwrap_or_else(|| rejects_file(&args.input)),
+                .unwrap_or_else(|| rejects_file(&args.inputs)),
         );
     }
     request.page_size = args.page_size;
@@ -87,6 +121,10 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
         strict: args.strict,
         without_rowid: args.without_rowid,
         indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
+        full_text: (!args.fts.is_empty()).then(|| FullText {
+            columns: args.fts.clone(),
+            name: args.fts_table.clone(),
+        }),
         ..Table::new(&args.table)
     })
 }
@@ -122,9 +160,10 @@ fn types(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Vec<Column>, Failu
     Ok(types)
 }
 
-/// Where skipped rows go unless a file is named: into the current directory, under the input's name.
-fn rejects_file(input: &Path) -> PathBuf {
-    let name = match input.file_name() {
+/// Where skipped rows go unless a file is named: into the current directory, under the first input's
+/// name.
+fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
+    let name = match inputs.first().and_then(|input| input.file_name()) {
         Some(name) if name != "-" => name.to_string_lossy().into_owned(),
         _ => "input".to_owned(),
     };
@@ -143,6 +182,12 @@ fn told(summary: &Summary, request: &Request) -> String {
         HumanBytes(summary.bytes_read),
         HumanBytes(summary.database_bytes)
     );
+    if let Some(full_text) = &request.table.full_text {
+        text += &format!(
+            "full-text index: {}; rows changed later reach it by INSERT INTO {0}({0}) VALUES('rebuild')\n",
+            full_text.name(&request.table.name)
+        );
+    }
     text += &match &summary.why_arrays {
         None => "way: pages\n".to_owned(),
         Some(why) if summary.rows_by_pages == 0 => format!("way: arrays ({why})\n"),
@@ -159,6 +204,23 @@ fn told(summary: &Summary, request: &Request) -> String {
         text.push('\n');
     }
     text
+}
+
+/// How the load compares with what the disk takes.
+fn share(summary: &Summary, raw: &RawWrite) -> String {
+    let rate = raw.bytes as f64 / raw.time.as_secs_f64();
+    let reached = summary.database_bytes as f64 / summary.time.as_secs_f64();
+    format!(
+        "disk: {}/s reached, {:.0} % of the {}/s that it takes as raw writes ({})\n",
+        HumanBytes(reached as u64),
+        100.0 * reached / rate,
+        HumanBytes(rate as u64),
+        if raw.direct {
+            "direct I/O, synced"
+        } else {
+            "through the page cache, synced"
+        }
+    )
 }
 
 /// Progress on a terminal: rate, share and time to go.
@@ -205,6 +267,7 @@ impl Bar {
                 HumanCount((progress.rows as f64 / seconds) as u64)
             ),
             Phase::Indexes => "making indexes".to_owned(),
+            Phase::FullText => "filling the full-text index".to_owned(),
             Phase::Check => "checking".to_owned(),
             Phase::Sync => "syncing".to_owned(),
         });
@@ -217,12 +280,34 @@ impl Bar {
     }
 }
 
+/// What helps with an input of another form than expected.
+fn form_hint(message: &str) -> &'static str {
+    if message.contains("several tables") {
+        "name one with --from-table, or ask with --query"
+    } else if message.contains("header is not valid") {
+        "name its encoding with --encoding, such as windows-1252"
+    } else {
+        ""
+    }
+}
+
+/// What helps with a row that is wrong.
+fn row_hint(reason: &str) -> &'static str {
+    if reason.contains("is not valid UTF-8") {
+        "name the encoding with --encoding, such as windows-1252, or leave such rows out with \
+         --on-error skip; nothing was loaded"
+    } else if reason.contains("it has a key") {
+        "name such keys with --type KEY=TYPE, or leave such lines out with --on-error skip; nothing was \
+         loaded"
+    } else {
+        "repair it, or leave such rows out with --on-error skip; nothing was loaded"
+    }
+}
+
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
         let hint = match &error {
-            LoadError::Row { .. } => {
-                "repair it, or leave such rows out with --on-error skip; nothing was loaded"
-            }
+            LoadError::Row { reason, .. } => row_hint(reason),
             LoadError::TableExists { .. } => {
                 "add to it with --append, or make it anew with --replace"
             }
@@ -231,6 +316,7 @@ impl From<LoadError> for Failure {
             LoadError::LeftoverJournal { .. } => {
                 "put the database back that it belongs to, or remove the journal if it belongs to none"
             }
+            LoadError::Form { .. } => form_hint(&error.to_string()),
             LoadError::Way { .. } => "leave --way out to use the fastest way that can",
             LoadError::Type { .. } => "convert the column before loading",
             LoadError::Engine(error) if error.is_busy() => {
@@ -253,6 +339,7 @@ impl From<LoadError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn the_templates_of_the_bar_parse() {
@@ -264,12 +351,9 @@ mod tests {
     #[test]
     fn skipped_rows_go_beside_the_caller_under_the_input_s_name() {
         assert_eq!(
-            rejects_file(Path::new("/data/a.csv.gz")),
+            rejects_file(&["/data/a.csv.gz".into(), "b.csv".into()]),
             Path::new("a.csv.gz.rejected.csv")
         );
-        assert_eq!(
-            rejects_file(Path::new("-")),
-            Path::new("input.rejected.csv")
-        );
+        assert_eq!(rejects_file(&["-".into()]), Path::new("input.rejected.csv"));
     }
 }

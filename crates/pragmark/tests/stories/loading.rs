@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Laboratory, wait_until};
 
 const TOWNS: &str = "\
 id,name,people,area,postcode
@@ -145,7 +145,7 @@ fn a_malformed_row_is_named_and_nothing_is_loaded() {
         ]);
     assert_eq!(
         laboratory.read("bad.csv.rejected.csv"),
-        "row,column,reason,fields\n2,,it has 1 fields instead of 2,3\n3,a,text follows a closing quote,\"\"\"4\"\"x,5\"\n"
+        "input,row,column,reason,fields\nbad.csv,2,,it has 1 fields instead of 2,3\nbad.csv,3,a,text follows a closing quote,\"\"\"4\"\"x,5\"\n"
     );
     assert_eq!(dump(&laboratory, "bad.db", "SELECT * FROM t"), "1|2\n6|7");
 }
@@ -293,6 +293,319 @@ fn a_load_that_is_killed_leaves_the_old_database_and_no_new_one() {
         dump(&laboratory, "towns.db", "PRAGMA integrity_check"),
         "ok"
     );
+}
+
+#[test]
+fn what_a_killed_load_left_goes_with_the_next_one() {
+    use std::io::Write;
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    let mut child = start_from_pipe(&laboratory, "towns.db");
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(b"id,name\n1,a\n").unwrap();
+    // More than is read before anything is made.
+    pipe.write_all(&b"2,b\n".repeat(1_000_000)).unwrap();
+    let unfinished = |laboratory: &Laboratory| {
+        let names = files(laboratory).into_iter();
+        names
+            .filter(|name| name.starts_with("towns.db.unfinished-"))
+            .count()
+    };
+    wait_until(|| unfinished(&laboratory) == 1);
+    // Another load to the same place, while the first one goes on, leaves its file alone.
+    laboratory.write("bad.csv", "a\n1,2\n");
+    laboratory
+        .pragmark(&["load", "bad.csv", "towns.db", "--table", "towns"])
+        .exits(3);
+    assert_eq!(unfinished(&laboratory), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(unfinished(&laboratory), 1);
+    laboratory
+        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
+        .exits(0);
+    assert_eq!(
+        files(&laboratory),
+        ["bad.csv", "small.toml", "towns.csv", "towns.db"]
+    );
+}
+
+fn start_from_pipe(laboratory: &Laboratory, database: &str) -> std::process::Child {
+    Command::new(env!("CARGO_BIN_EXE_pragmark"))
+        .args(["load", "-", database, "--table", "t"])
+        .current_dir(laboratory.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_load_that_waits_for_its_input_can_be_interrupted() {
+    use std::io::Write;
+    let laboratory = Laboratory::new();
+    let mut child = start_from_pipe(&laboratory, "new.db");
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(&b"2,b\n".repeat(500_000)).unwrap();
+    wait_until(|| files(&laboratory).len() > 1);
+    // The pipe stays open, and nothing comes.
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    drop(pipe);
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(files(&laboratory), ["small.toml"]);
+}
+
+#[test]
+fn a_full_disk_leaves_the_old_database() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
+        .exits(0);
+    let rows: String = (0..200_000).map(|n| format!("{n},{n}\n")).collect();
+    laboratory.write("many.csv", &format!("id,people\n{rows}"));
+    let before = std::fs::read(laboratory.path().join("towns.db")).unwrap();
+    for (database, mode) in [
+        ("new.db", "--plain"),
+        ("towns.db", "--append"),
+        ("towns.db", "--replace"),
+    ] {
+        // Files of at most 512 KiB; a program that does not expect the signal is killed by it.
+        let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\"";
+        let output = Command::new("/bin/sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_pragmark")])
+            .args(["load", "many.csv", database, "--table", "towns", mode])
+            .current_dir(laboratory.path())
+            .output()
+            .unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            output.status.code(),
+            Some(3),
+            "{database} {mode}: {complaint}"
+        );
+        assert!(complaint.contains("error: "), "{complaint}");
+        assert_eq!(
+            files(&laboratory),
+            ["many.csv", "small.toml", "towns.csv", "towns.db"]
+        );
+        let now = std::fs::read(laboratory.path().join("towns.db")).unwrap();
+        assert!(now == before, "{database} {mode}");
+    }
+}
+
+#[test]
+fn json_lines_are_loaded_with_their_types() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "a.jsonl",
+        concat!(
+            "{\"id\": 1, \"name\": \"Bonn\", \"open\": true, \"tags\": [\"a\", 1.50]}\n",
+            "\n",
+            "{\"id\": 2, \"name\": null, \"open\": false, \"area\": 95.99}\n",
+        ),
+    );
+    laboratory
+        .pragmark(&["load", "a.jsonl", "a.db", "--table", "t", "--check"])
+        .exits(0)
+        .says(&["2 rows into t", "way: pages"]);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "a.db",
+            "SELECT id, name, open, tags, area, typeof(tags) FROM t"
+        ),
+        "1|Bonn|1|[\"a\", 1.50]|NULL|text\n2|NULL|0|NULL|95.99|null"
+    );
+    laboratory.write("b.jsonl", "{\"id\": 1}\n\n{\"id\": 2\n");
+    laboratory
+        .pragmark(&["load", "b.jsonl", "b.db", "--table", "t"])
+        .exits(3)
+        .complains(&["b.jsonl, line 3: it is no JSON object", "--on-error skip"]);
+}
+
+#[test]
+fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "id,zip\n1,53111\n2,53112\n");
+    laboratory.write("b.csv", "zip,id\n04020,3\n");
+    let load = |inputs: &[&str], database: &str| {
+        let arguments = [&["load"], inputs, &[database, "--table", "t"]].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&["a.csv", "b.csv"], "ab.db")
+        .exits(0)
+        .says(&["3 rows"]);
+    // The second file has shown that these are no numbers.
+    assert_eq!(
+        dump(&laboratory, "ab.db", "SELECT id, zip, typeof(zip) FROM t"),
+        "1|53111|text\n2|53112|text\n3|04020|text"
+    );
+    laboratory.write("c.csv", "id,zip\n4,1\n5\n");
+    load(&["a.csv", "c.csv"], "ac.db")
+        .exits(3)
+        .complains(&["c.csv, row 2: it has 1 fields instead of 2"]);
+    laboratory.write("d.csv", "id,town\n4,Bonn\n");
+    load(&["a.csv", "d.csv"], "ad.db")
+        .exits(3)
+        .complains(&["d.csv: it has a column town, which a.csv does not have"]);
+}
+
+#[test]
+fn texts_in_other_encodings_are_read() {
+    let laboratory = Laboratory::new();
+    let path = laboratory.path().join("latin.csv");
+    std::fs::write(path, b"id,name\n1,Li\xe8ge\n2,caf\xe9\n").unwrap();
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "latin.csv", "latin.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&[]).exits(3).complains(&[
+        "latin.csv, row 1, column name: it is not valid UTF-8",
+        "--encoding",
+    ]);
+    load(&["--encoding", "no-such"])
+        .exits(2)
+        .complains(&["no encoding"]);
+    load(&["--encoding", "latin1"]).exits(0);
+    assert_eq!(
+        dump(&laboratory, "latin.db", "SELECT name FROM t"),
+        "Liège\ncafé"
+    );
+    let utf_16: Vec<u8> = "\u{feff}name\n\u{1d11e}\n"
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    std::fs::write(laboratory.path().join("wide.csv"), utf_16).unwrap();
+    laboratory
+        .pragmark(&["load", "wide.csv", "wide.db", "--table", "t"])
+        .exits(0);
+    assert_eq!(
+        dump(&laboratory, "wide.db", "SELECT name FROM t"),
+        "\u{1d11e}"
+    );
+}
+
+#[test]
+fn another_database_is_read_by_table_or_query() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--primary-key",
+            "id",
+        ])
+        .exits(0);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.db",
+            "copy.db",
+            "--table",
+            "copied",
+            "--primary-key",
+            "id",
+        ])
+        .exits(0)
+        .says(&["3 rows into copied"]);
+    assert_eq!(
+        dump(&laboratory, "copy.db", "SELECT * FROM copied"),
+        dump(&laboratory, "towns.db", "SELECT * FROM towns")
+    );
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.db",
+            "copy.db",
+            "--table",
+            "names",
+            "--query",
+            "SELECT name, length(name) AS length FROM towns WHERE id < 3",
+        ])
+        .exits(0)
+        .says(&["2 rows into names"]);
+    assert_eq!(
+        dump(&laboratory, "copy.db", "SELECT * FROM names"),
+        "Bonn|4\nLinz, Donau|11"
+    );
+    laboratory
+        .pragmark(&["load", "copy.db", "new.db", "--table", "t"])
+        .exits(3)
+        .complains(&["several tables", "copied, names", "--from-table"]);
+    laboratory
+        .pragmark(&[
+            "load",
+            "copy.db",
+            "copy.db",
+            "--table",
+            "t",
+            "--from-table",
+            "names",
+        ])
+        .exits(2)
+        .complains(&["both what is read and what is written"]);
+}
+
+#[test]
+fn a_full_text_index_finds_what_was_loaded() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    let load = |more: &[&str]| {
+        let arguments = [
+            &[
+                "load",
+                "towns.csv",
+                "towns.db",
+                "--table",
+                "towns",
+                "--fts",
+                "name",
+                "--check",
+            ],
+            more,
+        ];
+        laboratory.pragmark(&arguments.concat())
+    };
+    load(&["--page-size", "8192"])
+        .exits(0)
+        .says(&["full-text index: towns_fts", "way: pages"]);
+    let found = "SELECT id FROM towns WHERE rowid IN (SELECT rowid FROM towns_fts('donau'))";
+    assert_eq!(dump(&laboratory, "towns.db", found), "2");
+    assert_eq!(dump(&laboratory, "towns.db", "PRAGMA page_size"), "8192");
+    load(&["--replace"]).exits(0);
+    assert_eq!(dump(&laboratory, "towns.db", found), "2");
+    load(&["--replace", "--fts-table", "towns"])
+        .exits(3)
+        .complains(&["already"]);
+    load(&["--replace", "--fts", "nothing"])
+        .exits(2)
+        .complains(&["no column nothing"]);
+}
+
+#[test]
+fn the_share_of_the_disk_is_measured_when_asked_for() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--measure-disk",
+        ])
+        .exits(0)
+        .says(&["disk: ", "% of the", "raw writes"]);
+    assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
 }
 
 #[test]

@@ -152,6 +152,10 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
     }
     let page = laboratory.read("run/report.html");
     assert!(page.contains("By what survives"), "{}", answer.stdout());
+    laboratory
+        .pragmark(&["report", "run", "--format", "markdown"])
+        .exits(0)
+        .says(&["| what survives | best |", "nothing outlives the process"]);
     assert!(laboratory.left_over().is_empty());
     wait_until(|| servers(&laboratory).is_empty());
 }

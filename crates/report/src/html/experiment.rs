@@ -3,6 +3,7 @@
 use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
+use lab::tier::WORKLOAD;
 
 use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
@@ -36,6 +37,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) heat: Option<Heat>,
     pub(super) forest: Forest,
     pub(super) tiers: Option<TierChart>,
+    /// Whether its trials try crashes, so that what they find stands in the place of speeds.
+    pub(super) tries_crashes: bool,
     pub(super) models: Option<ModelsView>,
     pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
@@ -107,6 +110,7 @@ fn view<'a>(
         chart,
         forest: forest(experiment),
         tiers: crate::charts::tiers::chart(experiment),
+        tries_crashes: experiment.workload == WORKLOAD,
         models: tiers::models(experiment).map(|table| ModelsView {
             legend: tiers::legend(),
             table,

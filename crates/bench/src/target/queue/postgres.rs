@@ -9,13 +9,13 @@ use postgres::{Client, Row, Statement};
 
 use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing};
 use crate::error::TrialError;
-use crate::target::postgres::{Server, failed};
+use crate::target::postgres::{Server, Workspace, failed};
 
 /// A table of tasks on a server.
 pub(crate) struct Postgres {
     server: Server,
     /// For what is done besides the measured work.
-    first: Mutex<Client>,
+    first: Mutex<Workspace>,
 }
 
 const COLUMNS: &str = "id, status, cmd, args, scheduled_at, output";
@@ -41,7 +41,7 @@ impl Postgres {
         })
     }
 
-    fn first(&self) -> MutexGuard<'_, Client> {
+    fn first(&self) -> MutexGuard<'_, Workspace> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,7 +93,7 @@ impl Store for Postgres {
             .try_get(0)
             .map_err(failed("read the size of the table"))?;
         let settings = self.server.settings(&mut first)?;
-        self.server.end(first)?;
+        first.end()?;
         Ok(Closing {
             tables: vec![DataTable {
                 title: "the server's settings".to_owned(),

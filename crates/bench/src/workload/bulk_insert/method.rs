@@ -1,6 +1,6 @@
 //! The methods of inserting: the SQL of each, and how values get into a statement.
 
-use engine::{Array, EngineError, Library, Statement};
+use engine::{Array, Columns, Connection, EngineError, Library, Statement, ValueRef};
 
 use super::source;
 use crate::error::TrialError;
@@ -13,6 +13,9 @@ pub(super) enum Method {
     /// The values are bound as one array, which is a table in SQL
     /// (<https://sqlite.org/carray.html>).
     Carray,
+    /// The same by a table-valued function that walks over any number of columns at once
+    /// ([`Connection::create_columns_function`]), here over one.
+    Columns,
     /// The column is selected from an attached database.
     AttachValue,
     /// All columns are selected by `*` from an attached database, which SQLite may do by copying
@@ -24,6 +27,7 @@ impl Method {
     pub(super) const NAMES: &[(&str, Method)] = &[
         ("values", Method::Values),
         ("carray", Method::Carray),
+        ("columns", Method::Columns),
         ("attach-value", Method::AttachValue),
         ("attach-star", Method::AttachStar),
     ];
@@ -39,7 +43,19 @@ impl Method {
             let why = "this engine has no carray (sqlite3_carray_bind is missing)";
             return Err(TrialError::CannotRun(why.to_owned()));
         }
+        if self == Method::Columns && !library.has_columns_function() {
+            let why = "this engine has no virtual tables or cannot bind pointers";
+            return Err(TrialError::CannotRun(why.to_owned()));
+        }
         Ok(())
+    }
+
+    /// Gives the connection what the method's SQL needs.
+    pub(super) fn prepare(self, connection: &Connection) -> Result<(), EngineError> {
+        match self {
+            Method::Columns => connection.create_columns_function(COLUMNS, 1),
+            _ => Ok(()),
+        }
     }
 
     /// The INSERT of so many rows; only a VALUES list depends on their number.
@@ -51,6 +67,9 @@ impl Method {
                 format!("INSERT INTO integers(value) VALUES {places}")
             }
             Method::Carray => "INSERT INTO integers(value) SELECT value FROM carray(?1)".to_owned(),
+            Method::Columns => {
+                format!("INSERT INTO integers(value) SELECT c0 FROM {COLUMNS}(?1)")
+            }
             Method::AttachValue => {
                 format!("INSERT INTO integers(value) SELECT value FROM {from}.integers")
             }
@@ -78,9 +97,33 @@ impl Method {
                 }
             }
             Method::Carray => statement.bind_array(1, Array::I64(values))?,
+            Method::Columns => {
+                let column = Integers(values);
+                return statement.with_borrowed(|statement| {
+                    statement.bind_columns(1, &column)?;
+                    statement.run()
+                });
+            }
             Method::AttachValue | Method::AttachStar => {}
         }
         statement.run()
+    }
+}
+
+/// The table-valued function of the method `columns`.
+const COLUMNS: &str = "bulk_columns";
+
+/// The values as the one column of a table.
+struct Integers<'d>(&'d [i64]);
+
+impl Columns for Integers<'_> {
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn value(&self, row: usize, _column: usize) -> ValueRef<'_> {
+        ValueRef::Integer(self.0[row])
     }
 }
 

@@ -239,7 +239,8 @@ PRIMARY KEY; without-rowid: value INT PRIMARY KEY, WITHOUT ROWID; auto-key and a
 key that SQLite gives, INTEGER PRIMARY KEY without and with AUTOINCREMENT, beside the value";
 
 const ABOUT_METHOD: &str = "how rows come in: values: bound one by one to the VALUES list; \
-carray: selected from an array of the program; attach-value and attach-star: SELECT value or \
+carray: selected from an array of the program; columns: the same by a function that knows any number of \
+arrays, that of pragmark load; attach-value and attach-star: SELECT value or \
 SELECT * from a table of the same form in an attached database that was made before the clock";
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ impl<'c, 'd> Rows<'c, 'd> {
             statement,
             ..
         } = *parameters;
+        method.prepare(connection)?;
         let (whole, single) = (method.sql(rows_per_statement), method.sql(1));
         let way = match statement {
             Preparing::PreparedEachTime => Way::PreparedEachTime {

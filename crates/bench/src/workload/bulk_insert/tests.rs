@@ -19,7 +19,7 @@ fn measured(over: &[(&str, Level)]) -> Measured {
 fn rows_per_statement(method: Method) -> &'static [i64] {
     match method {
         Method::Values => &[1, 20],
-        Method::Carray => &[100, 0],
+        Method::Carray | Method::Columns => &[100, 0],
         Method::AttachValue | Method::AttachStar => &[0],
     }
 }
@@ -58,7 +58,12 @@ fn every_order_and_kind_of_value_is_inserted_and_verified() {
 
 #[test]
 fn methods_go_with_transactions_and_with_preparing_each_time() {
-    for (method, rows) in [("values", 20), ("carray", 20), ("carray", 0)] {
+    for (method, rows) in [
+        ("values", 20),
+        ("carray", 20),
+        ("carray", 0),
+        ("columns", 20),
+    ] {
         for rows_per_txn in [1, 37, 0] {
             for statement in ["reused", "prepared-each-time"] {
                 let measured = measured(&[
@@ -108,7 +113,7 @@ fn the_same_rows_take_the_same_space_by_every_method() {
         measured(&over).metrics["db_bytes"]
     };
     let reference = bytes("values", 1);
-    for method in ["carray", "attach-value", "attach-star"] {
+    for method in ["carray", "columns", "attach-value", "attach-star"] {
         assert_eq!(bytes(method, 0), reference, "{method}");
     }
 }

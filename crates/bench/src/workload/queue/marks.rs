@@ -55,6 +55,8 @@ impl Op {
 #[derive(Debug)]
 pub(super) struct Marks {
     began: Instant,
+    /// How long after that the worker was awake: before, it is no operation's time.
+    woke: Duration,
     /// What ended, how long after `began`, and how many operations it was.
     ends: Vec<(Op, Duration, u32)>,
 }
@@ -64,13 +66,15 @@ impl Marks {
     pub(super) fn with_room(operations: usize) -> Marks {
         Marks {
             began: Instant::now(),
+            woke: Duration::ZERO,
             ends: Vec::with_capacity(operations),
         }
     }
 
-    /// The clock starts.
-    pub(super) fn start(&mut self, now: Instant) {
-        self.began = now;
+    /// The clock has started at this moment.
+    pub(super) fn start(&mut self, began: Instant) {
+        self.began = began;
+        self.woke = began.elapsed();
     }
 
     /// An operation has ended, or so many in one transaction.
@@ -119,7 +123,7 @@ impl Course {
     fn latencies(&self, wanted: Op) -> Result<LatencyHistogram, TrialError> {
         let mut histogram = LatencyHistogram::new()?;
         for (_, marks) in &self.marks {
-            let mut before = Duration::ZERO;
+            let mut before = marks.woke;
             for (op, end, _) in &marks.ends {
                 if *op == wanted {
                     histogram.record(end.saturating_sub(before));
@@ -154,6 +158,7 @@ mod tests {
     fn marks(ends: &[(Op, u64)]) -> Marks {
         Marks {
             began: Instant::now(),
+            woke: Duration::ZERO,
             ends: ends
                 .iter()
                 .map(|(op, millis)| (*op, Duration::from_millis(*millis), 1))

@@ -180,7 +180,11 @@ pub(super) fn needs(settings: &Settings) -> Needs {
     };
     Needs {
         open_files: 64 + workers * handles,
-        threads: 8 + workers,
+        // The server has a process for each connection.
+        threads: match parameters.target {
+            Target::Postgres => 32 + 2 * workers,
+            _ => 8 + workers,
+        },
         // A stack and its guard.
         mappings: 256 + 2 * workers,
         disk_bytes: match parameters.work {

@@ -129,7 +129,8 @@ fn damage(outcome: &Outcome) -> impl Iterator<Item = String> {
         let kept = kept.map_or(String::new(), |kept| {
             format!(" (kept in {})", kept.display())
         });
-        format!("kill {}: {}{kept}", finding.kill, finding.damage)
+        let damage = finding.damage.to_string().replace('\n', "; ");
+        format!("kill {}: {damage}{kept}", finding.kill)
     })
 }
 

@@ -73,7 +73,7 @@ fn hint(error: &BuildError) -> Option<String> {
         BuildError::NameTaken { name } => {
             format!("remove the other with `pragmark engine remove {name}`, or choose another name")
         }
-        BuildError::NoCache => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
+        BuildError::NoCache { .. } => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
         BuildError::NoProgram { what: "cargo", .. } => {
             "cargo fetches the source of SQLite; install Rust from https://rustup.rs, or set CARGO to its path"
                 .to_owned()

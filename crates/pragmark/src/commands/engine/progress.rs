@@ -16,6 +16,8 @@ pub struct Progress {
     jobs: usize,
     missing: usize,
     done: usize,
+    /// Seconds that the finished builds should have taken, and did.
+    should_and_did_s: (f64, f64),
 }
 
 impl Progress {
@@ -30,6 +32,7 @@ impl Progress {
             jobs: jobs.clamp(1, missing.max(1)),
             missing,
             done: 0,
+            should_and_did_s: (0.0, 0.0),
         };
         if missing > 0 {
             progress.line(&format!(
@@ -75,8 +78,11 @@ impl Progress {
     }
 
     fn ended(&mut self, index: usize, what: &str) {
+        if let Some(began) = self.began[index].take() {
+            self.should_and_did_s.0 += self.left_s[index];
+            self.should_and_did_s.1 += began.elapsed().as_secs_f64();
+        }
         self.left_s[index] = 0.0;
-        self.began[index] = None;
         self.done += 1;
         let to_go = match self.missing.saturating_sub(self.done) {
             0 => String::new(),
@@ -86,11 +92,16 @@ impl Progress {
         self.show("");
     }
 
-    /// Seconds until the last build ends, if the processors are shared evenly.
+    /// Seconds until the last build ends, if the processors are shared evenly and the machine stays as
+    /// fast as the finished builds have shown it to be.
     fn to_go_s(&self) -> f64 {
+        let pace = match self.should_and_did_s {
+            (should, did) if should > 0.0 => did / should,
+            _ => 1.0,
+        };
         let left = self.left_s.iter().zip(&self.began).map(|(left, began)| {
             let gone = began.map_or(0.0, |began| began.elapsed().as_secs_f64());
-            (left - gone).max(0.0)
+            (left * pace - gone).max(0.0)
         });
         left.sum::<f64>() / self.jobs as f64
     }
@@ -133,6 +144,14 @@ mod tests {
         assert!((progress.to_go_s() - 30.0).abs() < 1.0);
         let alone = Progress::new(vec![0.0, 40.0], 8, false);
         assert!((alone.to_go_s() - 40.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_machine_that_is_slower_than_expected_is_taken_into_account() {
+        let mut progress = Progress::new(vec![20.0, 20.0], 1, false);
+        progress.began[0] = Instant::now().checked_sub(Duration::from_secs(60));
+        progress.ended(0, "one");
+        assert!((progress.to_go_s() - 60.0).abs() < 1.0);
     }
 
     #[test]

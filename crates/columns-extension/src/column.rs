@@ -1,0 +1,270 @@
+//! One column of a batch: where its values lie, and what SQLite makes of them.
+
+use std::ffi::c_void;
+
+use crate::arrow::{ArrowArray, ArrowSchema, count};
+
+/// A value where it lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Value<'v> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    /// UTF-8, as Arrow promises.
+    Text(&'v [u8]),
+    Blob(&'v [u8]),
+}
+
+/// How values are laid out (<https://arrow.apache.org/docs/format/Columnar.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    Null,
+    Boolean,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Float32,
+    Float64,
+    /// Offsets of 32 bits and bytes.
+    Bytes(Kind),
+    /// Offsets of 64 bits and bytes.
+    LargeBytes(Kind),
+    /// Views of 16 bytes into several buffers.
+    Views(Kind),
+    /// So many bytes each.
+    FixedBytes(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Blob,
+}
+
+/// A column. It borrows the array's buffers without the compiler knowing.
+pub(crate) struct Column {
+    layout: Layout,
+    validity: *const u8,
+    /// The buffer of values, offsets or views.
+    first: *const u8,
+    /// The buffer of bytes.
+    second: *const u8,
+    buffers: *mut *const c_void,
+    offset: usize,
+    /// The values that a dictionary's keys stand for.
+    dictionary: Option<Box<Column>>,
+}
+
+/// How long a text within a view is; longer ones are in a buffer.
+const INLINE: usize = 12;
+
+impl Column {
+    /// A column whose struct begins at an offset of its own.
+    ///
+    /// # Safety
+    /// Both structures must be valid, belong together and outlive the column.
+    pub(crate) unsafe fn new(
+        schema: &ArrowSchema,
+        array: &ArrowArray,
+        offset: usize,
+    ) -> Result<Column, String> {
+        // SAFETY: by the caller's word.
+        let layout = layout(unsafe { schema.format() })?;
+        let needed = match layout {
+            Layout::Null => 0,
+            Layout::Bytes(_) | Layout::LargeBytes(_) | Layout::Views(_) => 3,
+            _ => 2,
+        };
+        if array.n_buffers < needed {
+            return Err(format!(
+                "it has {} buffers and needs {needed}",
+                array.n_buffers
+            ));
+        }
+        let buffer = |number: i64| -> *const u8 {
+            if number < array.n_buffers {
+                // SAFETY: a valid array has as many buffers as it says.
+                unsafe { *array.buffers.add(number as usize) }.cast()
+            } else {
+                std::ptr::null()
+            }
+        };
+        let dictionary = if schema.dictionary.is_null() || array.dictionary.is_null() {
+            None
+        } else {
+            // SAFETY: not null, hence valid.
+            let values = unsafe { Column::new(&*schema.dictionary, &*array.dictionary, 0) }?;
+            Some(Box::new(values))
+        };
+        Ok(Column {
+            layout,
+            validity: if layout == Layout::Null {
+                std::ptr::null()
+            } else {
+                buffer(0)
+            },
+            first: buffer(1),
+            second: buffer(2),
+            buffers: array.buffers,
+            offset: offset + count(array.offset)?,
+            dictionary,
+        })
+    }
+
+    /// The value of a row.
+    ///
+    /// # Safety
+    /// The row must be below the length of the batch, which must still be there.
+    pub(crate) unsafe fn value(&self, row: usize) -> Result<Value<'_>, String> {
+        let row = self.offset + row;
+        // SAFETY: by the caller's word, here and below: a valid array has values for all its rows.
+        let value = unsafe {
+            if !self.validity.is_null() && !bit(self.validity, row) {
+                return Ok(Value::Null);
+            }
+            self.valid(row)
+        }?;
+        match (&self.dictionary, value) {
+            (None, value) => Ok(value),
+            (Some(values), Value::Integer(key)) => {
+                let key = usize::try_from(key).map_err(|_| format!("a dictionary key of {key}"))?;
+                // SAFETY: in a valid array keys are below the length of the dictionary.
+                unsafe { values.value(key) }
+            }
+            (Some(_), _) => Err("the keys of a dictionary are integers".to_owned()),
+        }
+    }
+
+    /// # Safety
+    /// As [`value`](Self::value), with the offset added.
+    unsafe fn valid(&self, row: usize) -> Result<Value<'_>, String> {
+        // SAFETY: a valid array's buffers hold as many values of the layout as it has rows.
+        Ok(unsafe {
+            match self.layout {
+                Layout::Null => Value::Null,
+                Layout::Boolean => Value::Integer(i64::from(bit(self.first, row))),
+                Layout::Int8 => Value::Integer(read::<i8>(self.first, row).into()),
+                Layout::Int16 => Value::Integer(read::<i16>(self.first, row).into()),
+                Layout::Int32 => Value::Integer(read::<i32>(self.first, row).into()),
+                Layout::Int64 => Value::Integer(read::<i64>(self.first, row)),
+                Layout::Uint8 => Value::Integer(read::<u8>(self.first, row).into()),
+                Layout::Uint16 => Value::Integer(read::<u16>(self.first, row).into()),
+                Layout::Uint32 => Value::Integer(read::<u32>(self.first, row).into()),
+                Layout::Uint64 => {
+                    let value = read::<u64>(self.first, row);
+                    let fits = i64::try_from(value);
+                    Value::Integer(fits.map_err(|_| format!("{value} is beyond 64-bit integers"))?)
+                }
+                Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
+                Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
+                Layout::Bytes(kind) => {
+                    let start = read::<i32>(self.first, row) as usize;
+                    let end = read::<i32>(self.first, row + 1) as usize;
+                    kind.value(slice(self.second, start, end - start))
+                }
+                Layout::LargeBytes(kind) => {
+                    let start = read::<i64>(self.first, row) as usize;
+                    let end = read::<i64>(self.first, row + 1) as usize;
+                    kind.value(slice(self.second, start, end - start))
+                }
+                Layout::Views(kind) => kind.value(self.viewed(row)),
+                Layout::FixedBytes(width) => Value::Blob(slice(self.first, row * width, width)),
+            }
+        })
+    }
+
+    /// The bytes of a view: a length, then the bytes themselves, or their first four, the number of a
+    /// buffer and a place in it.
+    ///
+    /// # Safety
+    /// As [`valid`](Self::valid).
+    unsafe fn viewed(&self, row: usize) -> &[u8] {
+        // SAFETY: a view has 16 bytes; buffers of bytes come behind validity and views.
+        unsafe {
+            let view = self.first.add(16 * row);
+            let length = read::<i32>(view, 0) as usize;
+            if length <= INLINE {
+                return slice(view, 4, length);
+            }
+            let buffer = read::<i32>(view, 2) as usize;
+            let start = read::<i32>(view, 3) as usize;
+            slice((*self.buffers.add(2 + buffer)).cast(), start, length)
+        }
+    }
+}
+
+impl Kind {
+    fn value(self, bytes: &[u8]) -> Value<'_> {
+        match self {
+            Kind::Text => Value::Text(bytes),
+            Kind::Blob => Value::Blob(bytes),
+        }
+    }
+}
+
+fn layout(format: &str) -> Result<Layout, String> {
+    Ok(match format {
+        "n" => Layout::Null,
+        "b" => Layout::Boolean,
+        "c" => Layout::Int8,
+        "s" => Layout::Int16,
+        "i" => Layout::Int32,
+        "l" => Layout::Int64,
+        "C" => Layout::Uint8,
+        "S" => Layout::Uint16,
+        "I" => Layout::Uint32,
+        "L" => Layout::Uint64,
+        "f" => Layout::Float32,
+        "g" => Layout::Float64,
+        "u" => Layout::Bytes(Kind::Text),
+        "z" => Layout::Bytes(Kind::Blob),
+        "U" => Layout::LargeBytes(Kind::Text),
+        "Z" => Layout::LargeBytes(Kind::Blob),
+        "vu" => Layout::Views(Kind::Text),
+        "vz" => Layout::Views(Kind::Blob),
+        _ => {
+            let width = format
+                .strip_prefix("w:")
+                .and_then(|width| width.parse().ok());
+            return width.map(Layout::FixedBytes).ok_or_else(|| {
+                format!(
+                    "SQLite has nothing like the Arrow format {format}; cast it to text, an integer \
+                     or a floating point number"
+                )
+            });
+        }
+    })
+}
+
+/// # Safety
+/// There must be a bit of that number.
+#[inline]
+unsafe fn bit(bits: *const u8, number: usize) -> bool {
+    // SAFETY: by the caller's word.
+    unsafe { *bits.add(number / 8) >> (number % 8) & 1 == 1 }
+}
+
+/// # Safety
+/// There must be a value of that number. Arrow recommends alignment and does not demand it.
+#[inline]
+unsafe fn read<T: Copy>(values: *const u8, number: usize) -> T {
+    // SAFETY: by the caller's word.
+    unsafe { values.cast::<T>().add(number).read_unaligned() }
+}
+
+/// # Safety
+/// There must be so many bytes, which live as long as the result.
+#[inline]
+unsafe fn slice<'s>(bytes: *const u8, start: usize, length: usize) -> &'s [u8] {
+    if length == 0 {
+        // The buffer of nothing may be null.
+        return &[];
+    }
+    // SAFETY: by the caller's word.
+    unsafe { std::slice::from_raw_parts(bytes.add(start), length) }
+}

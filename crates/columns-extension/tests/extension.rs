@@ -1,0 +1,329 @@
+//! The extension in SQLite: batches and streams of Arrow arrive as the rows they are.
+
+use std::ffi::{CStr, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, to_ffi};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::Int8Type;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, DictionaryArray, FixedSizeBinaryArray,
+    Float32Array, Float64Array, Int8Array, Int64Array, LargeStringArray, NullArray, RecordBatch,
+    RecordBatchIterator, StringArray, StringViewArray, StructArray, UInt64Array,
+};
+use engine::{Connection, Library, OpenFlags, Source, Statement, Step};
+
+/// The shared library, which cargo builds beside the test program.
+fn extension() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let directory = program.parent().unwrap();
+    let name = format!(
+        "{}pragmark_columns{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    [directory, directory.parent().unwrap()]
+        .iter()
+        .map(|directory| directory.join(&name))
+        .find(|path| path.exists())
+        .unwrap_or_else(|| panic!("{name} is not beside {}", program.display()))
+}
+
+fn connection() -> Connection {
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let memory = Path::new(":memory:");
+    let connection = Connection::open(&library, memory, OpenFlags::default(), None).unwrap();
+    connection.load_extension(&extension()).unwrap();
+    connection
+}
+
+/// A batch as it is bound, and its owner.
+struct Bound {
+    pointers: Box<pragmark_columns::RecordBatch>,
+    _owned: Box<(FFI_ArrowSchema, FFI_ArrowArray)>,
+}
+
+impl Bound {
+    fn new(batch: &RecordBatch) -> Bound {
+        let data = StructArray::from(batch.clone()).into_data();
+        let (array, schema) = to_ffi(&data).unwrap();
+        let owned = Box::new((schema, array));
+        Bound {
+            pointers: Box::new(pragmark_columns::RecordBatch {
+                schema: (&raw const owned.0).cast(),
+                array: (&raw const owned.1).cast(),
+            }),
+            _owned: owned,
+        }
+    }
+}
+
+fn bind(
+    statement: &Statement<'_, '_>,
+    connection: &Connection,
+    pointer: *mut c_void,
+    name: &'static CStr,
+) {
+    let bind = connection.library().api().bind_pointer.unwrap();
+    // SAFETY: the statement is alive; nothing is freed when it lets go, because the test owns it all.
+    let code = unsafe {
+        bind(
+            statement.as_ptr(),
+            1,
+            pointer,
+            name.as_ptr(),
+            std::ptr::null(),
+        )
+    };
+    assert_eq!(code, 0);
+}
+
+/// The rows of a query over a batch, as text.
+fn rows_of(batch: &RecordBatch, sql: &str) -> Result<Vec<String>, String> {
+    let connection = connection();
+    let bound = Bound::new(batch);
+    let mut statement = connection.prepare(sql).map_err(|error| error.to_string())?;
+    let pointer = (&raw const *bound.pointers).cast_mut().cast();
+    bind(&statement, &connection, pointer, c"pragmark_record_batch");
+    read(&mut statement)
+}
+
+fn read(statement: &mut Statement<'_, '_>) -> Result<Vec<String>, String> {
+    let mut rows = Vec::new();
+    while statement.step().map_err(|error| error.to_string())? == Step::Row {
+        let values: Vec<String> = (0..statement.column_count())
+            .map(|column| statement.column_value(column).to_string())
+            .collect();
+        rows.push(values.join("|"));
+    }
+    Ok(rows)
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
+        .unwrap()
+}
+
+fn one(array: impl Array + 'static) -> RecordBatch {
+    batch(vec![("a", Arc::new(array))])
+}
+
+#[test]
+fn every_type_that_sqlite_has_arrives_as_it_is() {
+    let long = "longer than twelve bytes";
+    for (array, expected) in [
+        (one(Int8Array::from(vec![Some(-1), None])), ["-1", "NULL"]),
+        (
+            one(Int64Array::from(vec![i64::MIN, i64::MAX])),
+            ["-9223372036854775808", "9223372036854775807"],
+        ),
+        (
+            one(UInt64Array::from(vec![0, 1 << 62])),
+            ["0", "4611686018427387904"],
+        ),
+        (one(Float32Array::from(vec![0.5, -2.0])), ["0.5", "-2.0"]),
+        (
+            one(Float64Array::from(vec![Some(0.1), None])),
+            ["0.1", "NULL"],
+        ),
+        (one(BooleanArray::from(vec![true, false])), ["1", "0"]),
+        (one(StringArray::from(vec![Some("é"), None])), ["é", "NULL"]),
+        (one(StringArray::from(vec!["", "a\0b"])), ["", "a\0b"]),
+        (one(LargeStringArray::from(vec!["x", long])), ["x", long]),
+        (
+            one(StringViewArray::from(vec!["short", long])),
+            ["short", long],
+        ),
+        (
+            one(BinaryArray::from_vec(vec![b"\xff", b""])),
+            ["x'ff'", "x''"],
+        ),
+        (
+            one(FixedSizeBinaryArray::try_from_iter([[1, 2], [3, 4]].iter()).unwrap()),
+            ["x'0102'", "x'0304'"],
+        ),
+        (
+            one(["b", "a"]
+                .into_iter()
+                .collect::<DictionaryArray<Int8Type>>()),
+            ["b", "a"],
+        ),
+        (one(NullArray::new(2)), ["NULL", "NULL"]),
+    ] {
+        let found = rows_of(&array, "SELECT c0 FROM pragmark_columns(?1)").unwrap();
+        assert_eq!(found, expected, "{}", array.schema().field(0).data_type());
+    }
+}
+
+#[test]
+fn a_part_of_a_batch_has_the_rows_of_that_part() {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
+        (0..100).map(|n| (n % 3 != 0).then_some(n)),
+    ));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..100).map(|n| n.to_string()),
+    ));
+    let flags: ArrayRef = Arc::new(BooleanArray::from_iter((0..100).map(|n| Some(n % 2 == 0))));
+    let whole = batch(vec![("n", numbers), ("t", texts), ("f", flags)]);
+    let found = rows_of(
+        &whole.slice(41, 3),
+        "SELECT c0, c1, c2, rowid FROM pragmark_columns(?1)",
+    );
+    assert_eq!(found.unwrap(), ["41|41|0|1", "NULL|42|1|2", "43|43|0|3"]);
+}
+
+#[test]
+fn rows_are_inserted_and_a_batch_may_be_read_again() {
+    let connection = connection();
+    connection
+        .execute("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT)")
+        .unwrap();
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let names: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let bound = Bound::new(&batch(vec![("id", ids), ("name", names)]));
+    let mut insert = connection
+        .prepare(
+            "INSERT INTO t SELECT c0 + 10 * (SELECT count(*) FROM t), c1 FROM pragmark_columns(?1)",
+        )
+        .unwrap();
+    let pointer = (&raw const *bound.pointers).cast_mut().cast();
+    bind(&insert, &connection, pointer, c"pragmark_record_batch");
+    for _ in 0..2 {
+        insert.run().unwrap();
+    }
+    let rows = connection.query_all("SELECT id, name FROM t").unwrap();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(
+        connection
+            .query_text("SELECT group_concat(id) FROM t")
+            .unwrap(),
+        "1,2,21,22"
+    );
+}
+
+#[test]
+fn tables_of_the_module_have_columns_with_names() {
+    let connection = connection();
+    connection
+        .execute(
+            "CREATE VIRTUAL TABLE temp.people USING pragmark_columns(id INTEGER, \"full name\")",
+        )
+        .unwrap();
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![7]));
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["Ada"]));
+    let bound = Bound::new(&batch(vec![("id", ids), ("name", names)]));
+    let mut query = connection
+        .prepare("SELECT \"full name\", id FROM people(?1)")
+        .unwrap();
+    let pointer = (&raw const *bound.pointers).cast_mut().cast();
+    bind(&query, &connection, pointer, c"pragmark_record_batch");
+    assert_eq!(read(&mut query).unwrap(), ["Ada|7"]);
+}
+
+#[test]
+fn a_stream_gives_the_rows_of_all_its_batches_and_values_outlive_them() {
+    let connection = connection();
+    let batches: Vec<RecordBatch> = ["b", "z", "a"]
+        .iter()
+        .flat_map(|text| {
+            [
+                one(StringArray::from(vec![*text, "m"])),
+                one(StringArray::from(Vec::<&str>::new())),
+            ]
+        })
+        .collect();
+    let schema = batches[0].schema();
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+    let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
+    let mut query = connection
+        .prepare("SELECT count(*), min(c0), max(c0), group_concat(c0) FROM pragmark_columns(?1)")
+        .unwrap();
+    bind(
+        &query,
+        &connection,
+        (&raw mut stream).cast(),
+        c"arrow_array_stream",
+    );
+    assert_eq!(read(&mut query).unwrap(), ["6|a|z|b,m,z,m,a,m"]);
+}
+
+#[test]
+fn the_error_of_a_stream_is_told() {
+    let connection = connection();
+    let good = one(Int64Array::from(vec![1]));
+    let schema = good.schema();
+    let failed = arrow_schema::ArrowError::ComputeError("the source dried up".to_owned());
+    let reader = RecordBatchIterator::new([Ok(good), Err(failed)].into_iter(), schema);
+    let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
+    let mut query = connection
+        .prepare("SELECT c0 FROM pragmark_columns(?1)")
+        .unwrap();
+    bind(
+        &query,
+        &connection,
+        (&raw mut stream).cast(),
+        c"arrow_array_stream",
+    );
+    let error = read(&mut query).unwrap_err();
+    assert!(error.contains("the source dried up"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_and_not_null() {
+    let dates = rows_of(
+        &one(Date32Array::from(vec![1])),
+        "SELECT c0 FROM pragmark_columns(?1)",
+    );
+    let dates = dates.unwrap_err();
+    assert!(
+        dates.contains("column 0 (a)") && dates.contains("tdD") && dates.contains("cast"),
+        "{dates}"
+    );
+    let large = rows_of(
+        &one(UInt64Array::from(vec![u64::MAX])),
+        "SELECT c0 FROM pragmark_columns(?1)",
+    );
+    assert!(
+        large
+            .unwrap_err()
+            .contains("18446744073709551615 is beyond")
+    );
+    let absent = rows_of(
+        &one(Int8Array::from(vec![1])),
+        "SELECT c1 FROM pragmark_columns(?1)",
+    );
+    assert!(
+        absent
+            .unwrap_err()
+            .contains("column 1 is asked for, and the batch has 1")
+    );
+}
+
+#[test]
+fn nothing_bound_has_no_rows_and_neither_has_something_else() {
+    let connection = connection();
+    let count = |parameter: &str| {
+        let sql = format!("SELECT count(*) FROM pragmark_columns({parameter})");
+        connection.query_i64(&sql).unwrap()
+    };
+    assert_eq!([count("NULL"), count("12345"), count("'text'")], [0, 0, 0]);
+    let connection_2 = &connection;
+    let mut query = connection_2
+        .prepare("SELECT count(*) FROM pragmark_columns(?1)")
+        .unwrap();
+    let mut number = 7_u64;
+    bind(
+        &query,
+        connection_2,
+        (&raw mut number).cast(),
+        c"something else",
+    );
+    assert_eq!(read(&mut query).unwrap(), ["0"]);
+    assert_eq!(
+        connection
+            .query_i64("SELECT count(*) FROM pragmark_columns")
+            .unwrap(),
+        0
+    );
+}

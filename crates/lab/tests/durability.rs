@@ -1,0 +1,136 @@
+//! Arms by what survives of an acknowledged change: ranked within classes, and never recommended for
+//! speed that is paid by survival.
+
+mod common;
+
+use lab::analysis::{Analysis, Collector, seen};
+use lab::design::{History, Next, next};
+use lab::durability::Durability;
+use lab::environment::{Environment, Volume, VolumeKind};
+use lab::experiment::Scale;
+use lab::level::Level;
+use lab::plan::{Request, plan};
+use lab::record::{EnvironmentFile, FORMAT, RunPlan, TrialRecord};
+use lab::seed::Seed;
+use lab::trial::{Measured, Outcome};
+use pragmark_lab as lab;
+
+use common::{catalogue, columns, read};
+
+/// By the number of columns: rows a second and what survives.
+const ARMS: [(i64, f64, Durability); 4] = [
+    (1, 100.0, Durability::Recent),
+    (2, 400.0, Durability::Process),
+    (4, 200.0, Durability::Every),
+    (8, 50.0, Durability::Every),
+];
+
+fn planned() -> RunPlan {
+    let request = Request {
+        id: "run".to_owned(),
+        created: String::new(),
+        pragmark: String::new(),
+        seed: Seed(3),
+        scale: Scale::Quick,
+        engine: "default".to_owned(),
+        quick: false,
+        trial_limit_s: 1.0,
+        budget_s: None,
+        crash_s: 0.0,
+        experiments: vec![read(&columns("stopping = { rounds = 7, max_rounds = 7 }")).unwrap()],
+        directories: vec!["/here".into()],
+    };
+    plan(request, &catalogue())
+}
+
+/// The run on a disk or in memory, its figures with a little noise.
+fn analysis(kind: VolumeKind) -> Analysis {
+    let plan = planned();
+    let planned = &plan.experiments[0];
+    let environment = EnvironmentFile {
+        format: FORMAT,
+        machine: Environment {
+            volumes: vec![Volume::new("/here", kind)],
+            ..Environment::default()
+        },
+        engines: Vec::new(),
+        noise: None,
+    };
+    let mut collector = Collector::new(plan.clone(), environment);
+    let mut history = History::default();
+    while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
+        let columns = planned.arms[arm]
+            .levels
+            .get("columns")
+            .and_then(Level::as_int);
+        let (_, rate, survives) = ARMS[ARMS
+            .iter()
+            .position(|(of, ..)| Some(*of) == columns)
+            .unwrap()];
+        let noise = 1.0 + 0.01 * f64::from((place.0 * 5 + place.2 * 3) % 7);
+        let record = TrialRecord {
+            experiment: planned.key.clone(),
+            round: place.0,
+            block: place.1,
+            position: place.2,
+            arm: planned.label(arm).to_owned(),
+            role,
+            started: String::new(),
+            wall_s: 0.1,
+            covariates: Default::default(),
+            outcome: Outcome::Measured(Box::new(Measured {
+                metrics: [("rows_per_s".to_owned(), rate * noise)].into(),
+                durability: Some(survives),
+                ..Measured::default()
+            })),
+        };
+        history.add(seen(planned, &record).unwrap());
+        collector.add(record);
+    }
+    collector.finish()
+}
+
+#[test]
+fn arms_are_ranked_within_their_class_and_weaker_classes_say_whether_they_gain() {
+    let analysis = analysis(VolumeKind::Disk);
+    let classes = &analysis.experiments[0].by_durability;
+    let told: Vec<_> = classes
+        .iter()
+        .map(|class| (class.class, class.arms.as_slice(), class.tied, class.buys))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Durability::Every, &[2, 3][..], 1, true),
+            (Durability::Recent, &[0][..], 1, false),
+            (Durability::Process, &[1][..], 1, true),
+        ]
+    );
+    assert!((classes[0].to_best[1] - 0.25).abs() < 0.05);
+}
+
+#[test]
+fn the_fastest_of_which_as_much_survives_comes_before_the_fastest() {
+    let analysis = analysis(VolumeKind::Disk);
+    let finding = &analysis.findings[0];
+    assert_eq!(finding.what(), "columns=4");
+    assert!(finding.as_safe);
+    let change = finding.survives.unwrap();
+    assert_eq!(
+        (change.own, change.reference),
+        (Durability::Every, Durability::Recent)
+    );
+    let faster = finding.faster.as_ref().unwrap();
+    assert_eq!(faster.levels["columns"], 2.into());
+    assert_eq!(faster.survives, Some(Durability::Process));
+}
+
+#[test]
+fn nothing_survives_a_power_failure_in_memory_whatever_was_waited_for() {
+    let analysis = analysis(VolumeKind::Memory);
+    let classes = &analysis.experiments[0].by_durability;
+    assert_eq!(classes.len(), 1);
+    assert_eq!(classes[0].class, Durability::Process);
+    assert_eq!(analysis.findings[0].what(), "columns=2");
+    assert_eq!(analysis.findings[0].survives, None);
+}

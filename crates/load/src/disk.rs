@@ -1,0 +1,123 @@
+//! What the disk could do: as many bytes written directly, with nothing in between, as a measure for a
+//! load.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::error::LoadError;
+use crate::staging::Unfinished;
+
+/// A raw write that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawWrite {
+    /// Bytes written.
+    pub bytes: u64,
+    /// From the opening of the new file to its closing, synced.
+    pub time: Duration,
+    /// Whether the page cache was passed by; the file system may refuse that.
+    pub direct: bool,
+}
+
+/// Bytes written at a time.
+const CHUNK: usize = 4 << 20;
+/// Alignment of memory, offsets and lengths that every disk and file system takes for direct I/O.
+const ALIGNMENT: usize = 4_096;
+
+/// Writes as many bytes as a database has into a new file beside it, directly where the file system
+/// allows, and syncs them. They are the database's own first bytes again and again, for disks that
+/// compress. The file is removed.
+///
+/// # Errors
+/// The database cannot be read, or the file cannot be written.
+pub fn raw_write(database: &Path) -> Result<RawWrite, LoadError> {
+    measure(database).map_err(|source| LoadError::Write {
+        path: database.to_owned(),
+        source,
+    })
+}
+
+fn measure(database: &Path) -> io::Result<RawWrite> {
+    let original = File::open(database)?;
+    let bytes = original.metadata()?.len();
+    let mut memory = vec![0; CHUNK + ALIGNMENT];
+    let start = (memory.as_ptr() as usize).next_multiple_of(ALIGNMENT) - memory.as_ptr() as usize;
+    let chunk = &mut memory[start..start + CHUNK];
+    let held = CHUNK.min(bytes as usize);
+    original.read_exact_at(&mut chunk[..held], 0)?;
+    let file = Unfinished::beside(database)?;
+    let begin = Instant::now();
+    let direct = match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
+        Some(Ok(())) => true,
+        // Refused only when it is tried.
+        Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => false,
+        Some(Err(error)) => return Err(error),
+        None => false,
+    };
+    if direct {
+        return Ok(RawWrite {
+            bytes,
+            time: begin.elapsed(),
+            direct,
+        });
+    }
+    let begin = Instant::now();
+    write(
+        &OpenOptions::new().write(true).open(file.path())?,
+        chunk,
+        bytes,
+    )?;
+    Ok(RawWrite {
+        bytes,
+        time: begin.elapsed(),
+        direct,
+    })
+}
+
+/// Opens a file past the page cache; `None` where the file system refuses.
+#[cfg(target_os = "linux")]
+fn direct(path: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::DIRECT.bits() as i32;
+    OpenOptions::new()
+        .write(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn direct(_path: &Path) -> Option<File> {
+    None
+}
+
+/// Writes so many bytes, up to a whole number of aligned blocks, and syncs them.
+fn write(file: &File, chunk: &[u8], bytes: u64) -> io::Result<()> {
+    let mut offset = 0;
+    while offset < bytes {
+        let rest = (bytes - offset).next_multiple_of(ALIGNMENT as u64);
+        let part = &chunk[..chunk.len().min(usize::try_from(rest).unwrap_or(usize::MAX))];
+        file.write_all_at(part, offset)?;
+        offset += part.len() as u64;
+    }
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_bytes_are_written_and_nothing_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("a.db");
+        std::fs::write(&database, vec![7; CHUNK + 100]).unwrap();
+        let raw = raw_write(&database).unwrap();
+        assert_eq!(raw.bytes, CHUNK as u64 + 100);
+        assert!(raw.time > Duration::ZERO);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(raw_write(&folder.path().join("none.db")).is_err());
+    }
+}

@@ -1,0 +1,303 @@
+//! Texts read in parallel: one thread cuts the input into blocks of whole records, several others turn
+//! blocks into batches, and the batches come out in the order of the input.
+//!
+//! It stands apart because CSV and JSON Lines differ only in where records end and what they mean. Memory
+//! is bounded by the number of blocks under way.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::Input;
+use crate::batch::Batch;
+use crate::error::LoadError;
+
+/// Bytes in a block, unless one record is longer: enough that what is done once for a block costs
+/// nothing, and few enough to stay in the processor's cache.
+const BLOCK: usize = 1 << 20;
+/// Bytes in the longest record. A quote that is never closed must not draw a whole file into memory.
+const LONGEST_RECORD: usize = 256 << 20;
+/// Threads that parse, unless there are fewer processors.
+const MOST_PARSERS: usize = 4;
+/// The mark that may stand before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+/// How often it is looked whether anybody still wants rows.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a text format knows about its records.
+pub(super) trait Format: Send + Sync + 'static {
+    /// How many of these bytes, which begin with a record, are whole records; 0 where the first does not
+    /// end within them.
+    fn cut(&self, bytes: &[u8]) -> usize;
+
+    /// Turns whole records into batches.
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError>;
+
+    /// The error of a record that is longer than [`LONGEST_RECORD`] MiB.
+    fn too_long(&self, megabytes: usize) -> String;
+}
+
+/// What a block came to. Rows are numbered from 1 within it.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) batches: Vec<Batch>,
+    /// How many numbers were given, to good rows and malformed ones.
+    pub(super) numbers: u64,
+}
+
+/// A text of which the beginning has been read.
+pub(super) struct Text {
+    input: Input,
+    bytes: Vec<u8>,
+    /// Whether the bytes hold the end of the input.
+    last: bool,
+}
+
+impl Text {
+    /// Reads the beginning, and passes over the mark that may stand before UTF-8.
+    ///
+    /// # Errors
+    /// Reading fails, or there is nothing to read.
+    pub(super) fn open(input: Input) -> Result<Text, LoadError> {
+        let mut text = Text {
+            input,
+            bytes: Vec::new(),
+            last: false,
+        };
+        text.fill()?;
+        if text.bytes.is_empty() {
+            return Err(LoadError::Empty {
+                input: text.input.name().to_owned(),
+            });
+        }
+        if text.bytes.starts_with(BYTE_ORDER_MARK) {
+            text.skip(BYTE_ORDER_MARK.len());
+        }
+        Ok(text)
+    }
+
+    pub(super) fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What has been read and not taken.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Forgets bytes at the beginning.
+    pub(super) fn skip(&mut self, count: usize) {
+        self.bytes.drain(..count);
+    }
+
+    /// Reads a block more, or as much as there is already: a record longer than a block doubles it.
+    fn fill(&mut self) -> Result<(), LoadError> {
+        let held = self.bytes.len();
+        let more = BLOCK.max(held);
+        self.bytes.resize(held + more, 0);
+        let count = self.input.fill(&mut self.bytes[held..])?;
+        self.bytes.truncate(held + count);
+        self.last = count < more;
+        Ok(())
+    }
+
+    /// The length of the whole records that were read, after reading as far as it takes for one; 0 at
+    /// the end.
+    ///
+    /// # Errors
+    /// Reading fails; or a record is too long.
+    pub(super) fn whole(&mut self, format: &impl Format) -> Result<usize, LoadError> {
+        loop {
+            if self.last {
+                return Ok(self.bytes.len());
+            }
+            let cut = format.cut(&self.bytes);
+            if cut > 0 {
+                return Ok(cut);
+            }
+            if self.bytes.len() > LONGEST_RECORD {
+                return Err(LoadError::Form {
+                    input: self.input.name().to_owned(),
+                    reason: format.too_long(LONGEST_RECORD >> 20),
+                });
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The next block; `None` at the end.
+    fn next_block(&mut self, format: &impl Format) -> Result<Option<Vec<u8>>, LoadError> {
+        if self.bytes.is_empty() && !self.last {
+            self.fill()?;
+        }
+        let whole = self.whole(format)?;
+        if whole == 0 {
+            return Ok(None);
+        }
+        let mut rest = Vec::with_capacity(if self.last { 0 } else { 2 * BLOCK });
+        rest.extend_from_slice(&self.bytes[whole..]);
+        let mut block = std::mem::replace(&mut self.bytes, rest);
+        block.truncate(whole);
+        if !self.last {
+            self.fill_block()?;
+        }
+        Ok(Some(block))
+    }
+
+    /// Fills up what is left of a record to a block.
+    fn fill_block(&mut self) -> Result<(), LoadError> {
+        let held = self.bytes.len();
+        if held >= BLOCK {
+            return Ok(());
+        }
+        self.bytes.resize(BLOCK, 0);
+        let count = self.input.fill(&mut self.bytes[held..])?;
+        self.bytes.truncate(held + count);
+        self.last = held + count < BLOCK;
+        Ok(())
+    }
+}
+
+/// A block on its way through a parser.
+struct Job {
+    bytes: Vec<u8>,
+    bytes_read: u64,
+    answer: SyncSender<Answer>,
+}
+
+/// What became of a block, and how much of the input had been read by then.
+type Answer = Result<(Parsed, u64), LoadError>;
+
+/// Batches of a text that is read and parsed on other threads.
+///
+/// They end by themselves when this is dropped. They are not waited for: one of them may be waiting for
+/// standard input, which may never end.
+pub(super) struct Batches {
+    answers: Receiver<Receiver<Answer>>,
+    ready: VecDeque<Batch>,
+    /// The numbers given to rows before.
+    numbers: u64,
+    stop: Arc<AtomicBool>,
+}
+
+impl Batches {
+    /// Starts reading; `stop` ends it.
+    pub(super) fn start(text: Text, format: Arc<impl Format>, stop: Arc<AtomicBool>) -> Batches {
+        let parsers =
+            std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_PARSERS));
+        let (jobs, waiting) = sync_channel::<Job>(parsers);
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..parsers {
+            let (waiting, format) = (Arc::clone(&waiting), Arc::clone(&format));
+            std::thread::spawn(move || parse(&waiting, &*format));
+        }
+        let (order, answers) = sync_channel(2 * parsers);
+        std::thread::spawn(move || read(text, &*format, &jobs, &order));
+        Batches {
+            answers,
+            ready: VecDeque::new(),
+            numbers: 0,
+            stop,
+        }
+    }
+
+    /// The next batch; `None` at the end, or when nobody wants it any more.
+    pub(super) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            let Some(answer) = receive(&self.answers, &self.stop) else {
+                return Ok(None);
+            };
+            // A parser answers unless it panicked, in which case nothing can be relied on.
+            let Some(answer) = receive(&answer, &self.stop) else {
+                assert!(self.stop.load(Ordering::Relaxed), "a parser died");
+                return Ok(None);
+            };
+            let (parsed, bytes_read) = answer?;
+            let before = self.numbers;
+            self.numbers += parsed.numbers;
+            self.ready
+                .extend(parsed.batches.into_iter().map(|mut batch| {
+                    shift(&mut batch, before);
+                    batch.bytes_read = bytes_read;
+                    batch
+                }));
+        }
+    }
+}
+
+/// Adds to the numbers of a batch's rows.
+pub(super) fn shift(batch: &mut Batch, by: u64) {
+    batch.numbers.first += by;
+    for number in &mut batch.numbers.left_out {
+        *number += by;
+    }
+    for row in &mut batch.malformed {
+        row.row += by;
+    }
+}
+
+/// Waits as long as somebody wants the answer; `None` when nothing will come.
+pub(super) fn receive<T>(from: &Receiver<T>, stop: &AtomicBool) -> Option<T> {
+    loop {
+        match from.recv_timeout(LOOK) {
+            Ok(value) => return Some(value),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Cuts the text into blocks until its end, an error, or until nobody takes them.
+fn read(
+    mut text: Text,
+    format: &impl Format,
+    jobs: &SyncSender<Job>,
+    order: &SyncSender<Receiver<Answer>>,
+) {
+    loop {
+        let (answer, answered) = sync_channel(1);
+        let block = match text.next_block(format) {
+            Ok(None) => return,
+            Ok(Some(block)) => block,
+            Err(error) => {
+                // If nobody takes it, nobody wants to know.
+                if answer.send(Err(error)).is_ok() {
+                    let _ = order.send(answered);
+                }
+                return;
+            }
+        };
+        let job = Job {
+            bytes: block,
+            bytes_read: text.input.bytes_read(),
+            answer,
+        };
+        if order.send(answered).is_err() || jobs.send(job).is_err() {
+            return;
+        }
+    }
+}
+
+/// Parses blocks as long as there are any.
+fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl Format) {
+    loop {
+        let job = waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(job) = job else {
+            return;
+        };
+        let answer = format
+            .parse(&job.bytes)
+            .map(|parsed| (parsed, job.bytes_read));
+        // If nobody waits for it, the load has ended; the next block will not come.
+        let _ = job.answer.send(answer);
+    }
+}

@@ -1,0 +1,421 @@
+//! CSV, TSV and their kin.
+
+mod marks;
+mod parse;
+pub(crate) mod scan;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::blocks::{Batches, Text};
+use super::infer::Kind;
+use super::{Input, Source, SourceColumn};
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::error::LoadError;
+use crate::table::{Column, same};
+use parse::{Reader, unescaped};
+use scan::{Dialect, Field, Quoting, Record, Records};
+
+/// How a CSV file is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// The byte between fields; none to tell it from the first line: the most frequent of comma, tab,
+    /// semicolon and `|`.
+    pub delimiter: Option<u8>,
+    /// The byte around fields that hold delimiters or line ends, doubled within them; none where
+    /// quotes mean nothing.
+    pub quote: Option<u8>,
+    /// Whether the first line has the names of the columns; otherwise they are `column1`, `column2`, ….
+    pub header: bool,
+    /// What stands for NULL, unless it is in quotes; nothing by default.
+    pub null: String,
+}
+
+impl Default for CsvOptions {
+    fn default() -> CsvOptions {
+        CsvOptions {
+            delimiter: None,
+            quote: Some(b'"'),
+            header: true,
+            null: String::new(),
+        }
+    }
+}
+
+/// Rows from which the types of columns are inferred, if they lie in what was read first.
+const SAMPLE_ROWS: usize = 10_000;
+
+/// A reader of CSV.
+pub struct CsvSource {
+    name: String,
+    total_bytes: Option<u64>,
+    columns: Vec<SourceColumn>,
+    state: State,
+}
+
+/// A source is opened, told how columns will be stored, and read.
+enum State {
+    Opened(Box<(Text, Reader, Arc<AtomicBool>)>),
+    Reading(Batches),
+    Ended,
+}
+
+impl CsvSource {
+    /// Reads the beginning of an input: the names of the columns, and the types that the first ten
+    /// thousand rows suggest (`INTEGER`, `REAL` or `TEXT`; numbers with leading zeros are text).
+    ///
+    /// # Errors
+    /// The input cannot be read, is empty, is not in its encoding or has a broken header; or the
+    /// options contradict one another.
+    pub fn open(
+        input: Result<Input, LoadError>,
+        options: CsvOptions,
+    ) -> Result<CsvSource, LoadError> {
+        let mut text = Text::open(input?)?;
+        let input = text.input();
+        let name = input.name().to_owned();
+        let (total_bytes, encoding) = (input.total(), input.encoding());
+        let quote = options.quote;
+        let mut reader = Reader {
+            input: name.clone(),
+            dialect: Dialect {
+                delimiter: options
+                    .delimiter
+                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote)),
+                quote,
+            },
+            null: options.null.into_bytes(),
+            names: Vec::new(),
+            affinities: Vec::new(),
+            encoding,
+        };
+        reader.check_dialect()?;
+        let whole = text.whole(&reader)?;
+        let header = reader.read_names(&text.bytes()[..whole], options.header)?;
+        let kinds = reader.sample(&text.bytes()[header..whole.max(header)]);
+        text.skip(header);
+        let columns = reader
+            .names
+            .iter()
+            .zip(kinds)
+            .map(|(name, kind)| Column::new(name, kind.declared()))
+            .collect();
+        Ok(CsvSource {
+            name,
+            total_bytes,
+            columns,
+            state: State::Opened(Box::new((text, reader, Arc::default()))),
+        })
+    }
+}
+
+impl Reader {
+    fn wrong(&self, reason: impl Into<String>) -> LoadError {
+        LoadError::Form {
+            input: self.input.clone(),
+            reason: reason.into(),
+        }
+    }
+
+    fn check_dialect(&self) -> Result<(), LoadError> {
+        let divides = |byte: u8| byte.is_ascii() && !matches!(byte, b'\n' | b'\r');
+        if !divides(self.dialect.delimiter) || !self.dialect.quote.is_none_or(divides) {
+            return Err(LoadError::Definition(
+                "delimiter and quote must be ASCII characters other than line ends".to_owned(),
+            ));
+        }
+        if self.dialect.quote == Some(self.dialect.delimiter) {
+            return Err(LoadError::Definition(
+                "the same character divides fields and quotes them".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads the names of the columns, from the header or as numbers, and returns the length of the
+    /// header. A name that is empty or comes twice is made unique.
+    fn read_names(&mut self, bytes: &[u8], header: bool) -> Result<usize, LoadError> {
+        let mut records = Records::new(bytes, self.dialect);
+        let mut fields = Vec::new();
+        match records.next(&mut fields) {
+            Some(Record::Whole(_)) => {}
+            Some(Record::Broken { reason, .. }) => {
+                return Err(self.wrong(format!("the first line: {reason}")));
+            }
+            None => return Err(self.wrong("it has no line with anything in it")),
+        }
+        if !header {
+            self.names = (1..=fields.len()).map(|n| format!("column{n}")).collect();
+            return Ok(0);
+        }
+        for (number, field) in fields.iter().enumerate() {
+            let name = std::str::from_utf8(&unescaped(bytes, *field, self.dialect))
+                .map_err(|_| self.wrong(format!("the header is not valid {}", self.encoding)))?
+                .trim()
+                .to_owned();
+            if name.contains('\0') {
+                return Err(self.wrong("the header holds a NUL byte"));
+            }
+            let wanted = if name.is_empty() {
+                format!("column{}", number + 1)
+            } else {
+                name
+            };
+            let name = unique(&self.names, wanted);
+            self.names.push(name);
+        }
+        Ok(records.at())
+    }
+
+    /// The kinds of the columns in these rows.
+    fn sample(&self, bytes: &[u8]) -> Vec<Kind> {
+        let mut kinds = vec![Kind::Unknown; self.names.len()];
+        let mut records = Records::new(bytes, self.dialect);
+        let mut fields = Vec::new();
+        for _ in 0..SAMPLE_ROWS {
+            fields.clear();
+            if records.next(&mut fields).is_none() {
+                break;
+            }
+            if fields.len() != kinds.len() {
+                continue;
+            }
+            for (kind, field) in kinds.iter_mut().zip(&fields) {
+                if !self.is_null(bytes, *field) {
+                    *kind = (*kind).max(Kind::of(&unescaped(bytes, *field, self.dialect)));
+                }
+            }
+        }
+        kinds
+    }
+
+    #[inline]
+    fn is_null(&self, bytes: &[u8], field: Field) -> bool {
+        field.quoting == Quoting::Plain && bytes[field.range()] == *self.null
+    }
+}
+
+impl Source for CsvSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let State::Opened(opened) = &mut self.state {
+            let (_, reader, wanted) = &mut **opened;
+            reader.affinities = affinities.to_vec();
+            *wanted = Arc::clone(stop);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, State::Ended) {
+                State::Opened(opened) => {
+                    let (text, reader, stop) = *opened;
+                    State::Reading(Batches::start(text, Arc::new(reader), stop))
+                }
+                State::Reading(mut batches) => {
+                    let batch = batches.next()?;
+                    if batch.is_some() {
+                        self.state = State::Reading(batches);
+                    }
+                    return Ok(batch);
+                }
+                State::Ended => return Ok(None),
+            };
+        }
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+}
+
+/// The delimiter that is most frequent in the first line, outside of quotes.
+fn guess_delimiter(beginning: &[u8], quote: Option<u8>) -> u8 {
+    let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
+    let mut within_quotes = false;
+    for byte in beginning {
+        if Some(*byte) == quote {
+            within_quotes = !within_quotes;
+        } else if !within_quotes {
+            if matches!(byte, b'\n' | b'\r') {
+                break;
+            }
+            if let Some((_, count)) = counts.iter_mut().find(|(known, _)| known == byte) {
+                *count += 1;
+            }
+        }
+    }
+    // The first of the equally frequent ones.
+    counts
+        .iter()
+        .rev()
+        .max_by_key(|(_, count)| *count)
+        .map_or(b',', |(byte, _)| *byte)
+}
+
+fn unique(names: &[String], wanted: String) -> String {
+    let taken = |name: &str| names.iter().any(|known| same(known, name));
+    if !taken(&wanted) {
+        return wanted;
+    }
+    (2..)
+        .map(|number| format!("{wanted}_{number}"))
+        .find(|name| !taken(name))
+        .unwrap_or(wanted)
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::DataType;
+
+    fn open(text: &str, options: CsvOptions) -> CsvSource {
+        CsvSource::open(Input::from_bytes("test", text.as_bytes().to_vec()), options).unwrap()
+    }
+
+    fn columns(source: &CsvSource) -> Vec<String> {
+        let shown = |column: &SourceColumn| format!("{} {}", column.name, column.declared);
+        source.columns().iter().map(shown).collect()
+    }
+
+    #[test]
+    fn names_and_types_come_from_the_beginning() {
+        let text = "\u{feff}id;name;price;zip;;Name\n1;a;1.5;01234;;x\n-2;;3;99999;;\n";
+        let source = open(text, CsvOptions::default());
+        assert_eq!(
+            columns(&source),
+            [
+                "id INTEGER",
+                "name TEXT",
+                "price REAL",
+                "zip TEXT",
+                "column5 TEXT",
+                "Name_2 TEXT"
+            ]
+        );
+        let source = open(
+            "1\t2\n",
+            CsvOptions {
+                header: false,
+                ..CsvOptions::default()
+            },
+        );
+        assert_eq!(columns(&source), ["column1 INTEGER", "column2 INTEGER"]);
+    }
+
+    #[test]
+    fn malformed_rows_are_named_and_the_others_kept() {
+        let mut text = b"a,b\n1,2\n3\n4,\"x\"y\n5,\xff\n6,7\n".to_vec();
+        text.extend_from_slice(b"8,\"open");
+        let mut source =
+            CsvSource::open(Input::from_bytes("test", text), CsvOptions::default()).unwrap();
+        source.begin(&[Affinity::Integer, Affinity::Text], &Arc::default());
+        let batch = source.next().unwrap().unwrap();
+        assert_eq!(batch.rows.num_rows(), 2);
+        assert_eq!([0, 1].map(|index| batch.numbers.number(index)), [1, 5]);
+        let told: Vec<String> = batch
+            .malformed
+            .iter()
+            .map(|bad| format!("{} {:?} {}", bad.row, bad.column, bad.reason))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "2 None it has 1 fields instead of 2",
+                "3 Some(\"b\") text follows a closing quote",
+                "4 Some(\"b\") it is not valid UTF-8",
+                "6 Some(\"b\") a quote is opened and never closed",
+            ]
+        );
+        assert!(source.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_column_that_stops_being_numbers_becomes_text() {
+        let mut source = open("a,b\n007,1.50\n,\nx,1e400\n", CsvOptions::default());
+        source.begin(&[Affinity::Integer, Affinity::Real], &Arc::default());
+        let batch = source.next().unwrap().unwrap();
+        let texts = |number: usize| -> Vec<Option<String>> {
+            let array = batch.rows.column(number);
+            assert_eq!(array.data_type(), &DataType::Utf8);
+            use arrow_array::cast::AsArray;
+            array
+                .as_string::<i32>()
+                .iter()
+                .map(|text| text.map(str::to_owned))
+                .collect()
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(texts(0), [some("007"), None, some("x")]);
+        assert_eq!(texts(1), [some("1.50"), None, some("1e400")]);
+    }
+
+    #[test]
+    fn records_longer_than_a_block_are_read() {
+        let long = "x".repeat(3 << 20);
+        let mut source = open(
+            &format!("a,b\n\"{long}\n\",1\n2,3\n"),
+            CsvOptions::default(),
+        );
+        source.begin(&[Affinity::Text, Affinity::Integer], &Arc::default());
+        let mut rows = 0;
+        while let Some(batch) = source.next().unwrap() {
+            rows += batch.rows.num_rows();
+            assert!(batch.malformed.is_empty());
+        }
+        assert_eq!(rows, 2);
+    }
+
+    #[test]
+    fn only_an_unquoted_field_is_null() {
+        let options = CsvOptions {
+            null: "NA".to_owned(),
+            ..CsvOptions::default()
+        };
+        let mut source = open("a\nNA\n\"NA\"\n\"\"\n", options);
+        source.begin(&[Affinity::Text], &Arc::default());
+        let batch = source.next().unwrap().unwrap();
+        let nulls: Vec<bool> = (0..3)
+            .map(|row| batch.rows.column(0).is_null(row))
+            .collect();
+        assert_eq!(nulls, [true, false, false]);
+    }
+
+    #[test]
+    fn what_is_no_csv_is_refused() {
+        let refused = |bytes: &[u8]| {
+            CsvSource::open(
+                Input::from_bytes("test", bytes.to_vec()),
+                CsvOptions::default(),
+            )
+            .err()
+            .unwrap()
+            .to_string()
+        };
+        assert!(refused(b"").contains("empty"));
+        assert!(refused(b"\n\n").contains("no line"));
+        assert!(refused(b"a\xff,b\n").contains("header is not valid UTF-8"));
+        assert!(refused(b"\"a\"b\n").contains("closing quote"));
+    }
+
+    #[test]
+    fn compressed_input_is_read_as_if_it_were_not() {
+        use std::io::Write;
+        let text = b"a,b\n1,2\n".to_vec();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&text).unwrap();
+        let zstd = zstd::encode_all(&text[..], 1).unwrap();
+        for bytes in [text, gzip.finish().unwrap(), zstd] {
+            let mut source =
+                CsvSource::open(Input::from_bytes("test", bytes), CsvOptions::default()).unwrap();
+            assert_eq!(source.next().unwrap().unwrap().rows.num_rows(), 1);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! From the text of a block to the columns of a batch.
+//!
+//! The fields are found first, for all records; then each column is built in a loop of its own, which
+//! knows its type.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field as ArrowField, Schema};
+
+use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
+use crate::affinity::Affinity;
+use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::error::LoadError;
+use crate::source::blocks::{Format, Parsed};
+use crate::source::infer::{integer, short_decimal};
+
+/// How to read a CSV text whose columns are known.
+pub(super) struct Reader {
+    /// What the text is called in messages.
+    pub(super) input: String,
+    pub(super) dialect: Dialect,
+    pub(super) null: Vec<u8>,
+    pub(super) names: Vec<String>,
+    /// How the columns will be stored; empty where that is not known.
+    pub(super) affinities: Vec<Affinity>,
+    /// The name of the encoding that the text was in.
+    pub(super) encoding: &'static str,
+}
+
+impl Format for Reader {
+    fn cut(&self, bytes: &[u8]) -> usize {
+        cut(bytes, self.dialect)
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+        Block::new(self, bytes).parse()
+    }
+
+    fn too_long(&self, megabytes: usize) -> String {
+        format!("a row is longer than {megabytes} MiB; probably a quote is opened and never closed")
+    }
+}
+
+/// A block being parsed.
+struct Block<'r> {
+    reader: &'r Reader,
+    bytes: &'r [u8],
+    /// The bytes as text; those that are no UTF-8 are replaced by `?`, so that all others stay in
+    /// their places.
+    text: Cow<'r, str>,
+    /// Where such bytes are, ascending.
+    wrong: Vec<usize>,
+    /// The fields of the rows that are good, row by row.
+    fields: Vec<Field>,
+    numbers: u64,
+    malformed: Vec<Malformed>,
+}
+
+impl<'r> Block<'r> {
+    fn new(reader: &'r Reader, bytes: &'r [u8]) -> Block<'r> {
+        let (text, wrong) = checked(bytes);
+        Block {
+            reader,
+            bytes,
+            text,
+            wrong,
+            // Fields of a few bytes each.
+            fields: Vec::with_capacity(bytes.len() / 4),
+            numbers: 0,
+            malformed: Vec::new(),
+        }
+    }
+
+    fn parse(mut self) -> Result<Parsed, LoadError> {
+        self.find_fields();
+        let rows = self.fields.len() / self.reader.names.len();
+        if rows == 0 && self.malformed.is_empty() {
+            return Ok(Parsed::default());
+        }
+        let batch = Batch {
+            rows: self.columns(rows)?,
+            numbers: RowNumbers {
+                first: 1,
+                left_out: self.malformed.iter().map(|row| row.row).collect(),
+            },
+            malformed: self.malformed,
+            bytes_read: 0,
+        };
+        Ok(Parsed {
+            batches: vec![batch],
+            numbers: self.numbers,
+        })
+    }
+
+    /// Lists the fields of all good rows, and the rows that are not.
+    fn find_fields(&mut self) {
+        let mut records = Records::new(self.bytes, self.reader.dialect);
+        let columns = self.reader.names.len();
+        let mut listed = 0;
+        while let Some(record) = records.next(&mut self.fields) {
+            self.numbers += 1;
+            let (column, reason, raw) = match record {
+                Record::Whole(range) => match self.fault(listed, range.end) {
+                    None => {
+                        listed += columns;
+                        continue;
+                    }
+                    Some((column, reason)) => (column, reason, None),
+                },
+                Record::Broken {
+                    range,
+                    field,
+                    reason,
+                } => (Some(field), reason.to_owned(), Some(&self.bytes[range])),
+            };
+            self.reject(column, reason, listed, raw);
+            self.fields.truncate(listed);
+        }
+    }
+
+    /// What is wrong with the record whose fields are the last ones, if anything.
+    #[inline]
+    fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, String)> {
+        let (found, expected) = (self.fields.len() - listed, self.reader.names.len());
+        if found != expected {
+            let reason = format!("it has {found} fields instead of {expected}");
+            return Some((None, reason));
+        }
+        if self.wrong.is_empty() {
+            return None;
+        }
+        self.wrong_encoding(listed, end)
+    }
+
+    #[cold]
+    fn wrong_encoding(&self, listed: usize, end: usize) -> Option<(Option<usize>, String)> {
+        let start = self.fields[listed].range().start;
+        let place = self.wrong.partition_point(|at| *at < start);
+        let wrong = *self.wrong.get(place).filter(|at| **at < end)?;
+        let column = self.fields[listed..]
+            .iter()
+            .position(|field| field.range().contains(&wrong));
+        Some((column, format!("it is not valid {}", self.reader.encoding)))
+    }
+
+    /// `raw` is the whole record where it has no fields.
+    #[cold]
+    fn reject(&mut self, column: Option<usize>, reason: String, listed: usize, raw: Option<&[u8]>) {
+        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields = match raw {
+            Some(raw) => vec![shown(raw.trim_ascii_end())],
+            None => self.fields[listed..]
+                .iter()
+                .map(|field| shown(&unescaped(self.bytes, *field, self.reader.dialect)))
+                .collect(),
+        };
+        self.malformed.push(Malformed {
+            row: self.numbers,
+            column: column.and_then(|column| self.reader.names.get(column).cloned()),
+            reason,
+            fields,
+        });
+    }
+
+    fn columns(&self, rows: usize) -> Result<RecordBatch, LoadError> {
+        let arrays: Vec<ArrayRef> = (0..self.reader.names.len())
+            .map(|column| self.column(column, rows))
+            .collect();
+        let fields: Vec<ArrowField> = self
+            .reader
+            .names
+            .iter()
+            .zip(&arrays)
+            .map(|(name, array)| ArrowField::new(name, array.data_type().clone(), true))
+            .collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(
+            |error| LoadError::Form {
+                input: self.reader.input.clone(),
+                reason: error.to_string(),
+            },
+        )
+    }
+
+    /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
+    /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
+    fn column(&self, column: usize, rows: usize) -> ArrayRef {
+        let parsed = match self.reader.affinities.get(column) {
+            Some(Affinity::Integer | Affinity::Numeric) => self.integers(column, rows),
+            Some(Affinity::Real) => self.reals(column, rows),
+            Some(Affinity::Text | Affinity::Blob) | None => None,
+        };
+        parsed.unwrap_or_else(|| self.texts(column, rows))
+    }
+
+    fn fields(&self, column: usize) -> impl Iterator<Item = Field> {
+        let columns = self.reader.names.len();
+        self.fields.iter().skip(column).step_by(columns).copied()
+    }
+
+    fn integers(&self, column: usize, rows: usize) -> Option<ArrayRef> {
+        let mut values = Int64Builder::with_capacity(rows);
+        for field in self.fields(column) {
+            if self.reader.is_null(self.bytes, field) {
+                values.append_null();
+            } else {
+                values.append_value(integer(&self.bytes[field.range()])?);
+            }
+        }
+        Some(Arc::new(values.finish()))
+    }
+
+    fn reals(&self, column: usize, rows: usize) -> Option<ArrayRef> {
+        let mut values = Float64Builder::with_capacity(rows);
+        for field in self.fields(column) {
+            if self.reader.is_null(self.bytes, field) {
+                values.append_null();
+            } else {
+                values.append_value(short_decimal(&self.bytes[field.range()])?);
+            }
+        }
+        Some(Arc::new(values.finish()))
+    }
+
+    fn texts(&self, column: usize, rows: usize) -> ArrayRef {
+        let length = self.fields(column).map(|field| field.range().len()).sum();
+        let mut values = StringBuilder::with_capacity(rows, length);
+        for field in self.fields(column) {
+            if self.reader.is_null(self.bytes, field) {
+                values.append_null();
+                continue;
+            }
+            let text = &self.text[field.range()];
+            match (field.quoting, self.reader.dialect.quote) {
+                (Quoting::Doubled, Some(quote)) => {
+                    let quote = char::from(quote);
+                    let pair: String = [quote, quote].iter().collect();
+                    values.append_value(text.replace(&pair, quote.encode_utf8(&mut [0; 4])));
+                }
+                _ => values.append_value(text),
+            }
+        }
+        Arc::new(values.finish())
+    }
+}
+
+/// The bytes of a field, its doubled quotes made single.
+pub(super) fn unescaped(bytes: &[u8], field: Field, dialect: Dialect) -> Cow<'_, [u8]> {
+    let raw = &bytes[field.range()];
+    let Some(quote) = dialect.quote.filter(|_| field.quoting == Quoting::Doubled) else {
+        return Cow::Borrowed(raw);
+    };
+    let mut text = Vec::with_capacity(raw.len());
+    let mut bytes = raw.iter();
+    while let Some(byte) = bytes.next() {
+        text.push(*byte);
+        if *byte == quote {
+            // The second of two.
+            bytes.next();
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// The bytes as text, and where bytes stood that are no UTF-8.
+fn checked(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
+    let mut wrong = Vec::new();
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return (Cow::Borrowed(text), wrong);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for _ in chunk.invalid() {
+            wrong.push(text.len());
+            text.push('?');
+        }
+    }
+    (Cow::Owned(text), wrong)
+}

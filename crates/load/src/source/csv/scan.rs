@@ -1,0 +1,377 @@
+//! Where the records and fields of a CSV text lie: RFC 4180, with any delimiter and line end.
+//!
+//! It is our own, and not the `csv` crate's, for three things that loading needs: what is wrong with a
+//! record is told (that crate reads text behind a closing quote and a quote never closed without
+//! complaint), an empty field differs from an empty text in quotes (NULL and ''), and fields are given
+//! where they lie, without a copy.
+//!
+//! [`cut`] and [`Records`] follow one grammar: the first finds where a stretch of whole records ends, by
+//! jumping from quote to quote; the second divides such a stretch into fields.
+
+use std::ops::Range;
+
+use super::marks::Marks;
+
+/// The bytes that divide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dialect {
+    pub(crate) delimiter: u8,
+    /// None where quotes mean nothing.
+    pub(crate) quote: Option<u8>,
+}
+
+/// How a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quoting {
+    /// As it is.
+    Plain,
+    /// Within quotes.
+    Quoted,
+    /// Within quotes and with doubled ones, each pair of which stands for one.
+    Doubled,
+}
+
+/// A field within the text, without its quotes. Blocks end long before 4 GiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Field {
+    start: u32,
+    end: u32,
+    pub(crate) quoting: Quoting,
+}
+
+impl Field {
+    #[inline]
+    fn new(start: usize, end: usize, quoting: Quoting) -> Field {
+        Field {
+            start: start as u32,
+            end: end as u32,
+            quoting,
+        }
+    }
+
+    /// Where it lies.
+    #[inline]
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// What stands between two line ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    /// A record, whose fields were listed.
+    Whole(Range<usize>),
+    /// One that breaks the rules in the field of this number (from 0); no fields were listed.
+    Broken {
+        range: Range<usize>,
+        field: usize,
+        reason: &'static str,
+    },
+}
+
+/// The records of a text that begins and ends with whole ones; the last may lack its line end.
+pub(crate) struct Records<'b> {
+    bytes: &'b [u8],
+    dialect: Dialect,
+    marks: Marks<'b, 4>,
+    /// Where the next record begins.
+    at: usize,
+}
+
+/// What follows a field in quotes.
+enum Behind {
+    Delimiter,
+    /// The record ends; the next one begins there.
+    Next(usize),
+}
+
+/// A quoted field that breaks the rules; the next record begins there.
+struct Wrong {
+    next: usize,
+    reason: &'static str,
+}
+
+impl<'b> Records<'b> {
+    pub(crate) fn new(bytes: &'b [u8], dialect: Dialect) -> Records<'b> {
+        let quote = dialect.quote.unwrap_or(dialect.delimiter);
+        Records {
+            bytes,
+            dialect,
+            marks: Marks::new(bytes, [dialect.delimiter, b'\n', b'\r', quote]),
+            at: 0,
+        }
+    }
+
+    /// Where the next record begins.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The next record, whose fields are added to the list; empty lines are passed over.
+    #[inline]
+    pub(crate) fn next(&mut self, fields: &mut Vec<Field>) -> Option<Record> {
+        let listed = fields.len();
+        let mut start = self.at;
+        if start >= self.bytes.len() {
+            return None;
+        }
+        let mut field = start;
+        while let Some(at) = self.marks.next() {
+            let byte = self.bytes[at];
+            if byte == self.dialect.delimiter {
+                fields.push(Field::new(field, at, Quoting::Plain));
+                field = at + 1;
+            } else if is_line_end(byte) {
+                if at == start {
+                    // Of a carriage return and a line feed, the second ends an empty line.
+                    start = at + 1;
+                    field = start;
+                    continue;
+                }
+                fields.push(Field::new(field, at, Quoting::Plain));
+                self.at = at + 1;
+                return Some(Record::Whole(start..at));
+            } else if at == field {
+                match self.quoted(at, fields) {
+                    Ok(Behind::Delimiter) => field = fields_end(fields) + 2,
+                    Ok(Behind::Next(next)) => {
+                        self.at = next;
+                        return Some(Record::Whole(start..next));
+                    }
+                    Err(wrong) => {
+                        let number = fields.len() - listed;
+                        fields.truncate(listed);
+                        self.at = wrong.next;
+                        return Some(Record::Broken {
+                            range: start..wrong.next,
+                            field: number,
+                            reason: wrong.reason,
+                        });
+                    }
+                }
+            }
+            // A quote within a plain field is a character like any other.
+        }
+        self.at = self.bytes.len();
+        if start == self.at {
+            return None;
+        }
+        fields.push(Field::new(field, self.at, Quoting::Plain));
+        Some(Record::Whole(start..self.at))
+    }
+
+    /// Lists the field whose opening quote stands here.
+    #[inline]
+    fn quoted(&mut self, open: usize, fields: &mut Vec<Field>) -> Result<Behind, Wrong> {
+        let quote = self.bytes[open];
+        let mut quoting = Quoting::Quoted;
+        loop {
+            let Some(close) = self.next_mark(|byte| byte == quote) else {
+                return Err(Wrong {
+                    next: self.bytes.len(),
+                    reason: "a quote is opened and never closed",
+                });
+            };
+            let behind = self.bytes.get(close + 1).copied();
+            if behind == Some(quote) {
+                quoting = Quoting::Doubled;
+                self.marks.next();
+                continue;
+            }
+            let text_follows =
+                behind.is_some_and(|byte| byte != self.dialect.delimiter && !is_line_end(byte));
+            if text_follows {
+                let end = self.next_mark(is_line_end);
+                return Err(Wrong {
+                    next: end.map_or(self.bytes.len(), |end| end + 1),
+                    reason: "text follows a closing quote",
+                });
+            }
+            fields.push(Field::new(open + 1, close, quoting));
+            // The byte behind is a mark of its own.
+            self.marks.next();
+            return Ok(if behind == Some(self.dialect.delimiter) {
+                Behind::Delimiter
+            } else {
+                Behind::Next((close + 2).min(self.bytes.len()))
+            });
+        }
+    }
+
+    #[inline]
+    fn next_mark(&mut self, wanted: impl Fn(u8) -> bool) -> Option<usize> {
+        let bytes = self.bytes;
+        self.marks.find(|at| wanted(bytes[*at]))
+    }
+}
+
+fn fields_end(fields: &[Field]) -> usize {
+    fields.last().map_or(0, |field| field.end as usize)
+}
+
+/// A line ends at a line feed or a carriage return; of both together the second makes an empty line,
+/// which counts for nothing.
+#[inline]
+fn is_line_end(byte: u8) -> bool {
+    byte == b'\n' || byte == b'\r'
+}
+
+/// How many of these bytes, which begin with a record, are whole records with their line ends; 0 where
+/// the first one does not end within them.
+pub(crate) fn cut(bytes: &[u8], dialect: Dialect) -> usize {
+    let last_line_end = |range: Range<usize>| {
+        memchr::memrchr2(b'\n', b'\r', &bytes[range.clone()]).map(|at| range.start + at + 1)
+    };
+    let Some(quote) = dialect.quote else {
+        return last_line_end(0..bytes.len()).unwrap_or(0);
+    };
+    let unquoted = unquoted(bytes, quote, dialect.delimiter);
+    unquoted
+        .into_iter()
+        .rev()
+        .find_map(last_line_end)
+        .unwrap_or(0)
+}
+
+/// The stretches of the text that lie outside of quoted fields, as far as that can be told: it ends at
+/// the opening quote of a field whose end, or what follows it, is not there.
+fn unquoted(bytes: &[u8], quote: u8, delimiter: u8) -> Vec<Range<usize>> {
+    let mut stretches = Vec::new();
+    let mut quotes = Marks::new(bytes, [quote]);
+    // Outside of quotes from here on.
+    let mut from = 0;
+    while let Some(open) = quotes.next() {
+        let begins_field =
+            open == 0 || bytes[open - 1] == delimiter || is_line_end(bytes[open - 1]);
+        if open < from || !begins_field {
+            continue;
+        }
+        stretches.push(from..open);
+        match behind_quoted(bytes, &mut quotes, quote, delimiter) {
+            Some(behind) => from = behind,
+            None => return stretches,
+        }
+    }
+    stretches.push(from..bytes.len());
+    stretches
+}
+
+/// Where the text goes on outside of quotes, behind a quoted field: at the byte behind its closing quote,
+/// or at the end of the line that a broken record stands in.
+#[inline]
+fn behind_quoted(
+    bytes: &[u8],
+    quotes: &mut Marks<'_, 1>,
+    quote: u8,
+    delimiter: u8,
+) -> Option<usize> {
+    loop {
+        let close = quotes.next()?;
+        let behind = *bytes.get(close + 1)?;
+        if behind == quote {
+            quotes.next();
+        } else if behind == delimiter || is_line_end(behind) {
+            return Some(close + 1);
+        } else {
+            return memchr::memchr2(b'\n', b'\r', &bytes[close + 1..])
+                .map(|length| close + 1 + length);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DIALECT: Dialect = Dialect {
+        delimiter: b',',
+        quote: Some(b'"'),
+    };
+
+    /// Every record of a text, in which `|` shows where fields were divided; problems in brackets.
+    fn records(text: &[u8]) -> Vec<String> {
+        let (mut records, mut fields, mut found) =
+            (Records::new(text, DIALECT), Vec::new(), Vec::new());
+        let shown = |field: &Field| String::from_utf8_lossy(&text[field.range()]).into_owned();
+        while let Some(record) = records.next(&mut fields) {
+            found.push(match record {
+                Record::Whole(_) => fields.iter().map(shown).collect::<Vec<_>>().join("|"),
+                Record::Broken { field, reason, .. } => format!("[{field}: {reason}]"),
+            });
+            fields.clear();
+        }
+        found
+    }
+
+    #[test]
+    fn records_are_divided_as_the_rules_say() {
+        assert_eq!(records(b"a,b\nc,d"), ["a|b", "c|d"]);
+        assert_eq!(records(b"a,\r\n,b\r\n\r\n"), ["a|", "|b"]);
+        assert_eq!(records(b"\"a,\nb\",\"\"\n"), ["a,\nb|"]);
+        assert_eq!(
+            records(b"\"say \"\"hi\"\"\",5\" disk\n"),
+            ["say \"\"hi\"\"|5\" disk"]
+        );
+        assert_eq!(records(b"old\rmac\r"), ["old", "mac"]);
+        assert_eq!(records(b"a,"), ["a|"]);
+        assert_eq!(records(b"\n\n"), [""; 0]);
+    }
+
+    #[test]
+    fn broken_records_are_told_and_reading_goes_on_behind_them() {
+        assert_eq!(
+            records(b"a,\"b\"c\nd,e\n"),
+            ["[1: text follows a closing quote]", "d|e"]
+        );
+        assert_eq!(
+            records(b"a,\"b\nc"),
+            ["[1: a quote is opened and never closed]"]
+        );
+    }
+
+    #[test]
+    fn a_text_is_cut_behind_its_last_whole_record() {
+        let cut = |text: &str| cut(text.as_bytes(), DIALECT);
+        assert_eq!(cut("a,b\nc,d\ne"), 8);
+        assert_eq!(cut("a,b"), 0);
+        assert_eq!(cut("a\n\"b\nc"), 2);
+        assert_eq!(cut("a\n\"b\n\"\"c\""), 2);
+        assert_eq!(cut("a\n\"b\n\",\nd"), 8);
+        assert_eq!(cut("5\" disk\n6\" disk\n"), 16);
+        assert_eq!(cut("\"a\"x\n\"b\n"), 5);
+    }
+
+    proptest! {
+        /// Wherever the text happens to be cut, the records are the same, and a cut is never too early
+        /// to get on.
+        #[test]
+        fn cutting_changes_nothing(text in "[a,\"\n\r]{0,40}", end in 0_usize..40) {
+            let bytes = text.as_bytes();
+            let end = end.min(bytes.len());
+            let at = cut(&bytes[..end], DIALECT);
+            let mut parts = records(&bytes[..at]);
+            parts.extend(records(&bytes[at..]));
+            prop_assert_eq!(parts, records(bytes));
+        }
+
+        /// Whatever the `csv` crate writes is read back.
+        #[test]
+        fn what_another_writes_is_read_back(
+            rows in prop::collection::vec(prop::collection::vec("[a,\"\n\r é]{0,4}", 2), 1..60),
+        ) {
+            let mut writer = csv::WriterBuilder::new().quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+            for row in &rows {
+                writer.write_record(row).unwrap();
+            }
+            let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
+            let (mut records, mut fields, mut found) =
+                (Records::new(text.as_bytes(), DIALECT), Vec::new(), Vec::new());
+            while let Some(record) = records.next(&mut fields) {
+                prop_assert!(matches!(record, Record::Whole(_)));
+                found.push(fields.drain(..).map(|f| text[f.range()].replace("\"\"", "\"")).collect::<Vec<_>>());
+            }
+            prop_assert_eq!(found, rows);
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Another SQLite database: a table, a view or the answer to a query.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
+
+use super::blocks::receive;
+use super::typed::Gathering;
+use super::{Source, SourceColumn};
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::error::LoadError;
+use crate::table::{Column, quoted, same};
+
+/// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Rows in a batch, as for CSV.
+const BATCH_ROWS: usize = 65_536;
+/// Bytes of text and blobs in a batch: no more than this and one row.
+const BATCH_BYTES: usize = 8 << 20;
+/// How long another connection's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Batches read ahead.
+const AHEAD: usize = 2;
+
+/// What is read from another database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// The only table there is.
+    #[default]
+    OnlyTable,
+    /// This table or view.
+    Table(String),
+    /// The answer to this query.
+    Query(String),
+}
+
+/// A reader of another database.
+pub struct DatabaseSource {
+    name: String,
+    columns: Vec<SourceColumn>,
+    state: State,
+}
+
+/// A source is opened, told how columns will be stored, and read.
+enum State {
+    Opened {
+        connection: Connection,
+        query: String,
+        affinities: Vec<Affinity>,
+        stop: Arc<AtomicBool>,
+    },
+    Reading {
+        batches: Receiver<Result<Batch, LoadError>>,
+        stop: Arc<AtomicBool>,
+    },
+    Ended,
+}
+
+impl DatabaseSource {
+    /// Whether a file is a SQLite database, by its first bytes.
+    ///
+    /// # Errors
+    /// It cannot be opened or read.
+    pub fn is_database(path: &Path) -> Result<bool, LoadError> {
+        // Pipes and standard input would lose what is read from them.
+        if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(false);
+        }
+        let mut beginning = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning))
+            .map_err(|source| LoadError::Open {
+                path: path.to_owned(),
+                source,
+            })?;
+        Ok(beginning == MAGIC)
+    }
+
+    /// Opens a database. Declared types are the table's own; the columns of a query that are no
+    /// table's have none.
+    ///
+    /// # Errors
+    /// It cannot be opened; or the table is not there, or the query is none that gives rows.
+    pub fn open(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+    ) -> Result<DatabaseSource, LoadError> {
+        let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
+        connection.busy_timeout(PATIENCE)?;
+        let name = path.display().to_string();
+        let query = query(&connection, &name, selection)?;
+        let columns = columns(&connection, &name, &query)?;
+        Ok(DatabaseSource {
+            name,
+            columns,
+            state: State::Opened {
+                connection,
+                query,
+                affinities: Vec::new(),
+                stop: Arc::default(),
+            },
+        })
+    }
+}
+
+impl Source for DatabaseSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn begin(&mut self, table: &[Affinity], wanted: &Arc<AtomicBool>) {
+        if let State::Opened {
+            affinities, stop, ..
+        } = &mut self.state
+        {
+            *affinities = table.to_vec();
+            *stop = Arc::clone(wanted);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, State::Ended) {
+                State::Opened {
+                    connection,
+                    query,
+                    affinities,
+                    stop,
+                } => {
+                    let names = self.columns.iter().map(|column| column.name.clone());
+                    let reading = Reading {
+                        input: self.name.clone(),
+                        names: names.collect(),
+                        affinities,
+                        query,
+                        stop: Arc::clone(&stop),
+                    };
+                    let (sender, batches) = sync_channel(AHEAD);
+                    // A statement borrows its connection, so both stay on one thread; it ends when
+                    // nobody takes batches any more.
+                    std::thread::spawn(move || reading.run(&connection, &sender));
+                    State::Reading { batches, stop }
+                }
+                State::Reading { batches, stop } => {
+                    let batch = receive(&batches, &stop).transpose()?;
+                    if batch.is_some() {
+                        self.state = State::Reading { batches, stop };
+                    }
+                    return Ok(batch);
+                }
+                State::Ended => return Ok(None),
+            };
+        }
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// The query that gives the rows wanted.
+fn query(connection: &Connection, input: &str, selection: &Selection) -> Result<String, LoadError> {
+    let table = match selection {
+        Selection::Query(query) => return Ok(query.clone()),
+        Selection::Table(table) => table.clone(),
+        Selection::OnlyTable => only_table(connection, input)?,
+    };
+    let known = names(connection, "type IN ('table', 'view')")?;
+    if !known.iter().any(|known| same(known, &table)) {
+        return Err(LoadError::Form {
+            input: input.to_owned(),
+            reason: format!("it has no table {table}; it has {}", known.join(", ")),
+        });
+    }
+    Ok(format!("SELECT * FROM main.{}", quoted(&table)))
+}
+
+fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
+    let wrong = |reason: String| LoadError::Form {
+        input: input.to_owned(),
+        reason,
+    };
+    let mut tables = names(connection, "type = 'table'")?;
+    match (tables.pop(), tables.is_empty()) {
+        (Some(table), true) => Ok(table),
+        (None, _) => Err(wrong("it has no table".to_owned())),
+        (Some(last), false) => {
+            tables.push(last);
+            Err(wrong(format!(
+                "it has several tables, of which none is named: {}",
+                tables.join(", ")
+            )))
+        }
+    }
+}
+
+fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError> {
+    let sql = format!(
+        "SELECT name FROM sqlite_master WHERE {which} AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' \
+         ORDER BY rowid"
+    );
+    let mut names = Vec::new();
+    connection.for_each_row(&sql, |row| {
+        names.push(row.column_text(0)?.to_owned());
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
+    let wrong = |reason: String| LoadError::Form {
+        input: input.to_owned(),
+        reason,
+    };
+    let statement = connection.prepare(query)?;
+    if statement.column_count() == 0 || !statement.is_read_only() {
+        return Err(wrong("the query is none that only reads rows".to_owned()));
+    }
+    let mut columns: Vec<Column> = Vec::new();
+    for number in 0..statement.column_count() {
+        let name = statement.column_name(number).unwrap_or_default();
+        if columns.iter().any(|known| same(&known.name, &name)) {
+            return Err(wrong(format!(
+                "the query gives two columns {name}; give one another name by AS"
+            )));
+        }
+        columns.push(Column::new(
+            name,
+            statement.column_declared_type(number).unwrap_or_default(),
+        ));
+    }
+    Ok(columns)
+}
+
+/// A query being read.
+struct Reading {
+    input: String,
+    names: Vec<String>,
+    affinities: Vec<Affinity>,
+    query: String,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reading {
+    /// Sends batches until the end, an error, or until nobody takes them.
+    fn run(&self, connection: &Connection, sender: &SyncSender<Result<Batch, LoadError>>) {
+        if let Err(error) = self.read(connection, sender) {
+            // If nobody takes it, nobody wants to know.
+            let _ = sender.send(Err(error));
+        }
+    }
+
+    fn read(
+        &self,
+        connection: &Connection,
+        sender: &SyncSender<Result<Batch, LoadError>>,
+    ) -> Result<(), LoadError> {
+        let mut statement = connection.prepare(&self.query)?;
+        let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
+        let mut bytes = 0;
+        while statement.step()? == Step::Row {
+            bytes += self.take(&statement, &mut gathering)?;
+            if gathering.rows() >= BATCH_ROWS || bytes >= BATCH_BYTES {
+                gathering.end_batch(&self.input)?;
+                bytes = 0;
+            }
+            for batch in gathering.take() {
+                if sender.send(Ok(batch)).is_err() || self.stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+            }
+        }
+        gathering.end_batch(&self.input)?;
+        for batch in gathering.take() {
+            if sender.send(Ok(batch)).is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the row that the statement stands on, and returns the bytes of its texts and blobs.
+    fn take(
+        &self,
+        statement: &Statement<'_, '_>,
+        gathering: &mut Gathering,
+    ) -> Result<usize, LoadError> {
+        let mut values = Vec::with_capacity(self.names.len());
+        let mut wrong = None;
+        for (number, name) in self.names.iter().enumerate() {
+            let value = statement.column_value_ref(number as i32);
+            if value.is_err() {
+                wrong = wrong.or(Some(name));
+            }
+            values.push(value.unwrap_or(ValueRef::Null));
+        }
+        if let Some(name) = wrong {
+            let fields = (0..self.names.len() as i32)
+                .map(|number| match statement.column_value(number) {
+                    Value::Null => String::new(),
+                    value => value.to_string(),
+                })
+                .collect();
+            gathering.reject(
+                Some(name.clone()),
+                "its text is not valid UTF-8".to_owned(),
+                fields,
+            );
+            return Ok(0);
+        }
+        gathering.push(&self.input, &values)?;
+        let length = |value: &ValueRef<'_>| match value {
+            ValueRef::Text(text) => text.len(),
+            ValueRef::Blob(bytes) => bytes.len(),
+            _ => 0,
+        };
+        Ok(values.iter().map(length).sum())
+    }
+}
+
+/// Whether two paths are the same file; false where one of them is none.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let canonical = |path: &Path| -> Option<PathBuf> { path.canonicalize().ok() };
+    canonical(one).is_some_and(|one| Some(one) == canonical(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library() -> Arc<Library> {
+        Arc::new(Library::load(&engine::Source::Embedded).unwrap())
+    }
+
+    fn database(folder: &Path, sql: &str) -> PathBuf {
+        let path = folder.join("a.db");
+        let flags = OpenFlags::default();
+        let connection = Connection::open(&library(), &path, flags, None).unwrap();
+        connection.execute(sql).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_table_comes_with_its_declared_types_and_its_values_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, price DECIMAL(10, 2), any);\
+             INSERT INTO t VALUES (1, 1.5, 'a'), (2, 2, x'00'), (3, NULL, NULL)",
+        );
+        assert!(DatabaseSource::is_database(&path).unwrap());
+        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
+        assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
+        source.begin(
+            &[Affinity::Integer, Affinity::Numeric, Affinity::Blob],
+            &Arc::default(),
+        );
+        let mut sizes = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            sizes.push(batch.rows.num_rows());
+        }
+        assert_eq!(sizes, [1, 2]);
+    }
+
+    #[test]
+    fn what_is_not_there_or_gives_no_rows_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path(), "CREATE TABLE a(x); CREATE TABLE b(x)");
+        let refused = |selection: Selection| {
+            let opened = DatabaseSource::open(&library(), &path, &selection);
+            opened.err().unwrap().to_string()
+        };
+        let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
+        assert!(
+            refused(Selection::OnlyTable).contains("several tables, of which none is named: a, b")
+        );
+        assert!(refused(Selection::Table("c".to_owned())).contains("no table c; it has a, b"));
+        assert!(query("DELETE FROM a").contains("only reads"));
+        assert!(query("SELECT x, x FROM a").contains("two columns x"));
+        assert!(query("SELEC").contains("syntax error"));
+    }
+
+    #[test]
+    fn text_that_is_not_valid_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x); INSERT INTO t VALUES ('a'), (CAST(x'ff' AS TEXT)), ('b')",
+        );
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::Table("T".to_owned())).unwrap();
+        let batch = source.next().unwrap().unwrap();
+        assert_eq!(batch.rows.num_rows(), 2);
+        assert_eq!(batch.malformed[0].row, 2);
+        assert_eq!(batch.numbers.number(1), 3);
+    }
+}

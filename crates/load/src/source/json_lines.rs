@@ -1,0 +1,499 @@
+//! JSON Lines (<https://jsonlines.org>): an object on each line.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::ValueRef;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::blocks::{Batches, Format, Parsed, Text};
+use super::infer::Kind;
+use super::places::{Places, Unit};
+use super::typed::Gathering;
+use super::{Input, Source, SourceColumn};
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::error::LoadError;
+use crate::table::{Column, same};
+
+/// Lines from which columns and types are inferred, if they lie in what was read first.
+const SAMPLE_LINES: usize = 10_000;
+
+/// A reader of JSON Lines.
+pub struct JsonLinesSource {
+    name: String,
+    total_bytes: Option<u64>,
+    columns: Vec<SourceColumn>,
+    state: State,
+}
+
+/// A source is opened, told how columns will be stored, and read.
+enum State {
+    Opened(Box<(Text, Lines, Arc<AtomicBool>)>),
+    Reading(Batches),
+    Ended,
+}
+
+impl JsonLinesSource {
+    /// Reads the beginning of an input. Columns are the keys of the first ten thousand lines (as far as
+    /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
+    /// later. Types are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects
+    /// are kept as JSON text.
+    ///
+    /// # Errors
+    /// The input cannot be read, is empty, or none of these lines is an object.
+    pub fn open(
+        input: Result<Input, LoadError>,
+        more: &[String],
+    ) -> Result<JsonLinesSource, LoadError> {
+        let mut text = Text::open(input?)?;
+        let input = text.input();
+        let name = input.name().to_owned();
+        let mut lines = Lines {
+            input: name.clone(),
+            encoding: input.encoding(),
+            names: Vec::new(),
+            places: HashMap::new(),
+            affinities: Vec::new(),
+        };
+        let total_bytes = input.total();
+        let whole = text.whole(&lines)?;
+        let columns = sample(&name, &text.bytes()[..whole], more)?;
+        for (place, column) in columns.iter().enumerate() {
+            lines.names.push(column.name.clone());
+            lines.places.insert(column.name.clone(), place);
+        }
+        Ok(JsonLinesSource {
+            name,
+            total_bytes,
+            columns,
+            state: State::Opened(Box::new((text, lines, Arc::default()))),
+        })
+    }
+}
+
+impl Source for JsonLinesSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let State::Opened(opened) = &mut self.state {
+            let (_, lines, wanted) = &mut **opened;
+            lines.affinities = affinities.to_vec();
+            *wanted = Arc::clone(stop);
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            self.state = match std::mem::replace(&mut self.state, State::Ended) {
+                State::Opened(opened) => {
+                    let (text, lines, stop) = *opened;
+                    State::Reading(Batches::start(text, Arc::new(lines), stop))
+                }
+                State::Reading(mut batches) => {
+                    let batch = batches.next()?;
+                    if batch.is_some() {
+                        self.state = State::Reading(batches);
+                    }
+                    return Ok(batch);
+                }
+                State::Ended => return Ok(None),
+            };
+        }
+    }
+
+    fn total_bytes(&self) -> Option<u64> {
+        self.total_bytes
+    }
+
+    fn places(&self) -> Places {
+        Places::new(&self.name, Unit::Line)
+    }
+}
+
+/// The columns that the first lines suggest.
+fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<Column>, LoadError> {
+    let mut columns: Vec<(String, Kind)> = Vec::new();
+    let mut first_problem = None;
+    for (number, line) in split(bytes).take(SAMPLE_LINES).enumerate() {
+        match object(line) {
+            Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
+                let kind = kind(value.get());
+                match columns.iter_mut().find(|(name, _)| name == key) {
+                    Some((_, known)) => *known = common(*known, kind),
+                    None => columns.push((key.clone().into_owned(), kind)),
+                }
+            }),
+            Ok(None) => {}
+            Err(problem) => {
+                first_problem.get_or_insert((number, problem));
+            }
+        }
+    }
+    if columns.is_empty() {
+        return Err(match first_problem {
+            Some((number, reason)) => LoadError::Form {
+                input: input.to_owned(),
+                reason: format!("line {}: {reason}", number + 1),
+            },
+            None => LoadError::Form {
+                input: input.to_owned(),
+                reason: "it has no object with anything in it".to_owned(),
+            },
+        });
+    }
+    for name in more {
+        if !columns.iter().any(|(known, _)| same(known, name)) {
+            columns.push((name.clone(), Kind::Unknown));
+        }
+    }
+    check_names(input, &columns)?;
+    let columns = columns.into_iter();
+    Ok(columns
+        .map(|(name, kind)| Column::new(name, kind.declared()))
+        .collect())
+}
+
+/// Keys that only JSON tells apart cannot be columns side by side.
+fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
+    for (number, (name, _)) in columns.iter().enumerate() {
+        let wrong = if name.contains('\0') {
+            Some("a key holds a NUL character".to_owned())
+        } else {
+            columns[..number]
+                .iter()
+                .find(|(known, _)| same(known, name))
+                .map(|(known, _)| format!("the keys {known} and {name} are the same to SQLite"))
+        };
+        if let Some(reason) = wrong {
+            return Err(LoadError::Form {
+                input: input.to_owned(),
+                reason,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What a value is, as JSON writes it.
+fn kind(raw: &str) -> Kind {
+    match raw.as_bytes().first() {
+        Some(b'n') => Kind::Unknown,
+        Some(b't' | b'f') => Kind::Integer,
+        Some(b'"' | b'[' | b'{') | None => Kind::Text,
+        Some(_) if raw.parse::<i64>().is_ok() => Kind::Integer,
+        Some(_) => Kind::Real,
+    }
+}
+
+/// What two values have in common; a text and a number are texts.
+fn common(one: Kind, other: Kind) -> Kind {
+    one.max(other)
+}
+
+/// How to read lines whose keys are known.
+struct Lines {
+    input: String,
+    encoding: &'static str,
+    names: Vec<String>,
+    /// Which column a key is.
+    places: HashMap<String, usize>,
+    affinities: Vec<Affinity>,
+}
+
+impl Format for Lines {
+    fn cut(&self, bytes: &[u8]) -> usize {
+        memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+        let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
+        for line in split(bytes) {
+            match self.row(line) {
+                Ok(None) => gathering.skip(),
+                Ok(Some(values)) => {
+                    let values: Vec<ValueRef<'_>> = values.iter().map(Value::borrowed).collect();
+                    gathering.push(&self.input, &values)?;
+                }
+                Err((column, reason)) => {
+                    let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+                    gathering.reject(column, reason, vec![line]);
+                }
+            }
+        }
+        gathering.end_batch(&self.input)?;
+        Ok(Parsed {
+            numbers: gathering.number(),
+            batches: gathering.take(),
+        })
+    }
+
+    fn too_long(&self, megabytes: usize) -> String {
+        format!("a line is longer than {megabytes} MiB")
+    }
+}
+
+/// The column to blame, where there is one, and what is wrong.
+type Problem = (Option<String>, String);
+
+impl Lines {
+    /// The values of a line, one for each column; nothing for an empty line.
+    fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
+        if std::str::from_utf8(line).is_err() {
+            return Err((None, format!("it is not valid {}", self.encoding)));
+        }
+        let Some(object) = object(line).map_err(|reason| (None, reason))? else {
+            return Ok(None);
+        };
+        let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
+        for (key, raw) in object.0 {
+            let Some(place) = self.places.get(&*key) else {
+                let reason = format!("it has a key {key}, which the first lines do not have");
+                return Err((None, reason));
+            };
+            let affinity = self.affinities.get(*place).copied();
+            values[*place] =
+                value(raw, affinity).map_err(|reason| (Some(key.into_owned()), reason))?;
+        }
+        Ok(Some(values))
+    }
+}
+
+/// The lines of a text, without their ends.
+fn split(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    bytes.split(|byte| *byte == b'\n')
+}
+
+/// The object on a line; nothing where there is nothing but blanks.
+fn object(line: &[u8]) -> Result<Option<Object<'_>>, String> {
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(line)
+        .map(Some)
+        // The library counts lines too, of which there is only one here.
+        .map_err(|error| {
+            let error = error.to_string();
+            let reason = error.split(" at line 1 column ").collect::<Vec<_>>();
+            match reason[..] {
+                [reason, column] => format!("it is no JSON object: {reason} at character {column}"),
+                _ => format!("it is no JSON object: {error}"),
+            }
+        })
+}
+
+/// An object whose values have not been looked at.
+struct Object<'l>(Vec<(Cow<'l, str>, &'l RawValue)>);
+
+impl<'de> Deserialize<'de> for Object<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<'de>, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((Key(key), value)) = map.next_entry()? {
+                    pairs.push((key, value));
+                }
+                Ok(Object(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Key<'l>(#[serde(borrow)] Cow<'l, str>);
+
+/// A value, borrowed where it can be.
+enum Value<'l> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Cow<'l, str>),
+}
+
+impl Value<'_> {
+    fn borrowed(&self) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Integer(value) => ValueRef::Integer(*value),
+            Value::Real(value) => ValueRef::Real(*value),
+            Value::Text(text) => ValueRef::Text(text),
+        }
+    }
+}
+
+/// What SQLite gets for a value: true and false are 1 and 0, and arrays and objects stay JSON. A column
+/// of text gets whatever is no text as JSON writes it.
+fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String> {
+    let text = raw.get();
+    let reason = |error: serde_json::Error| error.to_string();
+    let is_text_column = affinity == Some(Affinity::Text);
+    Ok(match text.as_bytes().first() {
+        Some(b'n') => Value::Null,
+        Some(first) if is_text_column && *first != b'"' => Value::Text(Cow::Borrowed(text)),
+        Some(b't') => Value::Integer(1),
+        Some(b'f') => Value::Integer(0),
+        Some(b'"') => Value::Text(serde_json::from_str::<Key<'_>>(text).map_err(reason)?.0),
+        Some(b'[' | b'{') | None => Value::Text(Cow::Borrowed(text)),
+        Some(_) => match text.parse() {
+            Ok(integer) => Value::Integer(integer),
+            Err(_) => Value::Real(serde_json::from_str(text).map_err(reason)?),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::RecordBatch;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+
+    fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
+        let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());
+        JsonLinesSource::open(input, &[])
+    }
+
+    fn declared(source: &JsonLinesSource) -> Vec<String> {
+        let shown = |column: &Column| format!("{} {}", column.name, column.declared);
+        source.columns().iter().map(shown).collect()
+    }
+
+    fn read(source: &mut JsonLinesSource) -> Vec<Batch> {
+        let affinities: Vec<Affinity> = source
+            .columns()
+            .iter()
+            .map(|column| Affinity::of(&column.declared))
+            .collect();
+        source.begin(&affinities, &Arc::default());
+        let mut batches = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            batches.push(batch);
+        }
+        batches
+    }
+
+    fn texts(rows: &RecordBatch, column: usize) -> Vec<Option<String>> {
+        let texts = rows.column(column).as_string::<i32>();
+        texts.iter().map(|text| text.map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn columns_are_the_keys_and_types_those_of_their_values() {
+        let source = open(concat!(
+            "{\"id\": 1, \"name\": \"a\", \"ok\": true, \"price\": 1}\n\n",
+            "{\"id\": 2, \"price\": 1.5, \"tags\": [1, 2], \"none\": null}\n",
+        ))
+        .unwrap();
+        assert_eq!(
+            declared(&source),
+            [
+                "id INTEGER",
+                "name TEXT",
+                "ok INTEGER",
+                "price REAL",
+                "tags TEXT",
+                "none TEXT"
+            ]
+        );
+    }
+
+    #[test]
+    fn values_keep_their_types_and_nested_ones_their_text() {
+        let mut source = open(concat!(
+            "{\"a\": -9223372036854775808, \"b\": \"x\\ty \\u00e9\"}\n",
+            "{\"b\": {\"c\": [1.50, \"\\u00e9\"]}}\r\n",
+            "{\"a\": true, \"b\": null}"
+        ))
+        .unwrap();
+        let batches = read(&mut source);
+        let [batch] = &batches[..] else {
+            panic!("{} batches", batches.len());
+        };
+        let integers = batch.rows.column(0).as_primitive::<Int64Type>();
+        assert_eq!(
+            integers.iter().collect::<Vec<_>>(),
+            [Some(i64::MIN), None, Some(1)]
+        );
+        assert_eq!(
+            texts(&batch.rows, 1),
+            [
+                Some("x\ty é".to_owned()),
+                Some("{\"c\": [1.50, \"\\u00e9\"]}".to_owned()),
+                None
+            ]
+        );
+    }
+
+    #[test]
+    fn malformed_lines_are_named_by_their_number_in_the_file() {
+        let mut text = b"{\"a\": 1}\n\n{\"a\": }\n[1]\n{\"b\": 1}\n{\"a\": \"\xff\"}\n".to_vec();
+        text.extend_from_slice(b"{\"a\": 1} {}\n{\"a\": 2}\n");
+        let mut source = JsonLinesSource::open(Input::from_bytes("test", text), &[]).unwrap();
+        // The sample has seen the key b.
+        assert_eq!(declared(&source), ["a INTEGER", "b INTEGER"]);
+        let batches = read(&mut source);
+        let told: Vec<String> = batches
+            .iter()
+            .flat_map(|batch| &batch.malformed)
+            .map(|bad| format!("{}: {}", bad.row, bad.reason))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "3: it is no JSON object: expected value at character 7",
+                "4: it is no JSON object: invalid type: sequence, expected an object at character 0",
+                "6: it is not valid UTF-8",
+                "7: it is no JSON object: trailing characters at character 10",
+            ]
+        );
+        let last = batches.last().unwrap();
+        assert_eq!(last.numbers.number(last.rows.num_rows() - 1), 8);
+    }
+
+    #[test]
+    fn a_key_that_comes_late_is_an_error_unless_it_was_named() {
+        let mut text = "{\"a\": 1}\n".repeat(SAMPLE_LINES);
+        text += "{\"a\": 1, \"late\": 2}\n";
+        let last_problem = |source: &mut JsonLinesSource| {
+            let batches = read(source);
+            batches
+                .last()
+                .and_then(|batch| batch.malformed.last().map(|bad| bad.reason.clone()))
+        };
+        let told = last_problem(&mut open(&text).unwrap()).unwrap();
+        assert_eq!(told, "it has a key late, which the first lines do not have");
+        let input = Input::from_bytes("test", text.into_bytes());
+        let mut source = JsonLinesSource::open(input, &["late".to_owned()]).unwrap();
+        assert_eq!(last_problem(&mut source), None);
+    }
+
+    #[test]
+    fn what_is_no_json_lines_is_refused() {
+        let refused = |text: &str| open(text).err().unwrap().to_string();
+        assert!(refused("").contains("empty"));
+        assert!(refused("\n \n").contains("no object"));
+        assert!(refused("{}\n").contains("no object"));
+        assert!(refused("[\n").contains("line 1: it is no JSON object"));
+        assert!(refused("{\"a\": 1, \"A\": 2}").contains("the keys a and A"));
+    }
+}

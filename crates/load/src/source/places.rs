@@ -1,0 +1,99 @@
+//! Which input a row comes from: several inputs are numbered through, and messages name one of them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What an input's rows are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Rows, which may take several lines, or none.
+    Row,
+    /// Lines of the file.
+    Line,
+}
+
+impl Unit {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Row => "row",
+            Unit::Line => "line",
+        }
+    }
+}
+
+/// A row, as a person finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The input.
+    pub input: String,
+    /// What is counted.
+    pub unit: Unit,
+    /// The number in this input, from 1.
+    pub number: u64,
+}
+
+/// Where rows come from, by their numbers; grows while a source goes on to further inputs.
+#[derive(Debug, Clone)]
+pub struct Places(Arc<Mutex<Vec<Begin>>>);
+
+/// Where an input begins.
+#[derive(Debug)]
+struct Begin {
+    /// The rows of the inputs before.
+    before: u64,
+    input: String,
+    unit: Unit,
+}
+
+impl Places {
+    /// All rows come from this input.
+    pub fn new(input: impl Into<String>, unit: Unit) -> Places {
+        let places = Places(Arc::default());
+        places.begin(0, input, unit);
+        places
+    }
+
+    /// Behind so many rows, rows come from this input.
+    pub(super) fn begin(&self, before: u64, input: impl Into<String>, unit: Unit) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Begin {
+                before,
+                input: input.into(),
+                unit,
+            });
+    }
+
+    /// Where the row of this number is.
+    pub fn find(&self, row: u64) -> Place {
+        let begins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = begins.partition_point(|begin| begin.before < row.max(1));
+        // `new` has put the first one there.
+        let begin = &begins[behind - 1];
+        Place {
+            input: begin.input.clone(),
+            unit: begin.unit,
+            number: row - begin.before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_in_the_input_they_come_from() {
+        let places = Places::new("a", Unit::Row);
+        places.begin(3, "b", Unit::Line);
+        places.begin(3, "c", Unit::Row);
+        let found = |row| {
+            let place = places.find(row);
+            format!("{} {} {}", place.input, place.unit.name(), place.number)
+        };
+        assert_eq!(found(3), "a row 3");
+        // The second input is empty.
+        assert_eq!(found(4), "c row 1");
+    }
+}

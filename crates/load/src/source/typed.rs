@@ -1,0 +1,310 @@
+//! Rows of values that have types already (JSON, SQLite), gathered into columns.
+//!
+//! A column of a batch has one type, a column of such rows need not: a batch ends where the type of a
+//! column changes, unless the column's affinity makes the same of both types.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::{Array, ArrayRef, NullArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+use engine::ValueRef;
+
+use crate::affinity::Affinity;
+use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::error::LoadError;
+
+/// Gathers rows into batches.
+pub(super) struct Gathering {
+    names: Vec<String>,
+    affinities: Vec<Affinity>,
+    columns: Vec<Cells>,
+    /// Rows in the batch under way.
+    rows: usize,
+    numbers: RowNumbers,
+    malformed: Vec<Malformed>,
+    /// The last number given.
+    number: u64,
+    done: Vec<Batch>,
+}
+
+/// A column under way.
+enum Cells {
+    /// Only NULL so far, so many.
+    Nulls(usize),
+    Integers(Int64Builder),
+    Reals(Float64Builder),
+    Texts(StringBuilder),
+    Blobs(BinaryBuilder),
+}
+
+impl Gathering {
+    /// `before` is the number of the row before the first one.
+    pub(super) fn new(names: &[String], affinities: &[Affinity], before: u64) -> Gathering {
+        Gathering {
+            names: names.to_vec(),
+            affinities: affinities.to_vec(),
+            columns: names.iter().map(|_| Cells::Nulls(0)).collect(),
+            rows: 0,
+            numbers: RowNumbers {
+                first: before + 1,
+                left_out: Vec::new(),
+            },
+            malformed: Vec::new(),
+            number: before,
+            done: Vec::new(),
+        }
+    }
+
+    /// Rows in the batch under way.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The last number given.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Adds a row, a value for each column.
+    ///
+    /// # Errors
+    /// The columns do not make a batch, which is not known to happen.
+    pub(super) fn push(&mut self, input: &str, values: &[ValueRef<'_>]) -> Result<(), LoadError> {
+        let fits = values
+            .iter()
+            .enumerate()
+            .all(|(number, value)| self.columns[number].fits(value, self.affinity(number)));
+        if !fits {
+            self.end_batch(input)?;
+        }
+        self.number += 1;
+        self.rows += 1;
+        for (number, value) in values.iter().enumerate() {
+            let affinity = self.affinity(number);
+            self.columns[number].push(*value, affinity);
+        }
+        Ok(())
+    }
+
+    /// Gives a number to something that is no row.
+    pub(super) fn skip(&mut self) {
+        self.number += 1;
+        self.numbers.left_out.push(self.number);
+    }
+
+    /// Gives a number to a row that cannot be read.
+    pub(super) fn reject(&mut self, column: Option<String>, reason: String, fields: Vec<String>) {
+        self.skip();
+        self.malformed.push(Malformed {
+            row: self.number,
+            column,
+            reason,
+            fields,
+        });
+    }
+
+    /// Ends the batch under way, if there is anything in it.
+    pub(super) fn end_batch(&mut self, input: &str) -> Result<(), LoadError> {
+        if self.rows == 0 && self.malformed.is_empty() {
+            return Ok(());
+        }
+        let fresh = Gathering::new(&self.names, &self.affinities, self.number);
+        let full = std::mem::replace(self, fresh);
+        let batch = Batch {
+            rows: record_batch(input, &full.names, full.columns, full.rows)?,
+            numbers: full.numbers,
+            malformed: full.malformed,
+            bytes_read: 0,
+        };
+        self.done = full.done;
+        self.done.push(batch);
+        Ok(())
+    }
+
+    /// The batches that have ended.
+    pub(super) fn take(&mut self) -> Vec<Batch> {
+        std::mem::take(&mut self.done)
+    }
+
+    fn affinity(&self, column: usize) -> Affinity {
+        // Where the affinity is not known, values are kept as they are.
+        self.affinities
+            .get(column)
+            .copied()
+            .unwrap_or(Affinity::Blob)
+    }
+}
+
+fn record_batch(
+    input: &str,
+    names: &[String],
+    columns: Vec<Cells>,
+    rows: usize,
+) -> Result<RecordBatch, LoadError> {
+    let arrays: Vec<ArrayRef> = columns.into_iter().map(Cells::finish).collect();
+    let fields: Vec<Field> = names
+        .iter()
+        .zip(&arrays)
+        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(
+        |error| LoadError::Form {
+            input: input.to_owned(),
+            reason: error.to_string(),
+        },
+    )
+}
+
+/// Up to here every integer is a floating point number.
+const EXACT: u64 = 1 << 53;
+
+/// Whether an integer may stand among floating point numbers: columns of these affinities keep a number,
+/// in whichever form it comes, in the form they prefer.
+fn is_same_number(value: i64, affinity: Affinity) -> bool {
+    let numeric = matches!(
+        affinity,
+        Affinity::Numeric | Affinity::Integer | Affinity::Real
+    );
+    numeric && value.unsigned_abs() <= EXACT
+}
+
+impl Cells {
+    fn fits(&self, value: &ValueRef<'_>, affinity: Affinity) -> bool {
+        match (self, value) {
+            (Cells::Nulls(_), _) | (_, ValueRef::Null) => true,
+            (Cells::Integers(_), ValueRef::Integer(_)) => true,
+            (Cells::Reals(_), ValueRef::Real(_)) => true,
+            (Cells::Texts(_), ValueRef::Text(_)) => true,
+            (Cells::Blobs(_), ValueRef::Blob(_)) => true,
+            (Cells::Reals(_), ValueRef::Integer(value)) => is_same_number(*value, affinity),
+            (Cells::Integers(values), ValueRef::Real(_)) => values
+                .values_slice()
+                .iter()
+                .all(|value| is_same_number(*value, affinity)),
+            _ => false,
+        }
+    }
+
+    /// Adds a value that fits.
+    fn push(&mut self, value: ValueRef<'_>, affinity: Affinity) {
+        if let Cells::Nulls(count) = self {
+            *self = Cells::begin(*count, value, affinity);
+        }
+        if let (Cells::Integers(values), ValueRef::Real(_)) = (&mut *self, value) {
+            let integers = values.finish();
+            let mut reals = Float64Builder::with_capacity(integers.len() + 1);
+            reals.extend(integers.iter().map(|value| value.map(|value| value as f64)));
+            *self = Cells::Reals(reals);
+        }
+        match (self, value) {
+            (Cells::Nulls(count), _) => *count += 1,
+            (Cells::Integers(values), ValueRef::Integer(value)) => values.append_value(value),
+            (Cells::Reals(values), ValueRef::Real(value)) => values.append_value(value),
+            (Cells::Reals(values), ValueRef::Integer(value)) => values.append_value(value as f64),
+            (Cells::Texts(values), ValueRef::Text(value)) => values.append_value(value),
+            (Cells::Blobs(values), ValueRef::Blob(value)) => values.append_value(value),
+            (Cells::Integers(values), _) => values.append_null(),
+            (Cells::Reals(values), _) => values.append_null(),
+            (Cells::Texts(values), _) => values.append_null(),
+            (Cells::Blobs(values), _) => values.append_null(),
+        }
+    }
+
+    /// A column that begins with so many NULLs and is to take this value.
+    fn begin(nulls: usize, value: ValueRef<'_>, affinity: Affinity) -> Cells {
+        match value {
+            ValueRef::Null => Cells::Nulls(nulls),
+            // Where integers become floating point numbers anyway, both go together from the start.
+            ValueRef::Integer(value)
+                if affinity == Affinity::Real && is_same_number(value, affinity) =>
+            {
+                Cells::begin(nulls, ValueRef::Real(0.0), affinity)
+            }
+            ValueRef::Integer(_) => {
+                let mut values = Int64Builder::new();
+                values.append_nulls(nulls);
+                Cells::Integers(values)
+            }
+            ValueRef::Real(_) => {
+                let mut values = Float64Builder::new();
+                values.append_nulls(nulls);
+                Cells::Reals(values)
+            }
+            ValueRef::Text(_) => {
+                let mut values = StringBuilder::new();
+                (0..nulls).for_each(|_| values.append_null());
+                Cells::Texts(values)
+            }
+            ValueRef::Blob(_) => {
+                let mut values = BinaryBuilder::new();
+                (0..nulls).for_each(|_| values.append_null());
+                Cells::Blobs(values)
+            }
+        }
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Cells::Nulls(count) => Arc::new(NullArray::new(count)),
+            Cells::Integers(mut values) => Arc::new(values.finish()),
+            Cells::Reals(mut values) => Arc::new(values.finish()),
+            Cells::Texts(mut values) => Arc::new(values.finish()),
+            Cells::Blobs(mut values) => Arc::new(values.finish()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::DataType;
+
+    fn gathered(affinity: Affinity, values: &[ValueRef<'_>]) -> Vec<(DataType, usize)> {
+        let mut gathering = Gathering::new(&["a".to_owned()], &[affinity], 0);
+        for value in values {
+            gathering.push("test", &[*value]).unwrap();
+        }
+        gathering.end_batch("test").unwrap();
+        let batches = gathering.take();
+        let mut next = 1;
+        let told = batches.iter().map(|batch| {
+            assert_eq!(batch.numbers.first, next);
+            next += batch.rows.num_rows() as u64;
+            let column = batch.rows.column(0);
+            (column.data_type().clone(), column.len())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn a_batch_ends_where_a_type_changes() {
+        use ValueRef::{Integer, Null, Real, Text};
+        let mixed = [Null, Integer(1), Text("a"), Null, Real(1.5), Integer(2)];
+        assert_eq!(
+            gathered(Affinity::Blob, &mixed),
+            [
+                (DataType::Int64, 2),
+                (DataType::Utf8, 2),
+                (DataType::Float64, 1),
+                (DataType::Int64, 1)
+            ]
+        );
+        assert_eq!(
+            gathered(Affinity::Blob, &[Null, Null]),
+            [(DataType::Null, 2)]
+        );
+    }
+
+    #[test]
+    fn numbers_of_both_kinds_go_together_where_the_column_makes_them_one() {
+        use ValueRef::{Integer, Null, Real};
+        let numbers = [Integer(1), Null, Real(1.5), Integer(2)];
+        for affinity in [Affinity::Numeric, Affinity::Integer, Affinity::Real] {
+            assert_eq!(gathered(affinity, &numbers), [(DataType::Float64, 4)]);
+        }
+        let large = [Integer(i64::MAX), Real(1.5)];
+        assert_eq!(gathered(Affinity::Numeric, &large).len(), 2);
+    }
+}

@@ -1,0 +1,342 @@
+//! Whatever bytes come in, reading them ends: in rows, or in an error that names the input. And what is
+//! read does not depend on how the work was divided.
+//!
+//! `PROPTEST_CASES=1000000 cargo test --release -p pragmark-load --test fuzz` looks longer; a case that
+//! fails is kept in `fuzz.proptest-regressions` and tried first from then on.
+
+use std::sync::Arc;
+
+use arrow_array::StringArray;
+use arrow_array::cast::AsArray;
+#[cfg(feature = "columnar")]
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use engine::{Connection, Library, OpenFlags};
+use pragmark_load::{
+    Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, LoadError, OnError,
+    Request, Source, Table, Way, WayChoice, load,
+};
+use proptest::prelude::*;
+
+fn library() -> Arc<Library> {
+    thread_local! {
+        static LIBRARY: Arc<Library> = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
+    }
+    LIBRARY.with(Arc::clone)
+}
+
+/// Reads a source to its end.
+fn read(source: &mut dyn Source) -> Result<Vec<Batch>, LoadError> {
+    let affinities: Vec<Affinity> = source
+        .columns()
+        .iter()
+        .map(|column| Affinity::of(&column.declared))
+        .collect();
+    source.begin(&affinities, &Arc::default());
+    let mut batches = Vec::new();
+    while let Some(batch) = source.next()? {
+        batches.push(batch);
+    }
+    Ok(batches)
+}
+
+/// Numbers are given once each, in order, to rows and to what is left out.
+fn check_numbers(batches: &[Batch]) {
+    let mut next = 1;
+    for batch in batches {
+        assert_eq!(batch.numbers.first, next);
+        let mut left_out = batch.numbers.left_out.iter().copied().peekable();
+        for index in 0..batch.rows.num_rows() {
+            while left_out.next_if_eq(&next).is_some() {
+                next += 1;
+            }
+            assert_eq!(batch.numbers.number(index), next);
+            next += 1;
+        }
+        next += left_out.len() as u64;
+        for bad in &batch.malformed {
+            assert!(batch.numbers.left_out.contains(&bad.row));
+        }
+    }
+}
+
+/// Every row of a CSV text by the plainest reading of its rules, byte for byte: `None` stands for a row
+/// that is malformed.
+fn plainly(text: &[u8], columns: usize) -> Vec<Option<Vec<String>>> {
+    let ends = |at: usize| matches!(text.get(at), None | Some(b'\n' | b'\r'));
+    let (mut rows, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        if ends(at) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut fields = Vec::new();
+        let mut broken = false;
+        loop {
+            let mut field = Vec::new();
+            if text.get(at) == Some(&b'"') {
+                at += 1;
+                loop {
+                    match (text.get(at), text.get(at + 1)) {
+                        (None, _) => {
+                            broken = true;
+                            break;
+                        }
+                        (Some(b'"'), Some(b'"')) => {
+                            field.push(b'"');
+                            at += 2;
+                        }
+                        (Some(b'"'), _) => {
+                            at += 1;
+                            break;
+                        }
+                        (Some(byte), _) => {
+                            field.push(*byte);
+                            at += 1;
+                        }
+                    }
+                }
+                if text.get(at) != Some(&b',') && !ends(at) {
+                    broken = true;
+                    while !ends(at) {
+                        at += 1;
+                    }
+                }
+            } else {
+                while text.get(at) != Some(&b',') && !ends(at) {
+                    field.push(text[at]);
+                    at += 1;
+                }
+            }
+            fields.push(field);
+            if broken || text.get(at) != Some(&b',') {
+                break;
+            }
+            at += 1;
+        }
+        let is_text = std::str::from_utf8(&text[start..at]).is_ok();
+        at += 1;
+        let good = !broken && fields.len() == columns && is_text;
+        rows.push(good.then(|| {
+            fields
+                .into_iter()
+                .map(|field| String::from_utf8(field).unwrap())
+                .collect()
+        }));
+    }
+    rows
+}
+
+/// The rows that the reader gives, with the malformed ones where they were.
+fn by_reader(batches: &[Batch]) -> Vec<Option<Vec<String>>> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns: Vec<&StringArray> = batch
+            .rows
+            .columns()
+            .iter()
+            .map(|column| column.as_string::<i32>())
+            .collect();
+        for index in 0..batch.rows.num_rows() {
+            rows.resize(batch.numbers.number(index) as usize - 1, None);
+            let row = columns.iter().map(|column| column.value(index).to_owned());
+            rows.push(Some(row.collect()));
+        }
+        let all = batch.rows.num_rows() + batch.numbers.left_out.len();
+        rows.resize((batch.numbers.first - 1) as usize + all, None);
+    }
+    rows
+}
+
+fn csv(text: Vec<u8>) -> Result<CsvSource, LoadError> {
+    let options = CsvOptions {
+        delimiter: Some(b','),
+        null: "\u{1}".to_owned(),
+        ..CsvOptions::default()
+    };
+    CsvSource::open(Input::from_bytes("fuzz", text), options)
+}
+
+/// Bytes that mean something to CSV, and some that are no UTF-8.
+fn csv_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let bytes = prop::sample::select(b"aab1,,\"\"\n\n\r \xc3\xa9\xff".to_vec());
+    prop::collection::vec(bytes, 0..200)
+}
+
+/// Pieces that mean something to JSON Lines.
+fn json_text() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = [
+        "{\"a\": 1}\n",
+        "{\"a\": \"x\"}\n",
+        "{\"b\": null, \"a\": 1.5e3}",
+        "{",
+        "}",
+        "\n",
+        "\r\n",
+        "[1, {\"c\": \"\\u00e9\"}]",
+        "\"\\ud800\"",
+        "\"a\"",
+        ":",
+        ",",
+        "tru",
+        "e",
+        "-0",
+        "1e999",
+        "18446744073709551616",
+        " ",
+        "\u{feff}",
+        "{\"a\": [[[[[]]]]]}\n",
+        "\\",
+    ];
+    let piece = prop_oneof![
+        9 => prop::sample::select(pieces.to_vec()).prop_map(|text| text.as_bytes().to_vec()),
+        1 => Just(vec![0xff]),
+    ];
+    prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+}
+
+/// Files whose bytes are as their writer made them, but for some.
+#[cfg(feature = "columnar")]
+fn columnar_file(form: usize) -> Vec<u8> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
+        (0..50).map(|n| (n % 7 > 0).then_some(n)),
+    ));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..50).map(|n| "ab".repeat(n)),
+    ));
+    let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap();
+    let mut bytes = Vec::new();
+    if form == 0 {
+        let mut writer =
+            arrow_ipc::writer::FileWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+    } else {
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn csv_is_read_as_its_rules_say_whatever_the_bytes(body in csv_bytes()) {
+        let mut text = b"x,y\n".to_vec();
+        text.extend_from_slice(&body);
+        let mut source = csv(text).unwrap();
+        // As text, so that every byte is seen.
+        source.begin(&[Affinity::Text, Affinity::Text], &Arc::default());
+        let mut batches = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            batches.push(batch);
+        }
+        check_numbers(&batches);
+        prop_assert_eq!(by_reader(&batches), plainly(&body, 2));
+    }
+
+    #[test]
+    fn any_header_and_any_types_end_in_rows_or_an_error(text in csv_bytes()) {
+        if let Ok(mut source) = csv(text) {
+            check_numbers(&read(&mut source).unwrap());
+        }
+    }
+
+    #[test]
+    fn json_lines_end_in_rows_or_an_error(text in json_text()) {
+        if let Ok(mut source) = JsonLinesSource::open(Input::from_bytes("fuzz", text), &[]) {
+            check_numbers(&read(&mut source).unwrap());
+        }
+    }
+
+    #[test]
+    fn any_bytes_in_any_encoding_end_in_rows_or_an_error(
+        bytes in prop::collection::vec(any::<u8>(), 0..100),
+        label in prop::sample::select(vec!["utf-16le", "utf-16be", "shift_jis", "gb18030", "windows-1252", "iso-2022-jp"]),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fuzz.csv");
+        std::fs::write(&path, &bytes).unwrap();
+        let encoding: Encoding = label.parse().unwrap();
+        let input = Input::open(&path, Some(encoding));
+        if let Ok(mut source) = input.and_then(|input| CsvSource::open(Ok(input), CsvOptions::default())) {
+            check_numbers(&read(&mut source).unwrap());
+        }
+    }
+
+    #[test]
+    fn damaged_compression_is_an_error_and_no_panic(
+        form in 0_usize..2,
+        place in 0_usize..200,
+        byte in any::<u8>(),
+    ) {
+        use std::io::Write;
+        let text = b"a,b\n1,2\n3,4\n".repeat(20);
+        let mut bytes = if form == 0 {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            gzip.write_all(&text).unwrap();
+            gzip.finish().unwrap()
+        } else {
+            zstd::encode_all(&text[..], 1).unwrap()
+        };
+        let place = place % bytes.len();
+        bytes[place] = byte;
+        if let Ok(mut source) = csv(bytes) {
+            // Damage may also go unnoticed, or look like the end.
+            let _ = read(&mut source);
+        }
+    }
+}
+
+#[cfg(feature = "columnar")]
+proptest! {
+    #[test]
+    fn damaged_columnar_files_are_an_error_and_no_panic(
+        form in 0_usize..2,
+        place in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = columnar_file(form);
+        let place = place.index(bytes.len());
+        bytes[place] = byte;
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fuzz");
+        std::fs::write(&path, &bytes).unwrap();
+        let opening = pragmark_load::Opening::new(&library());
+        if let Ok(mut source) = pragmark_load::open(&[path], &opening) {
+            let _ = read(&mut *source);
+        }
+    }
+}
+
+proptest! {
+    // Each case makes databases.
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
+
+    /// What a CSV text comes to does not depend on the way, and the database is sound.
+    #[test]
+    fn both_ways_make_the_same_table_of_any_text(body in csv_bytes()) {
+        let mut text = b"x,y\n".to_vec();
+        text.extend_from_slice(&body);
+        let folder = tempfile::tempdir().unwrap();
+        let mut tables = Vec::new();
+        for way in [Way::Pages, Way::Arrays] {
+            let path = folder.path().join(way.name());
+            let mut request = Request::new(&path, Table::new("t"));
+            request.way = WayChoice::Only(way);
+            request.on_error = OnError::Skip;
+            request.check = true;
+            let mut source = csv(text.clone()).unwrap();
+            load(&library(), &mut source, &request, &mut |_| true).unwrap();
+            let connection = Connection::open(&library(), &path, OpenFlags::READ_ONLY, None).unwrap();
+            tables.push(connection.query_all("SELECT rowid, typeof(x), x, typeof(y), y FROM t").unwrap());
+        }
+        prop_assert_eq!(&tables[0], &tables[1]);
+    }
+}
