@@ -42,12 +42,6 @@ impl IndexPlan {
     pub(super) fn first_column_decides(&self) -> bool {
         self.key == 1 && (self.is_table || self.columns.get(1) == Some(&IndexColumn::Rowid))
     }
-
-    /// Whether rows that come one after the other are in order already if their first columns are the
-    /// same: then nothing but the rowid follows, which ascends, or nothing that the order depends on.
-    pub(super) fn first_column_decides(&self) -> bool {
-        self.key == 1 && (self.is_table || self.columns.get(1) == Some(&IndexColumn::Rowid))
-    }
 }
 
 /// A column of an index.
