@@ -96,7 +96,9 @@ class SqlAlchemy(Common):
         connection.exec_driver_sql(sql, rows)
 
     def rows(self, connection, sql, values):
-        return connection.exec_driver_sql(sql, tuple(values))
+        result = connection.exec_driver_sql(sql, tuple(values))
+        # A PRAGMA that only sets something has no rows, which is an error to ask for.
+        return result if result.returns_rows else ()
 
 
 BINDINGS = {"sqlite3": Sqlite3, "apsw": Apsw, "sqlalchemy": SqlAlchemy}

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,7 +72,12 @@ pub(crate) struct Ended {
 ///
 /// # Errors
 /// When it cannot be started or its output cannot be kept.
-pub(crate) fn run(filled: &Filled, directory: &Path, limit: Duration) -> std::io::Result<Ended> {
+pub(crate) fn run(
+    filled: &Filled,
+    directory: &Path,
+    limit: Duration,
+    cancelled: &AtomicBool,
+) -> std::io::Result<Ended> {
     // Files rather than pipes: a command that says much blocks nothing.
     let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = Command::new(&filled.program)
@@ -82,7 +88,7 @@ pub(crate) fn run(filled: &Filled, directory: &Path, limit: Duration) -> std::io
         .stderr(errors.try_clone()?)
         .process_group(0)
         .spawn()?;
-    let status = wait(&mut child, limit)?;
+    let end = wait(&mut child, limit, cancelled)?;
     let read = |file: &mut std::fs::File| -> std::io::Result<String> {
         let mut bytes = Vec::new();
         file.rewind()?;
@@ -93,31 +99,43 @@ pub(crate) fn run(filled: &Filled, directory: &Path, limit: Duration) -> std::io
     Ok(Ended {
         said: last(&format!("{output}\n{errors}")),
         output,
-        problem: problem(status, limit),
+        problem: problem(end, limit),
     })
 }
 
-/// None when the time was up.
-fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if begin.elapsed() >= limit {
-            kill_process_group(Pid::from_child(child), Signal::KILL)?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(POLL);
-    }
+/// How a command came to its end.
+enum End {
+    Itself(ExitStatus),
+    TimeUp,
+    Cancelled,
 }
 
-fn problem(status: Option<ExitStatus>, limit: Duration) -> Option<String> {
-    match status {
-        Some(status) if status.success() => None,
-        Some(status) => Some(format!("ended with {status}")),
-        None => Some(format!("was not done after {} s", limit.as_secs())),
+/// Waits until the child ends, or kills it and all it started.
+fn wait(child: &mut Child, limit: Duration, cancelled: &AtomicBool) -> std::io::Result<End> {
+    let begin = Instant::now();
+    let end = loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(End::Itself(status));
+        }
+        if cancelled.load(Ordering::Relaxed) {
+            break End::Cancelled;
+        }
+        if begin.elapsed() >= limit {
+            break End::TimeUp;
+        }
+        thread::sleep(POLL);
+    };
+    kill_process_group(Pid::from_child(child), Signal::KILL)?;
+    child.wait()?;
+    Ok(end)
+}
+
+fn problem(end: End, limit: Duration) -> Option<String> {
+    match end {
+        End::Itself(status) if status.success() => None,
+        End::Itself(status) => Some(format!("ended with {status}")),
+        End::TimeUp => Some(format!("was not done after {} s", limit.as_secs())),
+        End::Cancelled => Some("was stopped".to_owned()),
     }
 }
 
@@ -137,7 +155,8 @@ mod tests {
     }
 
     fn run_shell(script: &str, limit: Duration) -> Ended {
-        run(&shell(script), Path::new("/"), limit).unwrap()
+        let never = AtomicBool::new(false);
+        run(&shell(script), Path::new("/"), limit, &never).unwrap()
     }
 
     #[test]
@@ -172,5 +191,14 @@ mod tests {
     fn a_command_that_hangs_is_stopped_in_time() {
         let hung = run_shell("sleep 600 & wait", Duration::from_millis(30));
         assert!(hung.problem.unwrap().contains("not done"));
+    }
+
+    #[test]
+    fn a_command_that_is_no_longer_wanted_is_stopped() {
+        let long = Duration::from_secs(600);
+        let wanted_no_more = AtomicBool::new(true);
+        let script = shell("sleep 600 & wait");
+        let stopped = run(&script, Path::new("/"), long, &wanted_no_more).unwrap();
+        assert_eq!(stopped.problem.unwrap(), "was stopped");
     }
 }

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use engine::build::Cache;
@@ -66,9 +67,13 @@ impl Home {
     /// Unpacks and installs a driver, unless that has been done; returns its directory.
     ///
     /// # Errors
-    /// When the cache cannot be written, or a command of the installation fails; nothing is left of
-    /// it then.
-    pub(crate) fn install(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+    /// When the cache cannot be written, or a command of the installation fails or is cancelled;
+    /// nothing is left of it then.
+    pub(crate) fn install(
+        &self,
+        manifest: &Manifest,
+        cancelled: &AtomicBool,
+    ) -> Result<PathBuf, DriverError> {
         let (all, place) = (self.place()?, self.of(manifest)?);
         if place.is_dir() {
             return Ok(place);
@@ -81,7 +86,7 @@ impl Home {
             .context("write to", all)?;
         unpack(manifest, unfinished.path())?;
         for command in &manifest.install {
-            carry_out(manifest, command, unfinished.path())?;
+            carry_out(manifest, command, unfinished.path(), cancelled)?;
         }
         match fs::rename(unfinished.path(), &place) {
             // Another pragmark was quicker: its home is as good.
@@ -154,13 +159,19 @@ fn unpack(manifest: &Manifest, home: &Path) -> Result<(), DriverError> {
     Ok(())
 }
 
-fn carry_out(manifest: &Manifest, command: &[String], home: &Path) -> Result<(), DriverError> {
+fn carry_out(
+    manifest: &Manifest,
+    command: &[String],
+    home: &Path,
+    cancelled: &AtomicBool,
+) -> Result<(), DriverError> {
     let filled = fill(command, home).map_err(|program| DriverError::NoProgram {
         driver: manifest.name.clone(),
         program,
         needs: manifest.needs.clone(),
     })?;
-    let ended = command::run(&filled, home, COMMAND_LIMIT).context("start", &filled.program)?;
+    let ended =
+        command::run(&filled, home, COMMAND_LIMIT, cancelled).context("start", &filled.program)?;
     match ended.problem {
         None => Ok(()),
         Some(how) => Err(DriverError::Install {
@@ -176,6 +187,8 @@ fn carry_out(manifest: &Manifest, command: &[String], home: &Path) -> Result<(),
 mod tests {
     use super::*;
     use crate::manifest::{Library, Source};
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
 
     fn manifest(folder: &Path, install: &str) -> Manifest {
         fs::write(folder.join("driver.py"), "print('hello')").unwrap();
@@ -196,14 +209,14 @@ mod tests {
         let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let home = Home::below(cache.path());
         let manifest = manifest(folder.path(), "echo made >> made");
-        let place = home.install(&manifest).unwrap();
-        assert_eq!(home.install(&manifest).unwrap(), place);
+        let place = home.install(&manifest, &NEVER).unwrap();
+        assert_eq!(home.install(&manifest, &NEVER).unwrap(), place);
         assert_eq!(fs::read_to_string(place.join("made")).unwrap(), "made\n");
         assert!(place.join("driver.py").is_file());
 
         fs::write(folder.path().join("driver.py"), "print('other')").unwrap();
         assert_ne!(home.of(&manifest).unwrap(), place);
-        home.install(&manifest).unwrap();
+        home.install(&manifest, &NEVER).unwrap();
         assert!(home.remove(&manifest).unwrap());
         assert!(!home.remove(&manifest).unwrap());
         assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
@@ -217,7 +230,7 @@ mod tests {
             folder.path(),
             "echo half > half; echo no network >&2; exit 7",
         );
-        let error = home.install(&manifest).unwrap_err().to_string();
+        let error = home.install(&manifest, &NEVER).unwrap_err().to_string();
         assert!(
             error.contains("no network") && error.contains('7') && error.contains("made-up"),
             "{error}"
@@ -229,7 +242,9 @@ mod tests {
     fn a_user_without_a_cache_is_told_so_when_a_driver_is_wanted() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home(Err("HOME is not set".to_owned()));
-        let error = home.install(&manifest(folder.path(), "")).unwrap_err();
+        let error = home
+            .install(&manifest(folder.path(), ""), &NEVER)
+            .unwrap_err();
         let error = error.to_string();
         assert!(
             error.contains("no place for installed drivers") && error.contains("HOME"),
@@ -242,7 +257,9 @@ mod tests {
         let (cache, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut manifest = manifest(folder.path(), "");
         manifest.install = vec![vec!["no-such-compiler".to_owned()]];
-        let error = Home::below(cache.path()).install(&manifest).unwrap_err();
+        let error = Home::below(cache.path())
+            .install(&manifest, &NEVER)
+            .unwrap_err();
         let error = error.to_string();
         assert!(
             error.contains("no-such-compiler") && error.contains("install a shell"),

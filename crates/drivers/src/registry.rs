@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::Source;
@@ -26,6 +27,9 @@ const DESCRIBE: &str = "describe";
 
 /// How long a driver may take to describe itself; interpreters start slowly on a busy machine.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(30);
+
+/// For commands that take a moment and are not worth cancelling.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The drivers in other languages.
 #[derive(Debug)]
@@ -105,9 +109,14 @@ impl Registry {
     /// Installs a driver and asks it to describe itself.
     ///
     /// # Errors
-    /// When a command of the installation fails or the driver does not work afterwards.
-    pub fn install(&self, manifest: &Manifest) -> Result<Description, DriverError> {
-        self.home.install(manifest)?;
+    /// When a command of the installation fails or is cancelled, or the driver does not work
+    /// afterwards.
+    pub fn install(
+        &self,
+        manifest: &Manifest,
+        cancelled: &AtomicBool,
+    ) -> Result<Description, DriverError> {
+        self.home.install(manifest, cancelled)?;
         self.describe(manifest)
     }
 
@@ -130,8 +139,8 @@ impl Registry {
     fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
         let (home, mut command) = self.command(manifest)?;
         command.arguments.push(DESCRIBE.into());
-        let ended =
-            command::run(&command, &home, DESCRIBE_LIMIT).context("start", &command.program)?;
+        let ended = command::run(&command, &home, DESCRIBE_LIMIT, &NEVER)
+            .context("start", &command.program)?;
         let mute = |what: String| DriverError::Mute {
             driver: manifest.name.clone(),
             what,
@@ -153,7 +162,7 @@ impl Registry {
         let home = self.home.of(manifest)?;
         // What needs no more than unpacking is unpacked when it is first used.
         if !home.is_dir() && manifest.install.is_empty() {
-            self.home.install(manifest)?;
+            self.home.install(manifest, &NEVER)?;
         }
         if !home.is_dir() {
             return Err(DriverError::NotInstalled(manifest.name.clone()));
@@ -439,7 +448,7 @@ esac"#;
             registry.state(manifest),
             State::Missing(DriverError::NotInstalled(_))
         ));
-        assert_eq!(registry.install(manifest).unwrap().name, "Shell");
+        assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
         assert!(matches!(registry.state(manifest), State::Ready(_)));
         assert!(registry.remove(manifest).unwrap());
     }

@@ -1,6 +1,6 @@
 //! What each binding costs, in words and cells that all views share.
 
-use lab::analysis::{BindingCosts, Bindings, Cost, ExperimentAnalysis};
+use lab::analysis::{BindingCosts, Bindings, Cost, ExperimentAnalysis, Over};
 use lab::metric::Unit;
 use lab::stats::Interval;
 
@@ -11,7 +11,7 @@ use crate::figures::with_unit;
 const MOST_PARTS: usize = 8;
 
 /// What a reader must know of the table.
-pub(crate) const HOW: &str = "Time for a row (for a statement in the life of tasks), and what that is over the native binding: differences within the same rounds, with their 95 % interval. Bindings that carry a SQLite of their own differ by that too.";
+pub(crate) const HOW: &str = "Time for a row (for a statement in the life of tasks), and what that is over the native binding: differences within the same rounds, with their 95 % interval; ≈ where it cannot be told from none. Bindings that carry a SQLite of their own differ by that too.";
 
 /// The heading of the table of defaults.
 pub(crate) const DEFAULTS: &str =
@@ -36,15 +36,12 @@ pub(crate) fn sentences(bindings: &Bindings) -> Vec<Sentence> {
 
 fn sentence(bindings: &Bindings, place: usize, part: &str) -> Option<Sentence> {
     let native = bindings.rows.first()?.costs.get(place).copied()??;
-    let mut others: Vec<(&BindingCosts, f64)> = bindings
+    let mut others: Vec<(&BindingCosts, Over)> = bindings
         .rows
         .iter()
-        .filter_map(|row| {
-            let over = row.costs.get(place).copied()??.over?;
-            Some((row, over.centre))
-        })
+        .filter_map(|row| Some((row, row.costs.get(place).copied()??.over?)))
         .collect();
-    others.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    others.sort_by(|(_, a), (_, b)| a.centre.total_cmp(&b.centre));
     let ((least, low), (most, high)) = (others.first()?, others.last()?);
     let mut sentence = vec![
         Piece::Code(part.to_owned()),
@@ -53,14 +50,14 @@ fn sentence(bindings: &Bindings, place: usize, part: &str) -> Option<Sentence> {
         Piece::Words(" a row, through ".to_owned()),
         Piece::Code(least.name.clone()),
         Piece::Words(" ".to_owned()),
-        Piece::Figure(signed(*low)),
+        Piece::Figure(more(*low)),
     ];
     if others.len() > 1 {
         sentence.extend([
             Piece::Words(", through ".to_owned()),
             Piece::Code(most.name.clone()),
             Piece::Words(" ".to_owned()),
-            Piece::Figure(signed(*high)),
+            Piece::Figure(more(*high)),
         ]);
     }
     sentence.push(Piece::Words(".".to_owned()));
@@ -88,16 +85,21 @@ pub(crate) fn cell(cost: Option<Cost>) -> Cell {
     };
     Cell {
         time: nanoseconds(cost.median),
-        over: cost.over.map(|over| {
-            let sign = if over.is_found() { "" } else { "≈ " };
-            format!("{sign}{} {}", signed(over.centre), interval(over.interval))
-        }),
+        over: cost
+            .over
+            .map(|over| format!("{} {}", more(over), interval(over.interval))),
         value: Some(cost.over.map_or(0.0, |over| over.centre)),
     }
 }
 
 fn nanoseconds(value: f64) -> String {
     with_unit(value, Unit::Nanoseconds)
+}
+
+/// What a row costs more; marked where it cannot be told from nothing.
+fn more(over: Over) -> String {
+    let sign = if over.is_found() { "" } else { "≈ " };
+    format!("{sign}{}", signed(over.centre))
 }
 
 fn signed(value: f64) -> String {
@@ -119,7 +121,6 @@ fn interval(interval: Interval) -> String {
 mod tests {
     use super::*;
     use crate::answer::plain;
-    use lab::analysis::Over;
 
     fn row(name: &str, median: f64, over: Option<(f64, f64, f64)>) -> BindingCosts {
         BindingCosts {
@@ -153,7 +154,7 @@ mod tests {
         let sentences = sentences(&bindings());
         assert_eq!(
             plain(&sentences[0]),
-            "point-read: natively 450 ns a row, through Go −10.0 ns, through Ruby +56.5 µs."
+            "point-read: natively 450 ns a row, through Go ≈ −10.0 ns, through Ruby +56.5 µs."
         );
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use drivers::{Description, DriverError, Home, Library, Manifest, Registry, State};
@@ -12,6 +13,7 @@ use serde_json::json;
 use super::output;
 use crate::cli::{BecomeArgs, DriverArgs, DriverCommand};
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 
 /// Carries out the command.
 pub fn execute(args: &DriverArgs) -> Result<Exit, Failure> {
@@ -114,16 +116,21 @@ fn named<'r>(registry: &'r Registry, names: &[String]) -> Result<Vec<&'r Manifes
 }
 
 fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
+    let interrupted = interrupt::flag()?;
     let mut failed = Vec::new();
     for manifest in named(registry, names)? {
         eprintln!("installing {}: {}", manifest.name, manifest.about);
-        match registry.install(manifest) {
+        match registry.install(manifest, &interrupted) {
             Ok(description) => println!(
                 "{}: {}, {}",
                 manifest.name,
                 description.name,
                 library(manifest, &description)
             ),
+            Err(_) if interrupted.load(Ordering::Relaxed) => {
+                eprintln!("stopped; nothing is left of {}", manifest.name);
+                return Ok(Exit::Interrupted);
+            }
             Err(error) => {
                 eprintln!("error: {error}");
                 failed.push(manifest.name.clone());
