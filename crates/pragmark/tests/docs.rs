@@ -33,6 +33,22 @@ fn between<'a>(text: &'a str, open: &str, close: char) -> Vec<&'a str> {
         .collect()
 }
 
+/// Whether a document has a heading to which links lead under this name.
+fn has_heading(document: &Path, name: &str) -> bool {
+    let text = std::fs::read_to_string(document).unwrap();
+    text.lines()
+        .filter(|line| line.starts_with('#'))
+        .any(|line| {
+            let words = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = words
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.map(|c| if c == ' ' { '-' } else { c })
+                .collect::<String>()
+                == name
+        })
+}
+
 #[test]
 fn every_file_that_a_document_names_exists() {
     for (document, text) in documents() {
@@ -41,7 +57,14 @@ fn every_file_that_a_document_names_exists() {
             .into_iter()
             .filter(|link| !link.contains("://") && !link.starts_with('#'))
         {
-            assert!(folder.join(link).exists(), "{}: {link}", document.display());
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = folder.join(file);
+            assert!(file.exists(), "{}: {link}", document.display());
+            assert!(
+                heading.is_empty() || has_heading(&file, heading),
+                "{}: no heading {link}",
+                document.display()
+            );
         }
         for path in between(&text, "`", '`') {
             let of_this_house = [

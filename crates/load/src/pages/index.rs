@@ -33,10 +33,6 @@ pub(crate) struct IndexPlan {
 }
 
 impl IndexPlan {
-    pub(crate) fn is_table(&self) -> bool {
-        self.is_table
-    }
-
     /// Whether rows that come one after the other are in order already if their first columns are the
     /// same: then nothing but the rowid follows, which ascends, or nothing that the order depends on.
     pub(super) fn first_column_decides(&self) -> bool {

@@ -1,6 +1,10 @@
 //! Which settings are tried with which engine: those of the options, or those of an experiment's arms.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use ::crash::{Arm, Bench, JournalMode, LockingMode, Synchronous};
+use engine::Source;
 use lab::catalogue::Catalogue;
 use lab::design::arms;
 use lab::experiment::Scale;
@@ -63,9 +67,14 @@ fn of_options(args: &CrashArgs, engine: &str) -> Asked {
 fn of_experiment(name: &str, engines: &[&String]) -> Result<Vec<Asked>, Failure> {
     let catalogue = bench::catalogue();
     let mut asked: Vec<Asked> = Vec::new();
+    let mut sources: HashMap<String, Source> = HashMap::new();
     for engine in engines {
         for set in sets(name, engine, &catalogue)? {
-            if let Some(arm) = arm(&set)? {
+            let source = match sources.entry(set.engine.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(engines::source(&set.engine)?),
+            };
+            if let Some(arm) = arm(&set, source)? {
                 put(&mut asked, set.engine, arm);
             }
         }
@@ -106,9 +115,8 @@ fn put(asked: &mut Vec<Asked>, engine: String, arm: Arm) {
 
 /// The settings of a set, on top of what its engine does by itself; none where it names a setting that
 /// cannot be tried, which is told.
-fn arm(set: &TierSet) -> Result<Option<Arm>, Failure> {
-    let source = engines::source(&set.engine)?;
-    let mut bench = Bench::new(&source).map_err(failure)?;
+fn arm(set: &TierSet, source: &Source) -> Result<Option<Arm>, Failure> {
+    let mut bench = Bench::new(source).map_err(failure)?;
     let mut arm = Arm::of_engine(&mut bench).map_err(failure)?;
     for (name, level) in &set.settings {
         if !put_level(&mut arm, name, level).map_err(Failure::usage)? {
@@ -151,7 +159,7 @@ mod tests {
             engine: "default".to_owned(),
             settings,
         };
-        arm(&set).unwrap()
+        arm(&set, &Source::Embedded).unwrap()
     }
 
     #[test]
