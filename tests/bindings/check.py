@@ -183,15 +183,22 @@ with engine.begin() as connection:
 def rails(bench, text, names, cwd):
     need("ruby")
     (cwd / "database.yml").write_text(text)
+    # Before 7.2 ActiveRecord has no key `pragmas`: there the statements themselves are applied through it.
     # The initializer stands in comments of the same file: without them it is Ruby.
     comments = text.split("in config/initializers/sqlite.rb:\n")
     hook = "".join(line.lstrip("#") for line in comments[1].splitlines(True)) if len(comments) > 1 else ""
     program = f"""
 require "json"; require "yaml"; require "active_record"
+has_key = ActiveRecord.version >= Gem::Version.new("7.2")
+if has_key
 {hook}
+end
 config = YAML.load_file("database.yml")["production"].merge("database" => "app.db")
+pragmas = has_key ? {{}} : config.delete("pragmas").to_h
 ActiveRecord::Base.establish_connection(config)
-connection = ActiveRecord::Base.lease_connection
+connection = ActiveRecord::Base.connection
+pragmas.each {{ |name, value| connection.execute("PRAGMA #{{name}} = #{{value}}") }}
+{json.dumps(hook)}.scan(/execute\("(.*?)"\)/).each {{ |sql| connection.execute(sql[0]) }} unless has_key
 puts JSON.generate({names}.to_h {{ |n| [n, connection.select_value("PRAGMA " + n)] }})
 """
     try:

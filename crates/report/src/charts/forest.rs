@@ -16,6 +16,13 @@ use crate::figures;
 use crate::names::Names;
 use crate::words::{LIMIT, Standing, by_rank, direction, limit_problem, metric_heading};
 
+/// Up to this number every arm is drawn.
+const ALL_UP_TO: usize = 40;
+/// Of more, so many of the best are drawn,
+const BEST: usize = 16;
+/// and so many of the worst.
+const WORST: usize = 4;
+
 /// A plot ready to be drawn.
 pub(crate) struct Forest {
     /// What the axis shows: `Rows a second, higher is better`.
@@ -26,8 +33,10 @@ pub(crate) struct Forest {
     pub(crate) ticks: Vec<Tick>,
     /// Where the reference's median stands.
     pub(crate) reference: Option<Percent>,
-    /// The arms from best to worst.
+    /// The arms from best to worst; of many the best, the reference and the worst.
     pub(crate) rows: Vec<Row>,
+    /// Which arms are drawn, where not all are.
+    pub(crate) drawn: Option<String>,
     /// What bounds the arms, set apart from them: neither ranked nor compared.
     pub(crate) limits: Vec<LimitRow>,
 }
@@ -90,7 +99,12 @@ pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
         .and_then(|arm| median(experiment, arm));
     let axis = axis(experiment, reference);
     let names = Names::of(experiment);
-    let rows = by_rank(experiment)
+    let chosen = chosen(&by_rank(experiment), |arm| experiment.arms[arm].reference);
+    let drawn = (chosen.len() < experiment.arms.len()).then(|| {
+        let all = figures::count(experiment.arms.len());
+        format!("Of {all} arms the {BEST} best, the reference and the {WORST} worst are drawn; the table below has every arm.")
+    });
+    let rows = chosen
         .into_iter()
         .map(|arm| row(experiment, arm, names.get(arm), axis, reference))
         .collect();
@@ -106,12 +120,28 @@ pub(crate) fn forest(experiment: &ExperimentAnalysis) -> Forest {
             .unwrap_or_default(),
         reference: axis.zip(reference).map(|(axis, value)| axis.place(value)),
         rows,
+        drawn,
         limits: experiment
             .limits
             .iter()
             .map(|limit| limit_row(limit, &experiment.metric, axis))
             .collect(),
     }
+}
+
+/// Whether an experiment has more arms than are drawn one by one.
+pub(crate) fn is_large(experiment: &ExperimentAnalysis) -> bool {
+    experiment.arms.len() > ALL_UP_TO
+}
+
+/// The arms that are drawn, of those ranked from best to worst.
+fn chosen(ranked: &[usize], is_reference: impl Fn(usize) -> bool) -> Vec<usize> {
+    let all = ranked.len();
+    let is_drawn = |place: usize| {
+        all <= ALL_UP_TO || place < BEST || place + WORST >= all || is_reference(ranked[place])
+    };
+    let places = (0..all).filter(|place| is_drawn(*place));
+    places.map(|place| ranked[place]).collect()
 }
 
 fn remark(axis: Axis) -> Option<&'static str> {
@@ -229,4 +259,19 @@ fn in_words(row: &Row, range: Option<String>) -> String {
         (None, _) => "not compared with the reference".to_owned(),
     };
     format!("{}: median {median}, trials {range}; {compared}", row.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_arms_the_best_the_reference_and_the_worst_are_drawn() {
+        let ranked: Vec<usize> = (0..432).rev().collect();
+        let drawn = chosen(&ranked, |arm| arm == 100);
+        assert_eq!(drawn.len(), BEST + 1 + WORST);
+        assert_eq!(&drawn[..2], [431, 430]);
+        assert_eq!(&drawn[BEST..], [100, 3, 2, 1, 0]);
+        assert_eq!(chosen(&ranked[..ALL_UP_TO], |_| false).len(), ALL_UP_TO);
+    }
 }

@@ -13,7 +13,7 @@ use crate::advice::{Advice, advice};
 use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
 use crate::charts::effects::{EffectsChart, effects};
-use crate::charts::forest::{Forest, forest};
+use crate::charts::forest::{Forest, forest, is_large};
 use crate::charts::heat::{Heat, heat};
 use crate::charts::tiers::TierChart;
 use crate::durability;
@@ -42,6 +42,8 @@ pub(super) struct ExperimentView<'a> {
     pub(super) models: Option<ModelsView>,
     pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
+    /// Whether there are so many arms that what each knob does tells more than the arms.
+    pub(super) effects_first: bool,
     pub(super) advice: Vec<Advice>,
     pub(super) bindings: Option<BindingsView>,
     pub(super) arms: ArmTable,
@@ -92,7 +94,10 @@ fn view<'a>(
     planned: &PlannedExperiment,
     run_wide: &RunWide<'_>,
 ) -> ExperimentView<'a> {
-    let chart = chart(experiment);
+    let effects = effects(experiment);
+    let effects_first = effects.is_some() && is_large(experiment);
+    // Of hundreds of lines the few that can be drawn tell nothing.
+    let chart = chart(experiment).filter(|_| !effects_first);
     ExperimentView {
         anchor: String::new(),
         number: 0,
@@ -116,7 +121,8 @@ fn view<'a>(
             table,
         }),
         durability: durability::rows(experiment),
-        effects: effects(experiment),
+        effects,
+        effects_first,
         advice: Vec::new(),
         bindings: BindingsView::of(experiment),
         arms: ArmTable::of(experiment),

@@ -42,7 +42,7 @@ pub(super) fn rails(chosen: &Chosen) -> Vec<String> {
         .iter()
         .partition(|pragma| has_setter(pragma));
     let mut lines = vec![
-        "# config/database.yml".to_owned(),
+        "# config/database.yml, for Rails 7.2 or newer".to_owned(),
         "production:".to_owned(),
         "  adapter: sqlite3".to_owned(),
         "  database: storage/production.sqlite3".to_owned(),
