@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lab::record::{EnvironmentFile, FORMAT, Header, RunPlan, TierRecord, TrialRecord};
 use rustix::fs::{FlockOperation, flock};
@@ -148,8 +149,9 @@ impl RunFolder {
 
     /// Takes a file of lines for this process alone and cuts off what a kill left of its last line.
     fn at_the_end_of<T>(&self, mut file: File, path: PathBuf) -> Result<Appender<T>, RunError> {
-        flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| RunError::InUse(self.path.clone()))?;
+        if !locked(&file) {
+            return Err(RunError::InUse(self.path.clone()));
+        }
         let whole = length_of_whole_lines(&mut file).context("read", &path)?;
         file.set_len(whole)
             .context("cut the unfinished line of", &path)?;
@@ -315,6 +317,21 @@ fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
             known: FORMAT,
         }),
     }
+}
+
+/// Takes a lock for this process alone; false where another process keeps it.
+///
+/// It is asked for again for a while: a process that is being started holds copies of this one's handles
+/// until its own program begins, and with them a lock that has been given back already.
+fn locked(file: &File) -> bool {
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(10);
+    (0..TRIES).any(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    })
 }
 
 /// The length of the file up to and with its last line end.
