@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use engine::vfs::CountingVfs;
 use engine::{Connection, Library, Source};
+use lab::trial::ReadBack;
 
 use super::client::Client;
 use super::clock::{Monotonic, wake_punctually};
@@ -112,11 +113,27 @@ fn attend(
         return Ok(None);
     }
     let closing = Closing {
-        read_back: sqlite::read_back(&spec.name(), &connection)?,
+        read_back: read_back(spec, &connection, &parameters)?,
         peak_memory: spec.parent.and_then(|_| peak_memory_bytes()),
     };
     connection.close()?;
     Ok(Some(closing))
+}
+
+/// What is in force on the connection. Where the application has a handler of its own the PRAGMA
+/// `busy_timeout` answers 0 (<https://sqlite.org/c3ref/busy_handler.html>: one takes the place of the
+/// other), and what is in force is the limit that the handler keeps.
+fn read_back(
+    spec: &WorkerSpec,
+    connection: &Connection,
+    parameters: &Parameters,
+) -> Result<ReadBack, TrialError> {
+    let mut read_back = sqlite::read_back(&spec.name(), connection)?;
+    if parameters.waiting == Waiting::EvenHandler {
+        let limit = parameters.busy_timeout.as_millis().to_string();
+        read_back.pragmas.insert("busy_timeout".to_owned(), limit);
+    }
+    Ok(read_back)
 }
 
 fn open(
