@@ -11,6 +11,20 @@ PYTHON = f"Python {platform.python_version()}"
 
 
 class Common:
+    """The calls as sqlite3 and apsw have them."""
+
+    def close(self, connection):
+        connection.close()
+
+    def execute(self, connection, sql, values=()):
+        connection.execute(sql, values)
+
+    def many(self, connection, sql, rows):
+        connection.executemany(sql, rows)
+
+    def rows(self, connection, sql, values):
+        return connection.execute(sql, values)
+
     def column(self, connection, sql):
         """The first column of every row of a query."""
         return [row[0] for row in self.rows(connection, sql, ())]
@@ -34,18 +48,6 @@ class Sqlite3(Common):
         connection.isolation_level = None
         return connection
 
-    def close(self, connection):
-        connection.close()
-
-    def execute(self, connection, sql, values=()):
-        connection.execute(sql, values)
-
-    def many(self, connection, sql, rows):
-        connection.executemany(sql, rows)
-
-    def rows(self, connection, sql, values):
-        return connection.execute(sql, values)
-
 
 class Apsw(Common):
     def __init__(self):
@@ -56,18 +58,6 @@ class Apsw(Common):
 
     def open(self, path):
         return self.module.Connection(path)
-
-    def close(self, connection):
-        connection.close()
-
-    def execute(self, connection, sql, values=()):
-        connection.execute(sql, values)
-
-    def many(self, connection, sql, rows):
-        connection.executemany(sql, rows)
-
-    def rows(self, connection, sql, values):
-        return connection.execute(sql, values)
 
 
 class SqlAlchemy(Common):
