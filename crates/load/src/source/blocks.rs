@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Input;
+use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 
@@ -28,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// What a text format knows about its records.
 pub(super) trait Format: Send + Sync + 'static {
+    /// Takes note of how the columns will be stored, before anything is parsed.
+    fn store_as(&mut self, affinities: &[Affinity]);
+
     /// How many of these bytes, which begin with a record, are whole records; 0 where the first does not
     /// end within them.
     fn cut(&self, bytes: &[u8]) -> usize;
@@ -169,6 +173,49 @@ struct Job {
 
 /// What became of a block, and how much of the input had been read by then.
 type Answer = Result<(Parsed, u64), LoadError>;
+
+/// A text that is opened, told how its columns will be stored, and then read.
+pub(super) enum Course<F> {
+    Opened(Box<(Text, F, Arc<AtomicBool>)>),
+    Reading(Batches),
+    Ended,
+}
+
+impl<F: Format> Course<F> {
+    /// A text of which nothing is parsed yet.
+    pub(super) fn new(text: Text, format: F) -> Course<F> {
+        Course::Opened(Box::new((text, format, Arc::default())))
+    }
+
+    /// How the columns will be stored, and what ends the reading; nothing once that has begun.
+    pub(super) fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let Course::Opened(opened) = self {
+            let (_, format, wanted) = &mut **opened;
+            format.store_as(affinities);
+            *wanted = Arc::clone(stop);
+        }
+    }
+
+    /// The next batch; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        loop {
+            *self = match std::mem::replace(self, Course::Ended) {
+                Course::Opened(opened) => {
+                    let (text, format, stop) = *opened;
+                    Course::Reading(Batches::start(text, Arc::new(format), stop))
+                }
+                Course::Reading(mut batches) => {
+                    let batch = batches.next()?;
+                    if batch.is_some() {
+                        *self = Course::Reading(batches);
+                    }
+                    return Ok(batch);
+                }
+                Course::Ended => return Ok(None),
+            };
+        }
+    }
+}
 
 /// Batches of a text that is read and parsed on other threads.
 ///

@@ -10,7 +10,7 @@ use engine::ValueRef;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::blocks::{Batches, Format, Parsed, Text};
+use super::blocks::{Course, Format, Parsed, Text};
 use super::infer::Kind;
 use super::places::{Places, Unit};
 use super::typed::Gathering;
@@ -28,14 +28,7 @@ pub struct JsonLinesSource {
     name: String,
     total_bytes: Option<u64>,
     columns: Vec<SourceColumn>,
-    state: State,
-}
-
-/// A source is opened, told how columns will be stored, and read.
-enum State {
-    Opened(Box<(Text, Lines, Arc<AtomicBool>)>),
-    Reading(Batches),
-    Ended,
+    course: Course<Lines>,
 }
 
 impl JsonLinesSource {
@@ -71,7 +64,7 @@ impl JsonLinesSource {
             name,
             total_bytes,
             columns,
-            state: State::Opened(Box::new((text, lines, Arc::default()))),
+            course: Course::new(text, lines),
         })
     }
 }
@@ -86,30 +79,11 @@ impl Source for JsonLinesSource {
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        if let State::Opened(opened) = &mut self.state {
-            let (_, lines, wanted) = &mut **opened;
-            lines.affinities = affinities.to_vec();
-            *wanted = Arc::clone(stop);
-        }
+        self.course.begin(affinities, stop);
     }
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        loop {
-            self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Opened(opened) => {
-                    let (text, lines, stop) = *opened;
-                    State::Reading(Batches::start(text, Arc::new(lines), stop))
-                }
-                State::Reading(mut batches) => {
-                    let batch = batches.next()?;
-                    if batch.is_some() {
-                        self.state = State::Reading(batches);
-                    }
-                    return Ok(batch);
-                }
-                State::Ended => return Ok(None),
-            };
-        }
+        self.course.next()
     }
 
     fn total_bytes(&self) -> Option<u64> {
@@ -212,6 +186,10 @@ struct Lines {
 }
 
 impl Format for Lines {
+    fn store_as(&mut self, affinities: &[Affinity]) {
+        self.affinities = affinities.to_vec();
+    }
+
     fn cut(&self, bytes: &[u8]) -> usize {
         memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
     }

@@ -7,7 +7,7 @@ pub(crate) mod scan;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::blocks::{Batches, Text};
+use super::blocks::{Course, Text};
 use super::infer::Kind;
 use super::{Input, Source, SourceColumn};
 use crate::affinity::Affinity;
@@ -51,14 +51,7 @@ pub struct CsvSource {
     name: String,
     total_bytes: Option<u64>,
     columns: Vec<SourceColumn>,
-    state: State,
-}
-
-/// A source is opened, told how columns will be stored, and read.
-enum State {
-    Opened(Box<(Text, Reader, Arc<AtomicBool>)>),
-    Reading(Batches),
-    Ended,
+    course: Course<Reader>,
 }
 
 impl CsvSource {
@@ -105,7 +98,7 @@ impl CsvSource {
             name,
             total_bytes,
             columns,
-            state: State::Opened(Box::new((text, reader, Arc::default()))),
+            course: Course::new(text, reader),
         })
     }
 }
@@ -206,30 +199,11 @@ impl Source for CsvSource {
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        if let State::Opened(opened) = &mut self.state {
-            let (_, reader, wanted) = &mut **opened;
-            reader.affinities = affinities.to_vec();
-            *wanted = Arc::clone(stop);
-        }
+        self.course.begin(affinities, stop);
     }
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        loop {
-            self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Opened(opened) => {
-                    let (text, reader, stop) = *opened;
-                    State::Reading(Batches::start(text, Arc::new(reader), stop))
-                }
-                State::Reading(mut batches) => {
-                    let batch = batches.next()?;
-                    if batch.is_some() {
-                        self.state = State::Reading(batches);
-                    }
-                    return Ok(batch);
-                }
-                State::Ended => return Ok(None),
-            };
-        }
+        self.course.next()
     }
 
     fn total_bytes(&self) -> Option<u64> {

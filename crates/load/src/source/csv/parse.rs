@@ -31,6 +31,10 @@ pub(super) struct Reader {
 }
 
 impl Format for Reader {
+    fn store_as(&mut self, affinities: &[Affinity]) {
+        self.affinities = affinities.to_vec();
+    }
+
     fn cut(&self, bytes: &[u8]) -> usize {
         cut(bytes, self.dialect)
     }
