@@ -113,7 +113,7 @@ pub struct Plan {
 }
 
 /// Rows of a batch.
-const BATCH: usize = 65_536;
+pub const BATCH: usize = 65_536;
 
 /// Measures pairs and prints ratios with intervals.
 pub fn run(plan: &Plan) -> Result<(), Failure> {
@@ -143,7 +143,8 @@ impl Subject {
         }
     }
 
-    fn table(self) -> Table {
+    /// The table without indexes.
+    pub fn table(self) -> Table {
         let columns: &[(&str, &str)] = match self {
             Subject::T1 => &[("value", "INTEGER")],
             Subject::T2 => &[
@@ -165,7 +166,8 @@ impl Subject {
         table
     }
 
-    fn batches(self, rows: usize) -> Vec<RecordBatch> {
+    /// Rows of random values, as many to a batch as [`BATCH`] says.
+    pub fn batches(self, rows: usize) -> Vec<RecordBatch> {
         let mut generator = Seed(1).child("load").generator();
         let mut integer = || i64::from(generator.next_u64() as i32);
         let mut made = Vec::new();
@@ -202,6 +204,14 @@ impl Subject {
             .zip(types)
             .map(|(name, of)| Field::new(name, of.clone(), true));
         Schema::new(fields.collect::<Vec<_>>())
+    }
+}
+
+/// An index that is not unique.
+pub fn index(column: &str) -> Index {
+    Index {
+        columns: vec![column.to_owned()],
+        unique: false,
     }
 }
 
@@ -295,12 +305,7 @@ impl Bench<'_> {
 
     fn table(&self) -> Table {
         let mut table = self.subject.table();
-        table.indexes = (self.plan.index.iter())
-            .map(|column| Index {
-                columns: vec![column.clone()],
-                unique: false,
-            })
-            .collect();
+        table.indexes = self.plan.index.iter().map(|column| index(column)).collect();
         table
     }
 

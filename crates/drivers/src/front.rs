@@ -26,11 +26,15 @@ pub(crate) struct Front {
 /// which programs load by themselves.
 ///
 /// # Errors
-/// When the engine cannot be read or copied, or this system has another loader.
+/// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
+/// another loader.
 pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
-    if *engine == Source::System {
+    let bytes = engine
+        .bytes()
+        .map_err(|error| DriverError::Engine(error.to_string()))?;
+    let Some(bytes) = bytes else {
         return Ok(None);
-    }
+    };
     if !cfg!(target_os = "linux") {
         return Err(DriverError::Engine(
             "an engine can be put in front of a binding on Linux only; `--engine system` measures the binding with the library that it loads by itself".to_owned(),
@@ -41,12 +45,7 @@ pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
         .tempdir()
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
-    match engine {
-        Source::Path(library) => std::fs::copy(library, &path)
-            .context("copy", library)
-            .map(drop)?,
-        _ => std::fs::write(&path, engine::default_engine()).context("write", &path)?,
-    }
+    std::fs::write(&path, bytes).context("write", &path)?;
     Ok(Some(Front {
         environment: environment(directory.path(), &path),
         directory,

@@ -48,7 +48,7 @@ pub use array::{Array, BlobArray, TextArray};
 pub use columns::Columns;
 pub use connection::{Checkpoint, CheckpointMode, Connection, DbStatus, OpenFlags, Status};
 pub use error::{During, EngineError, ErrorKind, SqliteError};
-pub use library::{Identity, Library, Origin, Source, default_engine};
+pub use library::{Identity, Library, Origin, Source};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };

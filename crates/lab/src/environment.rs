@@ -111,6 +111,9 @@ pub struct Load {
     pub pressure: Pressure,
     /// Share of all CPU time since boot, 0 to 1, that the hypervisor gave to others, from `/proc/stat`.
     pub steal_fraction: Option<f64>,
+    /// Processes in which pragmark was measuring something else, from `/proc/*/cmdline`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_runs: Vec<u32>,
 }
 
 /// Pressure-stall information: per cent of the last ten seconds, 0 to 100, in which some task waited

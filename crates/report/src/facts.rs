@@ -181,16 +181,31 @@ pub(crate) fn arm_problems(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -
     let problem = match (&arm.problem, arm.trials.measured) {
         (None, 0) => Some("not measured in this run".to_owned()),
         (None, _) => None,
-        (Some(problem), 0) => Some(problem.clone()),
+        (Some(problem), 0) => Some(clipped(problem)),
         (Some(problem), _) => Some(format!(
-            "{missing} of {} trials without a figure, {problem}",
-            arm.trials.total()
+            "{missing} of {} trials without a figure, {}",
+            arm.trials.total(),
+            clipped(problem)
         )),
     };
     [problem, adjusted(experiment, arm)]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// A problem without its middle where it is long, as what a compiler says with its command can be. The
+/// beginning tells what went wrong, the end why; the record keeps all of it.
+fn clipped(problem: &str) -> String {
+    const BEGINNING: usize = 200;
+    const END: usize = 300;
+    let length = problem.chars().count();
+    if length <= BEGINNING + END {
+        return problem.to_owned();
+    }
+    let beginning: String = problem.chars().take(BEGINNING).collect();
+    let end: String = problem.chars().skip(length - END).collect();
+    format!("{beginning} […] {end}")
 }
 
 /// Settings besides its levels in which an arm differs from the reference.
@@ -300,5 +315,18 @@ mod tests {
     fn words_for_a_shell_are_quoted_when_they_must_be() {
         assert_eq!(quoted("/usr/lib/libsqlite3.so"), "/usr/lib/libsqlite3.so");
         assert_eq!(quoted("it's here"), r"'it'\''s here'");
+    }
+
+    #[test]
+    fn a_long_problem_keeps_its_beginning_and_its_end() {
+        assert_eq!(clipped("no such engine"), "no such engine");
+        let long = format!(
+            "the compiler failed: cc {}undefined symbol",
+            "-O2 ".repeat(500)
+        );
+        let shown = clipped(&long);
+        assert!(shown.starts_with("the compiler failed: cc"), "{shown}");
+        assert!(shown.ends_with("undefined symbol"), "{shown}");
+        assert!(shown.chars().count() < 520, "{shown}");
     }
 }

@@ -13,6 +13,7 @@
 
 mod advice;
 mod answer;
+mod beside;
 mod bindings;
 mod charts;
 mod durability;

@@ -13,6 +13,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
 use lab::claims::Judged;
 
 use crate::answer;
+use crate::beside::Beside;
 use crate::durability;
 use crate::facts;
 use crate::figures;
@@ -136,7 +137,10 @@ fn section(
     if let Some(note) = &experiment.note {
         say!(text, "\n> {}\n", escaped(note));
     }
-    arms(text, experiment);
+    if !crate::tiers::tries_crashes(experiment) {
+        arms(text, experiment);
+    }
+    beside(text, analysis, experiment);
     survivors(text, experiment);
     for knee in knees::knees(experiment) {
         say!(text, "\n{}", dressed(&knee));
@@ -204,6 +208,33 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     }
     for limit in &experiment.limits {
         limit_row(text, limit, experiment);
+    }
+}
+
+/// The figures to be read beside the experiment's own.
+fn beside(text: &mut String, analysis: &Analysis, experiment: &ExperimentAnalysis) {
+    let Some(beside) = Beside::of(analysis, experiment) else {
+        return;
+    };
+    let names = Names::of(experiment);
+    let headings: Vec<String> = beside
+        .metrics
+        .iter()
+        .map(|metric| metric_heading(metric).to_lowercase())
+        .collect();
+    say!(text, "\n| side by side | {} |", headings.join(" | "));
+    say!(text, "|---|{}", "--:|".repeat(headings.len()));
+    for (arm, medians) in &beside.rows {
+        let figures: Vec<String> = (beside.metrics.iter().zip(medians))
+            .map(|(metric, median)| median.map(|median| figures::figure(median, metric)))
+            .map(|figure| figure.unwrap_or_else(|| "–".to_owned()))
+            .collect();
+        say!(
+            text,
+            "| {} | {} |",
+            code(names.get(*arm)),
+            figures.join(" | ")
+        );
     }
 }
 

@@ -108,6 +108,12 @@ pub(crate) fn told(experiment: &ExperimentAnalysis) -> Told<'_> {
     }
 }
 
+/// Whether the trials of an experiment try crashes: then what they find stands in the place of speeds,
+/// which only say how long the looking took.
+pub(crate) fn tries_crashes(experiment: &ExperimentAnalysis) -> bool {
+    experiment.workload == WORKLOAD
+}
+
 /// Whether arms are shown with a tier each.
 pub(crate) fn has_column(experiment: &ExperimentAnalysis) -> bool {
     matches!(told(experiment), Told::Each)
@@ -211,7 +217,7 @@ fn plain(text: &str) -> Piece {
 
 /// The answer of an experiment that tries crashes: how many arms have which tier. None for others.
 pub(crate) fn answer(experiment: &ExperimentAnalysis) -> Option<Sentence> {
-    if experiment.workload != WORKLOAD {
+    if !tries_crashes(experiment) {
         return None;
     }
     let of_class = |class| {
@@ -254,9 +260,9 @@ pub(crate) struct Row {
 }
 
 /// The best arm at each tier, the safest first; empty where there is nothing to weigh: fewer than two
-/// tiers.
+/// tiers, or no speed that matters.
 pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
-    if experiment.best_at_tiers.len() < 2 {
+    if experiment.best_at_tiers.len() < 2 || tries_crashes(experiment) {
         return Vec::new();
     }
     let names = Names::of(experiment);

@@ -112,7 +112,7 @@ pub(crate) fn direction(metric: &str) -> &'static str {
     }
 }
 
-/// The metric as a heading: `Rows a second`, `Time of the phase index`, `Syncs of the WAL`.
+/// The metric as a heading: `Rows a second`, `Time, index`, `Syncs of the WAL`.
 pub(crate) fn metric_heading(name: &str) -> String {
     let (base, phase) = name
         .split_once('.')
@@ -186,7 +186,7 @@ pub(crate) fn metric_heading(name: &str) -> String {
         Some(kind) if metric::find(name).is_some_and(|metric| metric.counted) => {
             format!("{heading}, {}", file_kind(kind))
         }
-        Some(phase) => format!("{heading} of the phase {phase}"),
+        Some(part) => format!("{heading}, {part}"),
         None => heading.to_owned(),
     }
 }
@@ -339,6 +339,6 @@ mod tests {
         }
         assert_eq!(metric_heading("pages_read"), "Pages read");
         assert_eq!(metric_heading("syncs.wal"), "Syncs, WAL");
-        assert_eq!(metric_heading("seconds.index"), "Time of the phase index");
+        assert_eq!(metric_heading("seconds.index"), "Time, index");
     }
 }

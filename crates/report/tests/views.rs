@@ -3,7 +3,7 @@
 
 mod made_up;
 
-use lab::analysis::{SteadinessCounts, findings};
+use lab::analysis::{SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
 use report::export::{TrialsCsv, arms_csv, claims_csv, json};
@@ -121,6 +121,37 @@ fn colour_adds_codes_and_no_words() {
     pieces.for_each(|piece| bare.push_str(piece.split_once('m').unwrap().1));
     assert_eq!(bare, plain(80));
     assert!(!plain(80).contains('\u{1b}'));
+}
+
+#[test]
+fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
+    let mut analysis = made_up::analysis().clone();
+    let metric = "cpu_user_s".to_owned();
+    for (number, arm) in analysis.experiments[0].arms.iter_mut().enumerate() {
+        let own = arm.summaries.values().next().copied().unwrap();
+        let median = 10.0 + number as f64;
+        arm.summaries
+            .insert(metric.clone(), Summary { median, ..own });
+    }
+    let plan = &mut analysis.plan.experiments[0].experiment;
+    plan.beside = vec![metric, "not_measured".to_owned()];
+    let wide = report::Style {
+        width: 100,
+        colour: false,
+    };
+    let forms = [
+        report::terminal(&analysis, wide),
+        report::markdown(&analysis),
+        report::html(&analysis).unwrap(),
+    ];
+    for form in forms.map(|form| form.to_lowercase()) {
+        let (_, beside) = form.split_once("side by side").unwrap();
+        assert!(beside.contains("cpu time, user"), "{beside}");
+        assert!(
+            beside.contains("10.0 s") && beside.contains("11.0 s"),
+            "{beside}"
+        );
+    }
 }
 
 #[test]

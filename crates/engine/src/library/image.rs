@@ -12,9 +12,29 @@ use std::path::{Path, PathBuf};
 /// The default engine, compiled by the build script.
 static DEFAULT_ENGINE: &[u8] = include_bytes!(env!("PRAGMARK_DEFAULT_ENGINE"));
 
-/// The default engine as the bytes of a shared library, for programs that load it in their own way.
-pub fn default_engine() -> &'static [u8] {
-    DEFAULT_ENGINE
+impl Source {
+    /// The bytes of the shared library, for programs that load it in their own way; none for the system's
+    /// own, which they find by themselves.
+    ///
+    /// # Errors
+    /// The file is unreadable, or not the one that was kept.
+    pub fn bytes(&self) -> Result<Option<Cow<'static, [u8]>>, EngineError> {
+        match self {
+            Source::Embedded => Ok(Some(Cow::Borrowed(DEFAULT_ENGINE))),
+            Source::Path(path) => read(path).map(|bytes| Some(Cow::Owned(bytes))),
+            Source::System => Ok(None),
+        }
+    }
+}
+
+/// Reads a library, which must be the one that was kept.
+fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
+    let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    build::check(path, &bytes)?;
+    Ok(bytes)
 }
 
 /// A library mapped into the process.
@@ -30,18 +50,11 @@ impl Image {
     pub(super) fn load(source: &Source) -> Result<Image, EngineError> {
         match source {
             Source::Embedded => Image::from_bytes(Cow::Borrowed(DEFAULT_ENGINE), Origin::Embedded),
-            Source::Path(path) => Image::from_file(path, Origin::File(path.clone())),
+            Source::Path(path) => {
+                Image::from_bytes(Cow::Owned(read(path)?), Origin::File(path.clone()))
+            }
             Source::System => system::load(),
         }
-    }
-
-    fn from_file(path: &Path, origin: Origin) -> Result<Image, EngineError> {
-        let bytes = std::fs::read(path).map_err(|source| EngineError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        build::check(path, &bytes)?;
-        Image::from_bytes(Cow::Owned(bytes), origin)
     }
 
     fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
@@ -177,7 +190,8 @@ mod system {
             reason: "it was loaded, but its file is not among the mapped ones".to_owned(),
         })?;
         drop(mapped);
-        Image::from_file(&path, Origin::System(path.clone()))
+        let bytes = read(&path)?;
+        Image::from_bytes(Cow::Owned(bytes), Origin::System(path))
     }
 
     /// Keeps the library that the loader chose: the system's own may exist in the loader's cache only,

@@ -9,7 +9,6 @@ mod soname;
 mod source;
 
 pub use identity::{Identity, Origin};
-pub use image::default_engine;
 pub use source::Source;
 
 use crate::error::EngineError;

@@ -29,6 +29,11 @@ pub enum Warning {
         /// Per cent of the last ten seconds, 0 to 100.
         avg10: f64,
     },
+    /// Another run of pragmark is under way.
+    OtherRun {
+        /// Its process.
+        process: u32,
+    },
     /// A control group gives less CPU time than there are CPUs.
     CpuQuota {
         /// CPU time per wall-clock time, in CPUs.
@@ -97,9 +102,11 @@ fn of_machine(environment: &Environment) -> Vec<Warning> {
         .usable_memory_bytes()
         .filter(|bytes| *bytes < LITTLE_MEMORY_BYTES)
         .map(|usable_bytes| Warning::LittleMemory { usable_bytes });
+    let others = environment.load.other_runs.iter();
     [powersave, steal, pressure, cpu_quota(environment), memory]
         .into_iter()
         .flatten()
+        .chain(others.map(|process| Warning::OtherRun { process: *process }))
         .collect()
 }
 
@@ -130,6 +137,11 @@ impl fmt::Display for Warning {
                 f,
                 "tasks waited for a CPU during {avg10:.0} % of the last ten seconds: other work \
                  disturbs the measurement; stop it, or wait until it is done"
+            ),
+            Self::OtherRun { process } => write!(
+                f,
+                "another run of pragmark was under way (process {process}): the two disturb each \
+                 other; run one after the other"
             ),
             Self::CpuQuota { cpus, of } => write!(
                 f,
@@ -184,6 +196,7 @@ mod tests {
         weak.memory.available_bytes = Some(64 << 30);
         weak.load.steal_fraction = Some(0.02);
         weak.load.pressure.cpu_avg10 = Some(30.0);
+        weak.load.other_runs = vec![4711];
         assert_eq!(
             all(&weak),
             [
@@ -194,6 +207,7 @@ mod tests {
                 Warning::LittleMemory {
                     usable_bytes: 1 << 29
                 },
+                Warning::OtherRun { process: 4711 },
             ]
         );
     }

@@ -82,7 +82,8 @@ cp {} "$out""#,
     /// The built-in engine as a file.
     fn built_in(&self) -> PathBuf {
         let path = self.path("built-in.so");
-        std::fs::write(&path, engine::default_engine()).unwrap();
+        let bytes = engine::Source::Embedded.bytes().unwrap().unwrap();
+        std::fs::write(&path, bytes).unwrap();
         path
     }
 

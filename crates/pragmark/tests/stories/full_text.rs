@@ -1,5 +1,8 @@
 //! Full-text search on documents of one's own.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::laboratory::Laboratory;
 
 /// Two tokenizers asked for one word.
@@ -100,4 +103,47 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
         .exits(2)
         .complains(&["`small`", "--text"]);
     assert!(!laboratory.path().join("run").exists());
+}
+
+/// A tokenizer in C, as it comes with a loadable extension.
+const CHARACTERS: &str = include_str!("characters.c");
+
+#[test]
+fn a_tokenizer_from_an_extension_finds_words_of_chinese_that_have_no_spaces() {
+    if !Path::new("/usr/include/sqlite3ext.h").exists() {
+        eprintln!("skipped: /usr/include/sqlite3ext.h is not installed (Debian: libsqlite3-dev)");
+        return;
+    }
+    let laboratory = Laboratory::new();
+    laboratory.write("characters.c", CHARACTERS);
+    let compiled = Command::new("cc")
+        .args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"])
+        .args(["-o", "characters.so", "characters.c"])
+        .current_dir(laboratory.path())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{complaint}");
+    let extension = laboratory.path().join("characters.so");
+    let experiment = OWN
+        .replace(
+            r#"query = "connect""#,
+            &format!(r#"query = "数据", extension = "{}""#, extension.display()),
+        )
+        .replace("no-such-tokenizer", "characters");
+    laboratory.write("own.toml", experiment.split("[[claims]]").next().unwrap());
+    laboratory.write("notes.csv", "body\n我爱数据库\n数字\ndata\n");
+    let own = ["run", "own.toml", "--text", "notes.csv", "--out", "run"];
+    laboratory
+        .pragmark(&[&own[..], &["--columns", "body"]].concat())
+        .exits(0);
+    let found = |tokenizer: &str| -> Vec<f64> {
+        (laboratory.trials("run").iter())
+            .filter(|trial| trial["arm"] == format!("tokenizer={tokenizer}"))
+            .filter_map(|trial| trial["outcome"]["measured"]["metrics"]["results.own"].as_f64())
+            .collect()
+    };
+    // A run of characters without a space is one word to the tokenizers of FTS5 itself.
+    assert_eq!(found("unicode61"), [0.0; 4]);
+    assert_eq!(found("characters"), [1.0; 2]);
 }

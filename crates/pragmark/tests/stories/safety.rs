@@ -127,16 +127,26 @@ reference = { synchronous = "full", locking_mode = "normal" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#,
     );
-    laboratory
+    let terminal = laboratory
         .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
-        .exits(0)
-        .says(&["Of 4 arms, within what SQLite assumes of hardware"]);
+        .exits(0);
+    // How quickly crashes are tried compares nothing.
+    assert!(!terminal.stdout().contains("to the reference"));
+    terminal.says(&[
+        "Of 4 arms, within what SQLite assumes of hardware",
+        "storage model",
+    ]);
     assert!(!laboratory.path().join("run/tiers.jsonl").exists());
     let markdown = laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0);
-    // How quickly crashes are tried recommends nothing.
-    for praise in ["times** as", "Settings to use", "What each knob does"] {
+    // And it recommends nothing.
+    for praise in [
+        "to the reference",
+        "times** as",
+        "Settings to use",
+        "What each knob does",
+    ] {
         assert!(!markdown.stdout().contains(praise), "{praise}");
     }
     markdown.says(&[

@@ -3,7 +3,6 @@
 use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::level::Settings;
 use lab::record::PlannedExperiment;
-use lab::tier::WORKLOAD;
 
 use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
@@ -115,7 +114,7 @@ fn view<'a>(
         chart,
         forest: forest(experiment),
         tiers: crate::charts::tiers::chart(experiment),
-        tries_crashes: experiment.workload == WORKLOAD,
+        tries_crashes: tiers::tries_crashes(experiment),
         models: tiers::models(experiment).map(|table| ModelsView {
             legend: tiers::legend(),
             table,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
 
+use crate::beside::Beside;
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
@@ -186,16 +187,9 @@ impl MetricTable {
         experiment: &ExperimentAnalysis,
         beside: &[String],
     ) -> Option<MetricTable> {
-        let measured = every_metric(experiment);
-        let known: Vec<&String> = beside
-            .iter()
-            .filter(|name| measured.contains(name))
-            .collect();
-        if known.is_empty() {
-            return None;
-        }
+        let known = Beside::of_these(experiment, beside)?.metrics;
         let own = std::iter::once(&experiment.metric);
-        MetricTable::of_these(experiment, own.chain(known).collect())
+        MetricTable::of_these(experiment, own.chain(&known).collect())
     }
 
     fn of_these(experiment: &ExperimentAnalysis, others: Vec<&String>) -> Option<MetricTable> {

@@ -3,6 +3,7 @@
 //! It is made for a window of 60 columns as for one of 200, with colour and without, and reads
 //! the same in a pipe: colour only repeats what words and signs say.
 
+mod beside;
 mod bindings;
 mod choice;
 mod effects;
@@ -145,10 +146,13 @@ fn section(
     for (name, why) in facts::doubts(experiment) {
         text.item(Paint::Warning, "!", &format!("{name}: {why}"));
     }
-    text.block(&table::arms(experiment, text.width()));
+    if !crate::tiers::tries_crashes(experiment) {
+        text.block(&table::arms(experiment, text.width()));
+    }
     for note in notes::notes(experiment) {
         text.item(Paint::Plain, "·", &note);
     }
+    beside::beside(text, analysis, experiment);
     for knee in knees::knees(experiment) {
         text.item(Paint::Plain, "·", &answer::plain(&knee));
     }

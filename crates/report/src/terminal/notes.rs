@@ -6,6 +6,7 @@ use super::choice::{self, Line};
 use crate::facts::arm_problems;
 use crate::figures;
 use crate::names::Names;
+use crate::tiers::tries_crashes;
 use crate::words::{Standing, limit_problem, named};
 
 /// Arms that one note names.
@@ -14,6 +15,9 @@ const NAMED: usize = 4;
 /// The notes below the table of arms.
 pub(super) fn notes(experiment: &ExperimentAnalysis) -> Vec<String> {
     let names = Names::of(experiment);
+    if tries_crashes(experiment) {
+        return problems(experiment, &names);
+    }
     problems(experiment, &names)
         .into_iter()
         .chain(unseen(experiment, &names))

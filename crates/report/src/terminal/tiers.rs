@@ -3,12 +3,11 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use lab::analysis::ExperimentAnalysis;
-use lab::tier::WORKLOAD;
 
 use super::paint::Paint;
 use super::text::Text;
 use crate::answer::plain;
-use crate::tiers::{gaps, has_column, legend, models, rows, sign};
+use crate::tiers::{gaps, has_column, legend, models, rows, sign, tries_crashes};
 use crate::words::metric_heading;
 
 /// Adds what there is to say.
@@ -20,7 +19,7 @@ pub(super) fn tiers(text: &mut Text, experiment: &ExperimentAnalysis) {
         text.item(Paint::Plain, "·", &gap);
     }
     best(text, experiment);
-    if experiment.workload == WORKLOAD {
+    if tries_crashes(experiment) {
         by_model(text, experiment);
     }
 }

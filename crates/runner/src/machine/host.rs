@@ -104,7 +104,32 @@ fn read_load(root: &Path) -> Load {
         pressure: read_pressure(root),
         steal_fraction: read_cpu_time(root)
             .and_then(|time| time.steal_fraction_since(CpuTime::BOOT)),
+        other_runs: read_other_runs(root),
     }
+}
+
+/// The processes, but for this one, that are `pragmark run`.
+fn read_other_runs(root: &Path) -> Vec<u32> {
+    let Ok(processes) = fs::read_dir(root.join("proc")) else {
+        return Vec::new();
+    };
+    let mut runs: Vec<u32> = processes
+        .flatten()
+        .filter_map(|entry| {
+            let process = entry.file_name().to_str()?.parse().ok()?;
+            let command = read_text(&entry.path().join("cmdline"))?;
+            (process != std::process::id() && is_run(&command)).then_some(process)
+        })
+        .collect();
+    runs.sort_unstable();
+    runs
+}
+
+/// Whether a command line, whose words end in NUL (proc(5)), is `pragmark run`.
+fn is_run(command: &str) -> bool {
+    let mut words = command.split('\0');
+    let program = words.next().map(Path::new).and_then(Path::file_name);
+    program.is_some_and(|name| name == "pragmark") && words.next() == Some("run")
 }
 
 /// Pressure-stall figures of this moment.
@@ -187,6 +212,21 @@ mod tests {
         assert_eq!(read(&[("intel_pstate/no_turbo", "0\n")]), Some(true));
         assert_eq!(read(&[("cpufreq/boost", "1\n")]), Some(true));
         assert_eq!(read(&[]), None);
+    }
+
+    #[test]
+    fn other_runs_are_found_and_nothing_else_is_taken_for_one() {
+        let own = format!("proc/{}/cmdline", std::process::id());
+        let root = tree(&[
+            ("proc/30/cmdline", "/usr/bin/pragmark\0run\0--quick\0"),
+            ("proc/7/cmdline", "pragmark\0run\0"),
+            ("proc/8/cmdline", "pragmark\0report\0run\0"),
+            ("proc/9/cmdline", "vim\0run\0"),
+            ("proc/10/cmdline", ""),
+            ("proc/self/cmdline", "pragmark\0run\0"),
+            (&own, "pragmark\0run\0"),
+        ]);
+        assert_eq!(read_other_runs(root.path()), [7, 30]);
     }
 
     #[test]

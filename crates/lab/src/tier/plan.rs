@@ -1,0 +1,86 @@
+//! What a run tries crashes with: each different set of settings that decide, once.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::BESIDES;
+use crate::engine_name::engine_of;
+use crate::level::{Settings, label};
+
+/// An engine with the settings that decide what a crash can destroy: what a tier is a property of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TierSet {
+    /// The engine.
+    pub engine: String,
+    /// The settings, as far as they are named; the others are left as the engine has them.
+    pub settings: Settings,
+}
+
+impl TierSet {
+    /// Whether it names a setting that decides what a crash can destroy.
+    pub fn decides(&self) -> bool {
+        let mut names = self.settings.keys();
+        names.any(|name| !BESIDES.contains(&name.as_str()))
+    }
+
+    /// The set of an arm with these settings; `names` are the settings that decide, and `engine` is
+    /// used where the arm names none.
+    pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
+        TierSet {
+            engine: engine_of(settings, engine),
+            settings: settings
+                .iter()
+                .filter(|(name, _)| names.contains(name))
+                .map(|(name, level)| (name.clone(), level.clone()))
+                .collect(),
+        }
+    }
+
+    /// What the workload [`WORKLOAD`](super::WORKLOAD) is asked: these settings, tried for so many seconds.
+    pub fn asked(&self, seconds: f64) -> Settings {
+        /// More images than any time is enough for, under each model.
+        const IMAGES: i64 = 1_000_000;
+        /// The same of schedules, of each scenario.
+        const SCHEDULES: i64 = 1_000_000;
+        let mut asked = self.settings.clone();
+        asked.insert("images".to_owned(), IMAGES.into());
+        asked.insert("schedules".to_owned(), SCHEDULES.into());
+        asked.insert("psow".to_owned(), true.into());
+        let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
+        asked.insert("stop_after_ms".to_owned(), milliseconds.into());
+        asked
+    }
+}
+
+impl fmt::Display for TierSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.settings.is_empty() {
+            true => f.write_str("settings as the engine has them")?,
+            false => f.write_str(&label(&self.settings))?,
+        }
+        match self.engine.as_str() {
+            "default" => Ok(()),
+            engine => write!(f, " with the engine {engine}"),
+        }
+    }
+}
+
+/// The tiers that a run measures after its rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TierPlan {
+    /// Time for each set, in seconds, above zero.
+    pub seconds: f64,
+    /// The settings that crashes are tried with: those that decide what a crash can destroy, and
+    /// [`BESIDES`].
+    pub names: Vec<String>,
+    /// The sets, each once.
+    pub sets: Vec<TierSet>,
+}
+
+impl TierPlan {
+    /// Seconds that all sets will probably take.
+    pub fn expected_s(&self) -> f64 {
+        self.seconds * self.sets.len() as f64
+    }
+}

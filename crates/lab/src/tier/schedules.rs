@@ -1,0 +1,70 @@
+//! What came of two connections that meet at the wrong moment: damage that needs no crash and
+//! belongs to no storage model.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Tier;
+
+/// What came of two connections that met at chosen moments: damage that needs no crash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedules {
+    /// Schedules were played.
+    Played {
+        /// How many, each once.
+        played: u64,
+        /// How many of them went wrong.
+        wrong: u64,
+        /// The first that went wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<WrongSchedule>,
+    },
+    /// Nothing can be said.
+    NotMeasured {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A schedule that went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WrongSchedule {
+    /// The schedule, as `pragmark crash --schedule` takes it.
+    pub schedule: String,
+    /// What went wrong.
+    pub what: String,
+    /// The command that plays it again.
+    pub again: String,
+}
+
+impl Schedules {
+    /// Both in one: counts are not added, because both may have played the same schedules.
+    pub fn merged(self, other: Schedules) -> Schedules {
+        let weight = |schedules: &Schedules| match schedules {
+            Schedules::NotMeasured { .. } => (false, 0, 0),
+            Schedules::Played { played, wrong, .. } => (true, *wrong, *played),
+        };
+        if weight(&other) > weight(&self) {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// The tier that they prove; none where nothing went wrong, which proves nothing.
+    pub(super) fn tier(&self) -> Option<Tier> {
+        match self {
+            Schedules::Played {
+                played,
+                wrong,
+                first: Some(first),
+            } => Some(Tier::CorruptsUncrashed {
+                wrong: *wrong,
+                played: *played,
+                schedule: first.schedule.clone(),
+            }),
+            _ => None,
+        }
+    }
+}

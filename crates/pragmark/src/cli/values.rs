@@ -1,0 +1,124 @@
+//! Reading the values of options: times, sizes, characters.
+
+/// Seconds of a duration that is written with units, or as plain seconds.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text
+        .parse()
+        .ok()
+        .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
+    match seconds {
+        Some(seconds) if seconds > 0.0 && f64::is_finite(seconds) => Ok(seconds),
+        _ => Err("must be a time above zero, such as 90s, 40m, 1h30m or plain seconds".to_owned()),
+    }
+}
+
+pub(super) fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+        _ => Err("must be a number, not negative".to_owned()),
+    }
+}
+
+/// Bytes that are written with a unit: K, M, G or T, of 1,024 each.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        "T" => Some(40),
+        _ => None,
+    };
+    let number = digits.parse::<u64>().ok();
+    number
+        .zip(shift)
+        .and_then(|(number, shift)| number.checked_mul(1 << shift))
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "must be a size above zero, such as 512M or 2G".to_owned())
+}
+
+pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err("must be 0 or 1".to_owned()),
+    }
+}
+
+pub(super) fn page_size(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(size) if (512..=65_536).contains(&size) && size.is_power_of_two() => Ok(size),
+        _ => Err("must be a power of two from 512 to 65536".to_owned()),
+    }
+}
+
+/// The quote character, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote(pub Option<u8>);
+
+pub(super) fn quote(text: &str) -> Result<Quote, String> {
+    if text == "none" {
+        return Ok(Quote(None));
+    }
+    one_byte(text).map(|byte| Quote(Some(byte)))
+}
+
+pub(super) fn one_byte(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        _ => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
+            _ => Err("must be one ASCII character, or `tab`".to_owned()),
+        },
+    }
+}
+
+pub(super) fn column_type(text: &str) -> Result<(String, String), String> {
+    text.rsplit_once('=')
+        .map(|(column, declared)| (column.to_owned(), declared.trim().to_owned()))
+        .ok_or_else(|| "must be COLUMN=TYPE, such as price=REAL".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delimiters_quotes_and_types_are_read() {
+        assert_eq!(one_byte(";"), Ok(b';'));
+        assert_eq!(one_byte("tab"), Ok(b'\t'));
+        assert!(one_byte("ä").is_err() && one_byte("").is_err() && one_byte("ab").is_err());
+        assert_eq!(quote("none"), Ok(Quote(None)));
+        assert_eq!(quote("'"), Ok(Quote(Some(b'\''))));
+        let typed = column_type("a=b=DECIMAL(10, 2)");
+        assert_eq!(typed, Ok(("a=b".to_owned(), "DECIMAL(10, 2)".to_owned())));
+        assert!(column_type("a").is_err());
+    }
+
+    #[test]
+    fn times_are_read_with_units_or_as_seconds() {
+        for (text, read) in [
+            ("90", 90.0),
+            ("0.5", 0.5),
+            ("40m", 2400.0),
+            ("1h30m", 5400.0),
+            ("250ms", 0.25),
+        ] {
+            assert_eq!(seconds(text), Ok(read), "{text}");
+        }
+        for text in ["0", "-1", "0s", "soon", "nan", "inf", ""] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_binary_units_or_as_bytes() {
+        for (text, read) in [("512M", 512 << 20), ("2g", 2 << 30), ("7", 7), ("1K", 1024)] {
+            assert_eq!(bytes(text), Ok(read), "{text}");
+        }
+        for text in ["", "0", "G", "-1M", "1.5G", "2GB", "99999999999T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+}
