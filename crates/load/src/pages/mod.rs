@@ -14,7 +14,6 @@
 
 mod buffer;
 mod encoder;
-mod entries;
 mod file;
 mod index;
 mod layout;
@@ -22,6 +21,7 @@ mod link;
 mod order;
 mod packer;
 mod record;
+mod sort;
 mod spine;
 mod stored;
 mod tree;
@@ -42,9 +42,9 @@ use crate::error::LoadError;
 use crate::loader::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
-use entries::Entries;
 use index::{IndexColumn, IndexPlan};
 use packer::Packer;
+use sort::{Run, Sorter};
 use spine::Spine;
 use stored::Conversion;
 use tree::Child;
@@ -59,8 +59,6 @@ pub(crate) struct Written {
     pub(crate) rows: u64,
     /// The batch from which on rows have to go through SQL, and why.
     pub(crate) stopped: Option<(Batch, String)>,
-    /// Whether sorting the indexes would have taken too much memory, so that they are still empty.
-    pub(crate) indexes_left: bool,
 }
 
 /// How much the page writer may take.
@@ -68,7 +66,7 @@ pub(crate) struct Written {
 pub(crate) struct Means {
     /// Threads that encode and write.
     pub(crate) workers: usize,
-    /// Bytes of memory for the entries of indexes.
+    /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
     pub(crate) index_memory: usize,
     /// Rows that the first batch must have, lest a table that has rows gets a page for every few more.
     pub(crate) least_rows: usize,
@@ -101,40 +99,31 @@ pub(crate) fn write_into(
     feed: &mut Feed<'_>,
 ) -> Result<Written, LoadError> {
     let failed = AtomicBool::new(false);
-    let too_much = AtomicBool::new(false);
     let crew = Crew {
         library,
         target,
         file,
         layout: &layout,
         failed: &failed,
-        too_much: &too_much,
         index_memory: means.index_memory / means.workers,
         least_rows: means.least_rows,
     };
     let (written, parts) = crew.work(means.workers, feed);
     let parts = parts?;
-    let mut written = written?;
-    written.indexes_left = layout.root.is_some() && too_much.load(Ordering::Relaxed);
+    let written = written?;
     if !layout.indexes.is_empty() {
         feed.tell(Phase::Indexes)?;
     }
-    finish(file, layout, parts, written.indexes_left)?;
+    finish(file, layout, parts)?;
     Ok(written)
 }
 
 /// Writes the last pages, the interior ones and the indexes.
-fn finish(
-    file: &PageFile,
-    layout: Layout,
-    mut parts: Vec<Part>,
-    indexes_left: bool,
-) -> Result<(), LoadError> {
-    if !indexes_left {
-        for (number, plan) in layout.indexes.iter().enumerate() {
-            let entries: Vec<&Entries> = parts.iter().map(|part| &part.entries[number]).collect();
-            index::write(file, plan, &entries)?;
-        }
+fn finish(file: &PageFile, layout: Layout, mut parts: Vec<Part>) -> Result<(), LoadError> {
+    for (number, plan) in layout.indexes.iter().enumerate() {
+        let of_parts = parts.iter_mut().map(|part| &mut part.runs[number]);
+        let runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
+        index::write(file, plan, &runs, parts.len())?;
     }
     match layout.root {
         Some(root) => write_table(file, root, layout.spine, &mut parts),
@@ -209,7 +198,6 @@ impl<'t> Sequencer<'t> {
     fn run(
         &mut self,
         feed: &mut Feed<'_>,
-        is_full: impl Fn() -> bool,
         mut send: impl FnMut(Job) -> bool,
     ) -> Result<Written, LoadError> {
         let mut number = 0;
@@ -218,9 +206,6 @@ impl<'t> Sequencer<'t> {
             let rows = Rows::of(&batch)?;
             if self.rows == 0 && count < self.least_rows {
                 return Ok(self.written(Some((batch, FEW_ROWS.to_owned()))));
-            }
-            if is_full() {
-                return Ok(self.written(Some((batch, TOO_MUCH.to_owned()))));
             }
             let rowids = match self
                 .check(&rows)
@@ -249,7 +234,6 @@ impl<'t> Sequencer<'t> {
         Written {
             rows: self.rows,
             stopped,
-            indexes_left: false,
         }
     }
 
@@ -331,7 +315,6 @@ impl<'t> Sequencer<'t> {
     }
 }
 
-const TOO_MUCH: &str = "the rows to be sorted take more memory than they may";
 const FEW_ROWS: &str = "the rows are too few for pages of their own";
 const NO_ROWID: &str = "the largest rowid is taken";
 
@@ -382,8 +365,8 @@ fn fits_strictly(declared: &str, cells: &Cells) -> bool {
 /// What a worker has made and not yet written.
 struct Part {
     packer: Packer,
-    /// Sorted, one for each index.
-    entries: Vec<Entries>,
+    /// The entries of each index.
+    runs: Vec<Vec<Run>>,
 }
 
 /// What the workers share, who encode batches into pages.
@@ -393,9 +376,7 @@ struct Crew<'w> {
     file: &'w PageFile,
     layout: &'w Layout,
     failed: &'w AtomicBool,
-    /// Whether a worker has had to give the indexes up.
-    too_much: &'w AtomicBool,
-    /// Bytes that each worker's entries may take.
+    /// Bytes of memory that each worker's entries may take.
     index_memory: usize,
     least_rows: usize,
 }
@@ -419,8 +400,7 @@ impl Crew<'_> {
             // The workers alone hold the receiver, so that sending fails when all of them have ended.
             drop(jobs);
             let mut sequencer = Sequencer::new(self.target, &self.layout.spine, self.least_rows);
-            let is_full = || self.layout.root.is_none() && self.too_much.load(Ordering::Relaxed);
-            let written = sequencer.run(feed, is_full, |job| {
+            let written = sequencer.run(feed, |job| {
                 !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
             });
             drop(sender);
@@ -444,10 +424,9 @@ impl Crew<'_> {
     fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
         let connection = Conversion::connection(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
-        let mut part = Part {
-            packer: Packer::new(self.file),
-            entries: self.no_entries(),
-        };
+        let mut packer = Packer::new(self.file);
+        let indexes = &self.layout.indexes;
+        let mut sorter = Sorter::new(indexes, self.index_memory, self.file.directory());
         let mut expected = 0;
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.
@@ -457,37 +436,15 @@ impl Crew<'_> {
             };
             if job.number != expected {
                 // Rows of other batches come between: the open page must end here.
-                part.packer.close();
+                packer.close();
             }
             expected = job.number + 1;
-            self.pack(&job, &mut conversion, &mut part)?;
-            self.limit(&mut part);
+            self.pack(&job, &mut conversion, &mut packer, &mut sorter)?;
         }
-        for (plan, entries) in self.layout.indexes.iter().zip(&mut part.entries) {
-            entries.sort(plan);
-        }
-        Ok(part)
-    }
-
-    fn no_entries(&self) -> Vec<Entries> {
-        self.layout
-            .indexes
-            .iter()
-            .map(|_| Entries::default())
-            .collect()
-    }
-
-    /// Gives the entries up when they, or another worker's, have become too many; those of a table
-    /// WITHOUT ROWID are its rows, after which no more are taken.
-    fn limit(&self, part: &mut Part) {
-        let memory: usize = part.entries.iter().map(Entries::memory).sum();
-        if memory > self.index_memory {
-            self.too_much.store(true, Ordering::Relaxed);
-        }
-        let are_rows = self.layout.root.is_none();
-        if memory > 0 && !are_rows && self.too_much.load(Ordering::Relaxed) {
-            part.entries = self.no_entries();
-        }
+        Ok(Part {
+            packer,
+            runs: sorter.finish(),
+        })
     }
 
     /// Encodes a batch, block by block.
@@ -495,7 +452,8 @@ impl Crew<'_> {
         &self,
         job: &Job,
         conversion: &mut Conversion<'_>,
-        part: &mut Part,
+        packer: &mut Packer,
+        sorter: &mut Sorter<'_>,
     ) -> Result<(), LoadError> {
         let columns = BatchColumns {
             crew: self,
@@ -512,12 +470,11 @@ impl Crew<'_> {
             if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
                 table.take(first, count, conversion)?;
                 let rowids = &rowids.values()[first..first + count];
-                part.packer.add(table, rowids, self.file)?;
+                packer.add(table, rowids, self.file)?;
             }
-            let plans = self.layout.indexes.iter().zip(&mut part.entries);
-            for (index, (plan, entries)) in indexes.iter_mut().zip(plans) {
+            for (number, index) in indexes.iter_mut().enumerate() {
                 index.take(first, count, conversion)?;
-                entries.add(plan, index);
+                sorter.add(number, index)?;
             }
         }
         Ok(())
