@@ -18,6 +18,7 @@ mod file;
 mod index;
 mod layout;
 mod link;
+mod narrow;
 mod order;
 mod packer;
 mod record;
