@@ -158,20 +158,58 @@ fn write_table(
     spine.append(file, root, leaves)
 }
 
-/// A batch for a worker.
+/// A batch, or a part of one, for a worker.
 struct Job {
-    /// Its number among the batches.
+    /// Its number among the jobs.
     number: u64,
     rows: Rows,
+    /// The rowids of the whole batch.
     rowids: Rowids,
 }
 
+/// Bytes of values from which on a batch is divided, so that no worker is still busy with a large one
+/// when the others have ended.
+const LARGE: usize = 4 << 20;
+
+/// The jobs of a batch, numbered from `first` on.
+fn jobs(first: u64, rows: &Rows, rowids: Rowids) -> impl Iterator<Item = Job> {
+    let all = rows.range();
+    let parts = rows.bytes().div_ceil(LARGE).max(1);
+    let rowids = if parts > 1 {
+        Rowids::Listed(rowids.listed(all.len()))
+    } else {
+        rowids
+    };
+    let size = all.len().div_ceil(parts).max(1);
+    (first..)
+        .zip(all.clone().step_by(size))
+        .map(move |(number, start)| Job {
+            number,
+            rows: rows.part(start..all.end.min(start + size)),
+            rowids: rowids.clone(),
+        })
+}
+
 /// The rowids of a batch.
+#[derive(Clone)]
 enum Rowids {
     /// Consecutive ones from this.
     From(i64),
     /// These, ascending.
     Listed(Int64Array),
+}
+
+impl Rowids {
+    /// The rowids of a batch of so many rows, one by one.
+    fn listed(&self, rows: usize) -> Int64Array {
+        match self {
+            Rowids::From(first) => {
+                let rowids: Vec<i64> = (0..rows as i64).map(|row| first + row).collect();
+                rowids.into()
+            }
+            Rowids::Listed(rowids) => rowids.clone(),
+        }
+    }
 }
 
 /// Decides about batches, in their order.
@@ -215,16 +253,12 @@ impl<'t> Sequencer<'t> {
                 Ok(rowids) => rowids,
                 Err(reason) => return Ok(self.written(Some((batch, reason)))),
             };
-            if count > 0
-                && !send(Job {
-                    number,
-                    rows,
-                    rowids,
-                })
-            {
-                break;
+            for job in jobs(number, &rows, rowids) {
+                number = job.number + 1;
+                if !send(job) {
+                    return Ok(self.written(None));
+                }
             }
-            number += 1;
             self.rows += count as u64;
             feed.loaded(count as u64)?;
         }
@@ -456,16 +490,16 @@ impl Crew<'_> {
         packer: &mut Packer,
         sorter: &mut Sorter<'_>,
     ) -> Result<(), LoadError> {
+        let rows = job.rows.range();
         let columns = BatchColumns {
             crew: self,
             cells: job.rows.cells(),
-            rowids: Cells::Integer(job.rowids()),
+            rowids: Cells::Integer(job.rowids.listed(rows.end)),
         };
         let mut table = self.layout.root.map(|_| columns.of_table());
         let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())
             .map(|plan| columns.of_index(plan))
             .collect();
-        let rows = job.rows.range();
         for first in rows.clone().step_by(BLOCK) {
             let count = BLOCK.min(rows.end - first);
             if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
@@ -479,18 +513,6 @@ impl Crew<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl Job {
-    /// The rowids of all rows.
-    fn rowids(&self) -> Int64Array {
-        match &self.rowids {
-            Rowids::Listed(rowids) => rowids.clone(),
-            Rowids::From(first) => {
-                Int64Array::from_iter_values((*first..).take(self.rows.range().len()))
-            }
-        }
     }
 }
 
