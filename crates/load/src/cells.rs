@@ -192,6 +192,13 @@ impl Rows {
         self.range.clone()
     }
 
+    /// About the bytes of the values of these rows.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.range.len();
+        let of = |cells: &Cells| rows * size_of::<i64>() + cells.bytes();
+        self.cells.iter().map(of).sum()
+    }
+
     /// Some of these rows, by their place in the batch.
     pub(crate) fn part(&self, range: Range<usize>) -> Rows {
         Rows {

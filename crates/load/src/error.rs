@@ -108,6 +108,15 @@ pub enum LoadError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Entries of indexes that memory does not hold cannot be written to a temporary file, above all where
+    /// the disk is full: beside the database there must be room for them once more.
+    #[error("cannot sort indexes by way of a temporary file in {directory}: {source}")]
+    Spill {
+        /// Where the database lies.
+        directory: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Two rows have the same values where a unique index allows one.
     #[error("UNIQUE constraint failed: {columns}: the rows with the rowids {} and {} are the same there", .rowids[0], .rowids[1])]
     Duplicate {

@@ -41,7 +41,8 @@ pub struct Request {
     /// Threads that write pages; twice as many as there are processors otherwise, because each of them
     /// waits for the disk now and then, but at most [`MOST_WORKERS`].
     pub workers: Option<usize>,
-    /// Bytes of memory for sorting indexes, beyond which SQLite makes them when the rows are in.
+    /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
+    /// of them go into a temporary file beside the database.
     pub index_memory: usize,
     /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
     /// it.
@@ -418,9 +419,6 @@ impl Load<'_> {
     ) -> Result<(), LoadError> {
         self.rows += written.rows;
         self.rows_by_pages = written.rows;
-        if written.indexes_left {
-            connection.execute(&format!("REINDEX {}", quoted(&target.table)))?;
-        }
         if let Some((batch, why)) = written.stopped {
             self.refuse_pages(&why)?;
             self.by_arrays(connection, target, Some(batch), feed, &why)?;

@@ -86,7 +86,8 @@ fn remove_leftovers(directory: &Path, prefix: &str) {
     }
 }
 
-fn directory(path: &Path) -> &Path {
+/// Where a file lies.
+pub(crate) fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -45,7 +45,8 @@ struct Case {
     indexes: Vec<Vec<usize>>,
     /// Columns of the primary key of a table WITHOUT ROWID; none for other tables.
     key: Vec<usize>,
-    /// Whether the indexes fit into memory.
+    /// Whether the entries of indexes are sorted in memory alone; otherwise each block of rows is a run of
+    /// its own in a file.
     sorted: bool,
     batches: Vec<Vec<Vec<Value>>>,
 }
@@ -338,7 +339,7 @@ fn cases(largest: usize) -> impl Strategy<Value = Case> {
                     prop::sample::subsequence((0..columns).collect::<Vec<_>>(), 1..=columns);
                 let indexed = prop::collection::btree_set(indexed, 0..3);
                 let sizes = prop::collection::vec(0..largest, 0..4);
-                (declared, sizes, indexed, prop::bool::weighted(0.9)).prop_flat_map(
+                (declared, sizes, indexed, any::<bool>()).prop_flat_map(
                     move |(mut declared, sizes, indexes, sorted)| {
                         let indexes: Vec<Vec<usize>> = indexes.into_iter().collect();
                         if rowid_alias {
@@ -454,8 +455,9 @@ fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
     let indexed = prop::sample::subsequence(vec![0, 1], 1..=2);
     let indexes = prop::collection::btree_set(indexed, 0..2);
     let key = select(vec![vec![0, 1], vec![1, 0]]);
-    (keys, declared, page_sizes, indexes, key, 1_usize..4).prop_flat_map(
-        |(keys, others, page_size, indexes, key, workers)| {
+    let means = (1_usize..4, any::<bool>());
+    (keys, declared, page_sizes, indexes, key, means).prop_flat_map(
+        |(keys, others, page_size, indexes, key, (workers, sorted))| {
             let columns: Vec<_> = others
                 .iter()
                 .map(|declared| column(declared, false, page_size, keys.len()))
@@ -477,7 +479,7 @@ fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
                     workers,
                     indexes: indexes.iter().cloned().collect(),
                     key: key.clone(),
-                    sorted: true,
+                    sorted,
                     batches: parts(&columns, keys.len().div_ceil(3)),
                 }
             })
@@ -537,26 +539,68 @@ fn keys_of_a_table_without_rowid_are_unique_and_not_null() {
 }
 
 #[test]
-fn rows_without_rowid_that_memory_does_not_hold_go_on_through_sql() {
+fn rows_without_rowid_that_memory_does_not_hold_are_sorted_by_way_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let mut table = two_columns(false);
     table.primary_key = vec!["c0".to_owned()];
     table.types[0].declared = "INT".to_owned();
     table.without_rowid = true;
+    table.indexes = vec![index(&[1])];
     let mut request = Request::new(folder.path().join("db"), table);
-    request.index_memory = 3 << 20;
+    request.index_memory = 1 << 20;
     request.check = true;
     let batches: Vec<RecordBatch> = (0..20)
         .rev()
         .map(|part| many(part * 10_000..(part + 1) * 10_000, 8))
         .collect();
     let summary = run(batches, &request).unwrap();
-    assert_eq!(summary.rows, 200_000);
-    assert!(
-        (10_000..200_000).contains(&summary.rows_by_pages),
-        "{summary:?}"
-    );
-    assert!(summary.why_arrays.unwrap().contains("memory"));
+    assert_eq!((summary.rows, summary.rows_by_pages), (200_000, 200_000));
+    let connection = open(&request.database);
+    let sql = "SELECT count(*) FROM t WHERE c1 IN (SELECT format('%08d', c0) FROM t)";
+    assert_eq!(connection.query_i64(sql).unwrap(), 200_000);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn duplicates_are_found_between_runs_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = two_columns(false);
+    table.indexes = vec![Index {
+        columns: vec!["c1".to_owned()],
+        unique: true,
+    }];
+    let mut request = Request::new(folder.path().join("db"), table);
+    request.index_memory = 1 << 20;
+    let batches = || (0..20).map(|part| many(part * 10_000..(part + 1) * 10_000, 12));
+    let twice = batches().chain([many(150_000..150_001, 12)]).collect();
+    let error = run(twice, &request).unwrap_err().to_string();
+    assert!(error.contains("rowids 150001 and 200001"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(run(batches().collect(), &request).unwrap().rows, 200_000);
+}
+
+#[test]
+fn the_shortest_entries_leave_room_for_what_sqlite_puts_in_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut table = Table::new("t");
+    table.types = vec![Column::new("c0", "INT")];
+    table.primary_key = vec!["c0".to_owned()];
+    table.without_rowid = true;
+    for first in [0, -500] {
+        let database = folder.path().join(format!("{first}.db"));
+        let mut request = Request::new(&database, table.clone());
+        request.way = WayChoice::Only(Way::Pages);
+        request.page_size = Some(512);
+        request.check = true;
+        let keys = (first..first + 1_000).map(Value::Integer).collect();
+        assert_eq!(run(vec![batch(&[keys])], &request).unwrap().rows, 1_000);
+        let connection = open(&database);
+        connection
+            .execute("DELETE FROM t WHERE c0 IN (0, 1)")
+            .unwrap();
+        let check = connection.query_text("PRAGMA integrity_check").unwrap();
+        assert_eq!(check, "ok");
+    }
 }
 
 #[test]

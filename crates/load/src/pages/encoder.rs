@@ -8,6 +8,7 @@
 
 use arrow_array::Array;
 
+use super::narrow::{self, Narrow};
 use super::record::{integer_type, number_length};
 use super::stored::{self, Conversion, Stored};
 use super::varint;
@@ -65,6 +66,9 @@ pub(super) struct Encoder<'b> {
     types: Vec<u32>,
     /// The lengths of the block's records: of the types in the header, and of the values.
     lengths: Vec<Lengths>,
+    /// Room for the records of a block of short rows.
+    narrow: Option<Narrow>,
+    is_narrow: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,9 +91,11 @@ impl<'b> Encoder<'b> {
             .collect();
         Encoder {
             types: vec![0; columns.len() * BLOCK],
+            narrow: Narrow::new(columns.len(), BLOCK),
             columns,
             first: 0,
             lengths: Vec::with_capacity(BLOCK),
+            is_narrow: false,
         }
     }
 
@@ -114,7 +120,39 @@ impl<'b> Encoder<'b> {
         for (column, types) in self.columns.iter_mut().zip(types) {
             measure(column, first, types, &mut self.lengths, conversion)?;
         }
+        self.narrow();
         Ok(())
+    }
+
+    /// Makes the records at once if all of them are short.
+    fn narrow(&mut self) {
+        let Some(narrow) = &mut self.narrow else {
+            return;
+        };
+        // The largest of each, without a way out, which would keep it from being several at a time.
+        let (types, values) = self.lengths.iter().fold((0, 0), |(types, values), row| {
+            (row.types.max(types), row.values.max(values))
+        });
+        self.is_narrow = types as usize <= self.columns.len() && values <= narrow::MOST_BYTES;
+        if self.is_narrow {
+            let rows = self.lengths.len();
+            narrow.begin(rows, values);
+            for (column, types) in self.columns.iter().zip(self.types.chunks_exact(BLOCK)) {
+                push_narrow(narrow, column, self.first, &types[..rows]);
+            }
+        }
+    }
+
+    /// The records of the block, if all of them are short.
+    #[inline]
+    pub(super) fn as_narrow(&self) -> Option<&Narrow> {
+        self.narrow.as_ref().filter(|_| self.is_narrow)
+    }
+
+    /// The bytes that the values of a row take.
+    #[inline]
+    pub(super) fn values_length(&self, row: usize) -> usize {
+        self.lengths[row].values as usize
     }
 
     /// The rows of the block.
@@ -133,6 +171,9 @@ impl<'b> Encoder<'b> {
     /// it, [`SLACK`] may have been overwritten.
     #[inline]
     pub(super) fn put(&self, row: usize, place: &mut [u8], end: usize) -> usize {
+        if let Some(narrow) = self.as_narrow() {
+            return narrow.put(row, self.values_length(row), place, end);
+        }
         let values_end = end;
         let mut end = end;
         for (number, column) in self.columns.iter().enumerate().rev() {
@@ -182,6 +223,58 @@ impl<'b> Encoder<'b> {
             (Column::Blobs(values), _) => Stored::Blob(values.value(at)),
         }
     }
+}
+
+/// Adds a column to the records of a block, whose first row is `first` of the batch.
+fn push_narrow(narrow: &mut Narrow, column: &Column<'_>, first: usize, types: &[u32]) {
+    let rows = first..first + types.len();
+    match column {
+        Column::Null => narrow.push_nulls(),
+        Column::Integers(values) => {
+            narrow.push_numbers(&values.values()[rows], types, |value, _| value as u64);
+        }
+        Column::IntegersAsReals(values) => {
+            narrow.push_numbers(&values.values()[rows], types, integer_bits);
+        }
+        Column::Reals(values) | Column::RealsAsNumbers(values, _) => {
+            narrow.push_numbers(&values.values()[rows], types, real_bits);
+        }
+        Column::Texts(values) => narrow.push_bytes(values, first, types),
+        Column::Blobs(values) => narrow.push_bytes(values, first, types),
+        Column::Converted(_, _, values) => {
+            narrow.push(values.iter().map(|value| {
+                let (serial_type, length) = (value.serial_type(), value.length());
+                (serial_type, length, lowest_bytes(value, serial_type))
+            }));
+        }
+    }
+}
+
+/// The bits of an integer that is stored as a real if it is long.
+#[inline]
+fn integer_bits(value: i64, serial_type: u32) -> u64 {
+    if serial_type == REAL {
+        (value as f64).to_bits()
+    } else {
+        value as u64
+    }
+}
+
+/// The bits of a real that is stored as an integer if it is a whole number.
+#[inline]
+fn real_bits(value: f64, serial_type: u32) -> u64 {
+    if serial_type == REAL {
+        value.to_bits()
+    } else {
+        value as i64 as u64
+    }
+}
+
+/// A short value as a number.
+fn lowest_bytes(value: &Stored<'_>, serial_type: u32) -> u128 {
+    let mut place = [0; SLACK];
+    put_stored(value, serial_type, &mut place, SLACK);
+    narrow::last(&place, SLACK, value.length())
 }
 
 /// Finds the serial types of a column's values in the block, and adds them to the rows' lengths.
@@ -324,21 +417,11 @@ fn put_value(
         Column::Null => end,
         Column::Integers(values) => put_number(values.values()[at] as u64, serial_type, place, end),
         Column::IntegersAsReals(values) => {
-            let value = values.values()[at];
-            let bits = if serial_type == REAL {
-                (value as f64).to_bits()
-            } else {
-                value as u64
-            };
+            let bits = integer_bits(values.values()[at], serial_type);
             put_number(bits, serial_type, place, end)
         }
         Column::Reals(values) | Column::RealsAsNumbers(values, _) => {
-            let value = values.values()[at];
-            let bits = if serial_type == REAL {
-                value.to_bits()
-            } else {
-                value as i64 as u64
-            };
+            let bits = real_bits(values.values()[at], serial_type);
             put_number(bits, serial_type, place, end)
         }
         Column::Texts(values) => {
@@ -420,10 +503,35 @@ mod tests {
         ]
     }
 
+    /// A column of values that a short row may have.
+    fn short_columns() -> impl Strategy<Value = ArrayRef> {
+        let short = |length: usize| prop::collection::vec(prop::option::of("[0-9a]{0,4}"), length);
+        prop_oneof![
+            prop::collection::vec(prop::option::of(-200_i64..70_000), 5)
+                .prop_map(|values| Arc::new(Int64Array::from(values)) as ArrayRef),
+            prop::collection::vec(
+                prop::option::of((-9_i32..99).prop_map(|n| f64::from(n) / 2.0)),
+                5
+            )
+            .prop_map(|values| Arc::new(Float64Array::from(values)) as ArrayRef),
+            short(5).prop_map(|values| Arc::new(StringArray::from(values)) as ArrayRef),
+            short(5).prop_map(|values| {
+                let values = values
+                    .iter()
+                    .map(|value| value.as_ref().map(String::as_bytes));
+                Arc::new(values.collect::<BinaryArray>()) as ArrayRef
+            }),
+            "[0-9a-z]{16}".prop_map(|text| Arc::new(StringArray::from(vec![text; 5])) as ArrayRef),
+        ]
+    }
+
     proptest! {
         #[test]
         fn records_are_those_made_value_by_value_and_nothing_behind_is_touched(
-            arrays in prop::collection::vec(columns(), 1..150),
+            arrays in prop_oneof![
+                prop::collection::vec(columns(), 1..150),
+                prop::collection::vec(short_columns(), 1..9),
+            ],
             affinity in select(vec![
                 Affinity::Text, Affinity::Numeric, Affinity::Integer, Affinity::Real, Affinity::Blob,
             ]),

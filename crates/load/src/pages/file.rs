@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::buffer::ALIGNMENT;
 use crate::error::LoadError;
+use crate::staging::directory;
 
 /// The byte at which SQLite takes locks; the page that holds it is never used
 /// (<https://sqlite.org/fileformat2.html#the_lock_byte_page>).
@@ -139,6 +140,11 @@ impl PageFile {
             allocated: AtomicU64::new(allocated),
             allocating: Mutex::new(()),
         })
+    }
+
+    /// Where the database lies.
+    pub(super) fn directory(&self) -> &Path {
+        directory(&self.path)
     }
 
     pub(super) fn page_size(&self) -> usize {

@@ -2,16 +2,16 @@
 //! (<https://sqlite.org/fileformat2.html#b_tree_pages>).
 //!
 //! Unlike in a table's tree, an entry is in one place only: the one between two pages moves up into
-//! their parent. The entries, sorted lists of several workers, are divided into ranges that are merged
-//! and written side by side; the entries at which they are divided become such entries between pages.
+//! their parent. The entries, sorted runs of several workers, are divided into ranges that are merged and
+//! written side by side; the entries at which they are divided become such entries between pages.
 
 use std::ops::Range;
 
 use super::buffer::Buffer;
-use super::entries::{self, Entries, Entry, Listed, Merged};
 use super::file::PageFile;
-use super::order::{self, Field, Fields};
+use super::order::{self, Field, Fields, Key};
 use super::packer::write_header;
+use super::sort::{Entry, Merged, Run};
 use super::varint;
 use crate::error::LoadError;
 
@@ -48,136 +48,171 @@ pub(crate) enum IndexColumn {
     Rowid,
 }
 
-/// Entries of a range below which it is not worth a thread.
-const SMALL: usize = 50_000;
+/// Bytes of entries in a range below which it is not worth a thread.
+const SMALL: u64 = 1 << 20;
+/// Bytes that are read ahead of all runs in files together, and of one of them.
+const AHEAD: usize = 64 << 20;
+const MOST_AHEAD: usize = 256 << 10;
+const LEAST_AHEAD: usize = 4 << 10;
 
-/// Writes an index of the entries that several workers have collected and sorted.
+/// Writes an index of the entries that several workers have sorted, by so many threads at most.
 ///
 /// # Errors
-/// Two rows have the same values in a unique index; the file cannot be written.
+/// Two rows have the same values in a unique index; the file cannot be written, or a run not be read.
 pub(super) fn write(
     file: &PageFile,
     plan: &IndexPlan,
-    lists: &[&Entries],
+    runs: &[Run],
+    threads: usize,
 ) -> Result<(), LoadError> {
-    let total: usize = lists.iter().map(|list| list.all().len()).sum();
-    if total == 0 {
+    let bytes: u64 = runs.iter().map(Run::bytes).sum();
+    if bytes == 0 {
         // SQLite has made the root as an empty page.
         return Ok(());
     }
-    let ranges = divide(plan, lists, (total / SMALL).clamp(1, lists.len().max(1)));
-    if let [only] = &ranges[..] {
-        return match write_leaves(file, plan, only)?.finish_alone(plan.root)? {
+    let cuts = cuts(plan, runs, threads.min((bytes / SMALL) as usize).max(1));
+    let in_files = runs.iter().filter(|run| run.is_in_file()).count();
+    let readers = in_files.max(1) * (cuts.len() + 1);
+    let source = Source {
+        file,
+        plan,
+        runs,
+        ahead: (AHEAD / readers).clamp(LEAST_AHEAD, MOST_AHEAD),
+    };
+    if cuts.is_empty() {
+        let (leaves, _) = source.write_leaves(None, None)?;
+        return match leaves.finish_alone(plan.root)? {
             Some(level) => write_levels(file, plan.root, level),
             None => Ok(()),
         };
     }
-    let written: Result<Vec<Level<'_>>, LoadError> = std::thread::scope(|scope| {
-        let write = |range| move || write_leaves(file, plan, range)?.finish();
-        let threads: Vec<_> = ranges
-            .iter()
-            .map(|range| scope.spawn(write(range)))
-            .collect();
-        let joined = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        joined.collect()
-    });
     let mut level = Level::new(file);
-    for (part, range) in written?.iter().zip(&ranges) {
-        if let Some(before) = range.before {
-            let mut cell = Vec::new();
-            make_cell(file, record(before), &mut cell)?;
-            level.dividers.push(&cell);
+    for (range, first) in source.write_ranges(&cuts)? {
+        if let Some(first) = first {
+            level.dividers.push(&first);
         }
-        level.children.extend_from_slice(&part.children);
-        for number in 0..part.dividers.len() {
-            level.dividers.push(part.dividers.get(number));
+        level.children.extend_from_slice(&range.children);
+        for number in 0..range.dividers.len() {
+            level.dividers.push(range.dividers.get(number));
         }
     }
     write_levels(file, plan.root, level)
 }
 
-fn record<'e>((list, entry): Listed<'e>) -> &'e [u8] {
-    list.record(entry)
+/// Entries that divide all of them into so many ranges at most, about equal in size, each of several
+/// entries.
+fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> {
+    let samples = runs.iter().flat_map(Run::samples);
+    let mut samples: Vec<Entry<'r>> = samples
+        .map(|sample| Entry::new(&sample.cell, &plan.descending))
+        .collect();
+    samples.sort_unstable_by(|one, other| one.compare(*other, &plan.descending));
+    // The same entry twice is an error, which shows when the range that has it is written.
+    samples.dedup_by(|one, other| one.compare(*other, &plan.descending).is_eq());
+    let ranges = ranges.min(samples.len() / 4).max(1);
+    (1..ranges)
+        .map(|number| samples[number * samples.len() / ranges])
+        .collect()
 }
 
-/// A range of entries, and those on both sides of it, which belong to no range.
-struct Part<'e> {
-    before: Option<Listed<'e>>,
-    lists: Vec<(&'e Entries, &'e [Entry])>,
-    behind: Option<Listed<'e>>,
-}
-
-/// Divides entries into so many ranges, about equal in size, each of which has some.
-fn divide<'e>(plan: &IndexPlan, lists: &[&'e Entries], count: usize) -> Vec<Part<'e>> {
-    let mut left: Vec<(&Entries, &[Entry])> =
-        lists.iter().map(|list| (*list, list.all())).collect();
-    let longest = lists.iter().max_by_key(|list| list.all().len());
-    let mut parts = Vec::new();
-    let mut before = None;
-    for number in 1..count {
-        let Some(list) = longest else { break };
-        let at: Listed<'e> = (*list, list.all()[number * list.all().len() / count]);
-        let mut part = Vec::new();
-        for (list, entries) in &mut left {
-            let end = entries
-                .partition_point(|entry| entries::compare(plan, (*list, *entry), at).is_lt());
-            part.push((*list, &entries[..end]));
-            // The entry itself belongs to neither side.
-            let is_its_own = std::ptr::eq(*list, at.0);
-            *entries = &entries[end + usize::from(is_its_own)..];
-        }
-        parts.push(Part {
-            before,
-            lists: part,
-            behind: Some(at),
-        });
-        before = Some(at);
-    }
-    parts.push(Part {
-        before,
-        lists: left,
-        behind: None,
-    });
-    parts
-}
-
-/// Writes the leaves of a range, but for the last ones.
-fn write_leaves<'f>(
+/// Where the leaves of an index come from.
+struct Source<'f> {
     file: &'f PageFile,
-    plan: &IndexPlan,
-    part: &Part<'_>,
-) -> Result<Leaves<'f>, LoadError> {
-    let mut leaves = Leaves::new(file);
-    let mut last = part.before;
-    for entry in Merged::new(plan, part.lists.clone()) {
-        check_unique(plan, last, entry)?;
-        leaves.push(record(entry))?;
-        last = Some(entry);
+    plan: &'f IndexPlan,
+    runs: &'f [Run],
+    /// Bytes that are read at a time of each run in a file.
+    ahead: usize,
+}
+
+/// What becomes the level above the leaves of a range, and the cell that comes before them.
+type WrittenRange<'f> = (Level<'f>, Option<Vec<u8>>);
+
+impl<'f> Source<'f> {
+    /// Writes the leaves between these entries, a thread for each range.
+    fn write_ranges(&self, cuts: &[Entry<'_>]) -> Result<Vec<WrittenRange<'f>>, LoadError> {
+        std::thread::scope(|scope| {
+            let range = |number: usize| {
+                let from = number.checked_sub(1).map(|before| cuts[before]);
+                let until = cuts.get(number).copied();
+                move || -> Result<WrittenRange<'f>, LoadError> {
+                    let (leaves, first) = self.write_leaves(from, until)?;
+                    Ok((leaves.finish()?, first))
+                }
+            };
+            let threads: Vec<_> = (0..=cuts.len())
+                .map(|number| scope.spawn(range(number)))
+                .collect();
+            let joined = threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            joined.collect()
+        })
     }
-    if let Some(behind) = part.behind {
-        check_unique(plan, last, behind)?;
+
+    /// Writes the leaves of the entries from one on and before another, but for the last leaves. The first
+    /// entry of a range is in none of them but comes before, as a cell.
+    fn write_leaves(
+        &self,
+        from: Option<Entry<'_>>,
+        until: Option<Entry<'_>>,
+    ) -> Result<(Leaves<'f>, Option<Vec<u8>>), LoadError> {
+        let mut merged = Merged::new(self.plan, self.runs, from, self.ahead)?;
+        let mut leaves = Leaves::new(self.file);
+        let mut neighbours = Neighbours::new(self.plan);
+        let mut first = None;
+        while let Some(entry) = merged.entry() {
+            if until.is_some_and(|until| entry.compare(until, &self.plan.descending).is_ge()) {
+                break;
+            }
+            neighbours.check(entry)?;
+            if from.is_some() && first.is_none() {
+                first = Some(cell(self.file, entry)?);
+            } else {
+                leaves.push(entry)?;
+            }
+            merged.advance()?;
+        }
+        if let Some(until) = until {
+            neighbours.check(until)?;
+        }
+        Ok((leaves, first))
     }
-    Ok(leaves)
 }
 
 /// Checks that neighbours are not the same in a unique index, where NULL is never the same.
-#[inline]
-fn check_unique(
-    plan: &IndexPlan,
-    last: Option<Listed<'_>>,
-    entry: Listed<'_>,
-) -> Result<(), LoadError> {
-    if let (true, Some(last)) = (plan.unique, last)
-        && entries::may_be_same(last, entry)
-        && order::is_same(record(last), record(entry), plan.key)
-    {
-        return Err(duplicate(plan, record(last), record(entry)));
+struct Neighbours<'p> {
+    plan: &'p IndexPlan,
+    /// The key and the record of the last entry of a unique index.
+    last: Option<Key>,
+    record: Vec<u8>,
+}
+
+impl<'p> Neighbours<'p> {
+    fn new(plan: &'p IndexPlan) -> Neighbours<'p> {
+        Neighbours {
+            plan,
+            last: None,
+            record: Vec::new(),
+        }
     }
-    Ok(())
+
+    #[inline]
+    fn check(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+        if !self.plan.unique {
+            return Ok(());
+        }
+        if self.last.is_some_and(|last| last.may_be_same(entry.key))
+            && order::is_same(&self.record, entry.record(), self.plan.key)
+        {
+            return Err(duplicate(self.plan, &self.record, entry.record()));
+        }
+        self.last = Some(entry.key);
+        self.record.clear();
+        self.record.extend_from_slice(entry.record());
+        Ok(())
+    }
 }
 
 #[cold]
@@ -235,6 +270,8 @@ const INDEX_LEAF: u8 = 0x0a;
 const INDEX_INTERIOR: u8 = 0x02;
 const LEAF_HEADER: usize = 8;
 const INTERIOR_HEADER: usize = 12;
+/// What a cell takes in a leaf at least, so that there is room for a free block where it was.
+const LEAST_CELL: usize = 4;
 /// Bytes after which the buffer is written.
 const FLUSH: usize = 1 << 20;
 
@@ -285,7 +322,8 @@ struct Leaves<'f> {
     /// The cell behind the last leaf, which is full: it comes between that one and the next, if there is
     /// a next one.
     between: Option<Vec<u8>>,
-    cell: Vec<u8>,
+    /// Bytes that a cell may have to be for certain a whole one.
+    whole: usize,
 }
 
 impl<'f> Leaves<'f> {
@@ -296,16 +334,16 @@ impl<'f> Leaves<'f> {
             open: None,
             pointers: Vec::new(),
             between: None,
-            cell: Vec::new(),
+            whole: longest_whole(file.usable()),
         }
     }
 
-    fn push(&mut self, record: &[u8]) -> Result<(), LoadError> {
-        let mut cell = std::mem::take(&mut self.cell);
-        make_cell(self.file, record, &mut cell)?;
-        self.push_cell(&cell)?;
-        self.cell = cell;
-        Ok(())
+    fn push(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+        if entry.cell.len() <= self.whole {
+            return self.push_cell(entry.cell);
+        }
+        let cell = cell(self.file, entry)?;
+        self.push_cell(&cell)
     }
 
     #[inline]
@@ -314,14 +352,16 @@ impl<'f> Leaves<'f> {
             Some(open) if self.between.is_none() => open,
             _ => self.open_leaf()?,
         };
-        if LEAF_HEADER + self.pointers.len() + 2 + cell.len() > open.content {
+        let room = cell.len().max(LEAST_CELL);
+        if LEAF_HEADER + self.pointers.len() + 2 + room > open.content {
             self.between = Some(cell.to_vec());
             return Ok(());
         }
-        let end = open.content;
-        open.content -= cell.len();
+        open.content -= room;
         open.last = cell.len();
-        self.level.buffer.page(open.index)[open.content..end].copy_from_slice(cell);
+        let place = &mut self.level.buffer.page(open.index)[open.content..open.content + room];
+        place[..cell.len()].copy_from_slice(cell);
+        place[cell.len()..].fill(0);
         let pointer = (open.content as u16).to_be_bytes();
         self.pointers.extend_from_slice(&pointer);
         self.open = Some(open);
@@ -361,10 +401,9 @@ impl<'f> Leaves<'f> {
     /// last cell of the full leaf takes its place.
     fn complete(&mut self) -> Result<(), LoadError> {
         if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
-            let end = open.content + open.last;
             let page = self.level.buffer.page(open.index);
-            self.between = Some(page[open.content..end].to_vec());
-            open.content = end;
+            self.between = Some(page[open.content..open.content + open.last].to_vec());
+            open.content += open.last.max(LEAST_CELL);
             self.open = Some(open);
             self.pointers.truncate(self.pointers.len() - 2);
             self.open_leaf()?;
@@ -449,24 +488,28 @@ impl<'f> Level<'f> {
     }
 }
 
-/// Makes the cell of a record: its length, what stays in the page, and where the rest is, which is
-/// written at once.
-fn make_cell(file: &PageFile, record: &[u8], cell: &mut Vec<u8>) -> Result<(), LoadError> {
-    let usable = file.usable();
-    let whole = (usable - 12) * 64 / 255 - 23;
-    cell.clear();
-    varint::push(cell, record.len() as u64);
+/// The longest record that a page keeps whole.
+fn longest_whole(usable: usize) -> usize {
+    (usable - 12) * 64 / 255 - 23
+}
+
+/// The cell of an entry as a page has it: its length, what stays in the page, and where the rest is, which
+/// is written at once.
+fn cell(file: &PageFile, entry: Entry<'_>) -> Result<Vec<u8>, LoadError> {
+    let (usable, record) = (file.usable(), entry.record());
+    let whole = longest_whole(usable);
     if record.len() <= whole {
-        cell.extend_from_slice(record);
-        return Ok(());
+        return Ok(entry.cell.to_vec());
     }
     let least = (usable - 12) * 32 / 255 - 23;
     let wanted = least + (record.len() - least) % (usable - 4);
     let local = if wanted <= whole { wanted } else { least };
+    let mut cell = Vec::new();
+    varint::push(&mut cell, record.len() as u64);
     cell.extend_from_slice(&record[..local]);
     let first = write_chain(file, &record[local..])?;
     cell.extend_from_slice(&first.to_be_bytes());
-    Ok(())
+    Ok(cell)
 }
 
 /// Writes a chain of overflow pages and returns the number of the first.

@@ -14,14 +14,15 @@
 
 mod buffer;
 mod encoder;
-mod entries;
 mod file;
 mod index;
 mod layout;
 mod link;
+mod narrow;
 mod order;
 mod packer;
 mod record;
+mod sort;
 mod spine;
 mod stored;
 mod tree;
@@ -42,9 +43,9 @@ use crate::error::LoadError;
 use crate::loader::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
-use entries::Entries;
 use index::{IndexColumn, IndexPlan};
 use packer::Packer;
+use sort::{Run, Sorter};
 use spine::Spine;
 use stored::Conversion;
 use tree::Child;
@@ -59,8 +60,6 @@ pub(crate) struct Written {
     pub(crate) rows: u64,
     /// The batch from which on rows have to go through SQL, and why.
     pub(crate) stopped: Option<(Batch, String)>,
-    /// Whether sorting the indexes would have taken too much memory, so that they are still empty.
-    pub(crate) indexes_left: bool,
 }
 
 /// How much the page writer may take.
@@ -68,7 +67,7 @@ pub(crate) struct Written {
 pub(crate) struct Means {
     /// Threads that encode and write.
     pub(crate) workers: usize,
-    /// Bytes of memory for the entries of indexes.
+    /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
     pub(crate) index_memory: usize,
     /// Rows that the first batch must have, lest a table that has rows gets a page for every few more.
     pub(crate) least_rows: usize,
@@ -101,40 +100,31 @@ pub(crate) fn write_into(
     feed: &mut Feed<'_>,
 ) -> Result<Written, LoadError> {
     let failed = AtomicBool::new(false);
-    let too_much = AtomicBool::new(false);
     let crew = Crew {
         library,
         target,
         file,
         layout: &layout,
         failed: &failed,
-        too_much: &too_much,
         index_memory: means.index_memory / means.workers,
         least_rows: means.least_rows,
     };
     let (written, parts) = crew.work(means.workers, feed);
     let parts = parts?;
-    let mut written = written?;
-    written.indexes_left = layout.root.is_some() && too_much.load(Ordering::Relaxed);
+    let written = written?;
     if !layout.indexes.is_empty() {
         feed.tell(Phase::Indexes)?;
     }
-    finish(file, layout, parts, written.indexes_left)?;
+    finish(file, layout, parts)?;
     Ok(written)
 }
 
 /// Writes the last pages, the interior ones and the indexes.
-fn finish(
-    file: &PageFile,
-    layout: Layout,
-    mut parts: Vec<Part>,
-    indexes_left: bool,
-) -> Result<(), LoadError> {
-    if !indexes_left {
-        for (number, plan) in layout.indexes.iter().enumerate() {
-            let entries: Vec<&Entries> = parts.iter().map(|part| &part.entries[number]).collect();
-            index::write(file, plan, &entries)?;
-        }
+fn finish(file: &PageFile, layout: Layout, mut parts: Vec<Part>) -> Result<(), LoadError> {
+    for (number, plan) in layout.indexes.iter().enumerate() {
+        let of_parts = parts.iter_mut().map(|part| &mut part.runs[number]);
+        let runs: Vec<Run> = of_parts.flat_map(std::mem::take).collect();
+        index::write(file, plan, &runs, parts.len())?;
     }
     match layout.root {
         Some(root) => write_table(file, root, layout.spine, &mut parts),
@@ -168,20 +158,58 @@ fn write_table(
     spine.append(file, root, leaves)
 }
 
-/// A batch for a worker.
+/// A batch, or a part of one, for a worker.
 struct Job {
-    /// Its number among the batches.
+    /// Its number among the jobs.
     number: u64,
     rows: Rows,
+    /// The rowids of the whole batch.
     rowids: Rowids,
 }
 
+/// Bytes of values from which on a batch is divided, so that no worker is still busy with a large one
+/// when the others have ended.
+const LARGE: usize = 4 << 20;
+
+/// The jobs of a batch, numbered from `first` on.
+fn jobs(first: u64, rows: &Rows, rowids: Rowids) -> impl Iterator<Item = Job> {
+    let all = rows.range();
+    let parts = rows.bytes().div_ceil(LARGE).max(1);
+    let rowids = if parts > 1 {
+        Rowids::Listed(rowids.listed(all.len()))
+    } else {
+        rowids
+    };
+    let size = all.len().div_ceil(parts).max(1);
+    (first..)
+        .zip(all.clone().step_by(size))
+        .map(move |(number, start)| Job {
+            number,
+            rows: rows.part(start..all.end.min(start + size)),
+            rowids: rowids.clone(),
+        })
+}
+
 /// The rowids of a batch.
+#[derive(Clone)]
 enum Rowids {
     /// Consecutive ones from this.
     From(i64),
     /// These, ascending.
     Listed(Int64Array),
+}
+
+impl Rowids {
+    /// The rowids of a batch of so many rows, one by one.
+    fn listed(&self, rows: usize) -> Int64Array {
+        match self {
+            Rowids::From(first) => {
+                let rowids: Vec<i64> = (0..rows as i64).map(|row| first + row).collect();
+                rowids.into()
+            }
+            Rowids::Listed(rowids) => rowids.clone(),
+        }
+    }
 }
 
 /// Decides about batches, in their order.
@@ -209,7 +237,6 @@ impl<'t> Sequencer<'t> {
     fn run(
         &mut self,
         feed: &mut Feed<'_>,
-        is_full: impl Fn() -> bool,
         mut send: impl FnMut(Job) -> bool,
     ) -> Result<Written, LoadError> {
         let mut number = 0;
@@ -219,9 +246,6 @@ impl<'t> Sequencer<'t> {
             if self.rows == 0 && count < self.least_rows {
                 return Ok(self.written(Some((batch, FEW_ROWS.to_owned()))));
             }
-            if is_full() {
-                return Ok(self.written(Some((batch, TOO_MUCH.to_owned()))));
-            }
             let rowids = match self
                 .check(&rows)
                 .and_then(|()| self.rowids(rows.cells(), count))
@@ -229,16 +253,12 @@ impl<'t> Sequencer<'t> {
                 Ok(rowids) => rowids,
                 Err(reason) => return Ok(self.written(Some((batch, reason)))),
             };
-            if count > 0
-                && !send(Job {
-                    number,
-                    rows,
-                    rowids,
-                })
-            {
-                break;
+            for job in jobs(number, &rows, rowids) {
+                number = job.number + 1;
+                if !send(job) {
+                    return Ok(self.written(None));
+                }
             }
-            number += 1;
             self.rows += count as u64;
             feed.loaded(count as u64)?;
         }
@@ -249,7 +269,6 @@ impl<'t> Sequencer<'t> {
         Written {
             rows: self.rows,
             stopped,
-            indexes_left: false,
         }
     }
 
@@ -331,7 +350,6 @@ impl<'t> Sequencer<'t> {
     }
 }
 
-const TOO_MUCH: &str = "the rows to be sorted take more memory than they may";
 const FEW_ROWS: &str = "the rows are too few for pages of their own";
 const NO_ROWID: &str = "the largest rowid is taken";
 
@@ -382,8 +400,8 @@ fn fits_strictly(declared: &str, cells: &Cells) -> bool {
 /// What a worker has made and not yet written.
 struct Part {
     packer: Packer,
-    /// Sorted, one for each index.
-    entries: Vec<Entries>,
+    /// The entries of each index.
+    runs: Vec<Vec<Run>>,
 }
 
 /// What the workers share, who encode batches into pages.
@@ -393,9 +411,7 @@ struct Crew<'w> {
     file: &'w PageFile,
     layout: &'w Layout,
     failed: &'w AtomicBool,
-    /// Whether a worker has had to give the indexes up.
-    too_much: &'w AtomicBool,
-    /// Bytes that each worker's entries may take.
+    /// Bytes of memory that each worker's entries may take.
     index_memory: usize,
     least_rows: usize,
 }
@@ -419,8 +435,7 @@ impl Crew<'_> {
             // The workers alone hold the receiver, so that sending fails when all of them have ended.
             drop(jobs);
             let mut sequencer = Sequencer::new(self.target, &self.layout.spine, self.least_rows);
-            let is_full = || self.layout.root.is_none() && self.too_much.load(Ordering::Relaxed);
-            let written = sequencer.run(feed, is_full, |job| {
+            let written = sequencer.run(feed, |job| {
                 !self.failed.load(Ordering::Relaxed) && sender.send(job).is_ok()
             });
             drop(sender);
@@ -444,10 +459,9 @@ impl Crew<'_> {
     fn take(&self, jobs: &Mutex<Receiver<Job>>) -> Result<Part, LoadError> {
         let connection = Conversion::connection(self.library)?;
         let mut conversion = Conversion::new(&connection)?;
-        let mut part = Part {
-            packer: Packer::new(self.file),
-            entries: self.no_entries(),
-        };
+        let mut packer = Packer::new(self.file);
+        let indexes = &self.layout.indexes;
+        let mut sorter = Sorter::new(indexes, self.index_memory, self.file.directory());
         let mut expected = 0;
         loop {
             // A lock that another worker's panic has poisoned still guards a sound receiver.
@@ -457,37 +471,15 @@ impl Crew<'_> {
             };
             if job.number != expected {
                 // Rows of other batches come between: the open page must end here.
-                part.packer.close();
+                packer.close();
             }
             expected = job.number + 1;
-            self.pack(&job, &mut conversion, &mut part)?;
-            self.limit(&mut part);
+            self.pack(&job, &mut conversion, &mut packer, &mut sorter)?;
         }
-        for (plan, entries) in self.layout.indexes.iter().zip(&mut part.entries) {
-            entries.sort(plan);
-        }
-        Ok(part)
-    }
-
-    fn no_entries(&self) -> Vec<Entries> {
-        self.layout
-            .indexes
-            .iter()
-            .map(|_| Entries::default())
-            .collect()
-    }
-
-    /// Gives the entries up when they, or another worker's, have become too many; those of a table
-    /// WITHOUT ROWID are its rows, after which no more are taken.
-    fn limit(&self, part: &mut Part) {
-        let memory: usize = part.entries.iter().map(Entries::memory).sum();
-        if memory > self.index_memory {
-            self.too_much.store(true, Ordering::Relaxed);
-        }
-        let are_rows = self.layout.root.is_none();
-        if memory > 0 && !are_rows && self.too_much.load(Ordering::Relaxed) {
-            part.entries = self.no_entries();
-        }
+        Ok(Part {
+            packer,
+            runs: sorter.finish(),
+        })
     }
 
     /// Encodes a batch, block by block.
@@ -495,44 +487,32 @@ impl Crew<'_> {
         &self,
         job: &Job,
         conversion: &mut Conversion<'_>,
-        part: &mut Part,
+        packer: &mut Packer,
+        sorter: &mut Sorter<'_>,
     ) -> Result<(), LoadError> {
+        let rows = job.rows.range();
         let columns = BatchColumns {
             crew: self,
             cells: job.rows.cells(),
-            rowids: Cells::Integer(job.rowids()),
+            rowids: Cells::Integer(job.rowids.listed(rows.end)),
         };
         let mut table = self.layout.root.map(|_| columns.of_table());
         let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())
             .map(|plan| columns.of_index(plan))
             .collect();
-        let rows = job.rows.range();
         for first in rows.clone().step_by(BLOCK) {
             let count = BLOCK.min(rows.end - first);
             if let (Some(table), Cells::Integer(rowids)) = (&mut table, &columns.rowids) {
                 table.take(first, count, conversion)?;
                 let rowids = &rowids.values()[first..first + count];
-                part.packer.add(table, rowids, self.file)?;
+                packer.add(table, rowids, self.file)?;
             }
-            let plans = self.layout.indexes.iter().zip(&mut part.entries);
-            for (index, (plan, entries)) in indexes.iter_mut().zip(plans) {
+            for (number, index) in indexes.iter_mut().enumerate() {
                 index.take(first, count, conversion)?;
-                entries.add(plan, index);
+                sorter.add(number, index)?;
             }
         }
         Ok(())
-    }
-}
-
-impl Job {
-    /// The rowids of all rows.
-    fn rowids(&self) -> Int64Array {
-        match &self.rowids {
-            Rowids::Listed(rowids) => rowids.clone(),
-            Rowids::From(first) => {
-                Int64Array::from_iter_values((*first..).take(self.rows.range().len()))
-            }
-        }
     }
 }
 

@@ -8,7 +8,6 @@
 use std::cmp::Ordering;
 
 use super::record::number_length;
-use super::stored::Stored;
 use super::varint;
 
 /// The beginning of a value as a number that orders as values do.
@@ -20,6 +19,9 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
+    /// The bytes of a text or blob of which a prefix has every bit.
+    pub(super) const BYTES: usize = 7;
+
     /// Two bits are the class, the others the value's highest.
     fn new(class: u64, value: u64, is_exact: bool) -> Prefix {
         Prefix {
@@ -29,17 +31,17 @@ impl Prefix {
     }
 
     #[inline]
-    pub(super) fn of(value: &Stored<'_>) -> Prefix {
+    pub(super) fn of(value: Field<'_>) -> Prefix {
         match value {
-            Stored::Null => Prefix::new(0, 0, true),
-            Stored::Integer(value) => {
-                let nearest = *value as f64;
-                let is_exact = nearest as i128 == i128::from(*value);
+            Field::Null => Prefix::new(0, 0, true),
+            Field::Integer(value) => {
+                let nearest = value as f64;
+                let is_exact = nearest as i128 == i128::from(value);
                 Prefix::new(1, ordered(nearest), is_exact)
             }
-            Stored::Real(value) => Prefix::new(1, ordered(*value), true),
-            Stored::Text(text) => Prefix::of_bytes(2, text.as_bytes()),
-            Stored::Blob(bytes) => Prefix::of_bytes(3, bytes),
+            Field::Real(value) => Prefix::new(1, ordered(value), true),
+            Field::Text(text) => Prefix::of_bytes(2, text),
+            Field::Blob(bytes) => Prefix::of_bytes(3, bytes),
         }
     }
 
@@ -59,6 +61,61 @@ impl Prefix {
             bits: !self.bits,
             ..self
         }
+    }
+}
+
+/// What decides about the places of most records: the prefixes of their first two values.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Key {
+    first: u64,
+    /// 0 where the first is not exact: then the rest of the first value comes before it.
+    second: u64,
+    first_is_exact: bool,
+}
+
+impl Key {
+    /// The key of a record of which these columns descend.
+    #[inline]
+    pub(super) fn of(record: &[u8], descending: &[bool]) -> Key {
+        let mut fields = Fields::of(record);
+        let mut prefix = |column: usize| {
+            let prefix = fields.next().map(Prefix::of)?;
+            let turned = descending.get(column) == Some(&true);
+            Some(if turned { prefix.reversed() } else { prefix })
+        };
+        let Some(first) = prefix(0) else {
+            return Key::default();
+        };
+        let second = if first.is_exact { prefix(1) } else { None };
+        Key {
+            first: first.bits,
+            second: second.map_or(0, |second| second.bits),
+            first_is_exact: first.is_exact,
+        }
+    }
+
+    /// The prefix of the second value; `None` unless the first prefix tells all of the first value.
+    #[inline]
+    pub(super) fn second(self) -> Option<u64> {
+        self.first_is_exact.then_some(self.second)
+    }
+
+    /// The order of records as far as their keys tell it.
+    #[inline]
+    pub(super) fn compare(self, other: Key) -> Ordering {
+        self.first.cmp(&other.first).then_with(|| {
+            if self.first_is_exact && other.first_is_exact {
+                self.second.cmp(&other.second)
+            } else {
+                Ordering::Equal
+            }
+        })
+    }
+
+    /// Whether the first values of two records may be the same.
+    #[inline]
+    pub(super) fn may_be_same(self, other: Key) -> bool {
+        self.first == other.first
     }
 }
 
@@ -183,6 +240,20 @@ fn signed(bytes: &[u8]) -> i64 {
     i64::from_be_bytes(whole) >> (64 - 8 * bytes.len())
 }
 
+/// The eight bytes from this place on of a record's first value, if that is a text or blob that is longer;
+/// what is missing at its end is 0.
+#[inline]
+pub(super) fn bytes_from(record: &[u8], from: usize) -> Option<u64> {
+    let (Field::Text(value) | Field::Blob(value)) = Fields::of(record).next()? else {
+        return None;
+    };
+    let rest = value.get(from..).filter(|rest| !rest.is_empty())?;
+    let mut next = [0; 8];
+    let length = rest.len().min(8);
+    next[..length].copy_from_slice(&rest[..length]);
+    Some(u64::from_be_bytes(next))
+}
+
 /// Compares two records of the same columns; of those beyond `descending` every one ascends.
 pub(super) fn compare(one: &[u8], other: &[u8], descending: &[bool]) -> Ordering {
     for (number, (one, other)) in Fields::of(one).zip(Fields::of(other)).enumerate() {
@@ -204,6 +275,7 @@ pub(super) fn is_same(one: &[u8], other: &[u8], columns: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::record::plain as record;
+    use super::super::stored::Stored;
     use super::*;
     use proptest::prelude::*;
     use proptest::sample::select;
@@ -257,7 +329,7 @@ mod tests {
 
         #[test]
         fn prefixes_never_contradict_the_order(one in values(), other in values()) {
-            let (a, b) = (Prefix::of(&one), Prefix::of(&other));
+            let (a, b) = (Prefix::of(one.field()), Prefix::of(other.field()));
             let expected = compare(&record(&[one]), &record(&[other]), &[]);
             match a.bits.cmp(&b.bits) {
                 Ordering::Equal if a.is_exact && b.is_exact => {
@@ -266,6 +338,21 @@ mod tests {
                 Ordering::Equal => {}
                 decided => prop_assert_eq!(decided, expected),
             }
+        }
+
+        #[test]
+        fn keys_never_contradict_the_order(
+            one in (values(), values()),
+            other in (values(), values()),
+            descending in prop::collection::vec(any::<bool>(), 0..3),
+        ) {
+            let made = |(first, second)| record(&[first, second]);
+            let (one, other) = (made(one), made(other));
+            let key = |record: &[u8]| Key::of(record, &descending);
+            let told = key(&one).compare(key(&other));
+            let expected = compare(&one, &other, &descending);
+            prop_assert!(told == Ordering::Equal || told == expected);
+            prop_assert!(!is_same(&one, &other, 1) || key(&one).may_be_same(key(&other)));
         }
 
         #[test]

@@ -7,6 +7,7 @@
 use super::buffer::Buffer;
 use super::encoder::{Encoder, SLACK};
 use super::file::PageFile;
+use super::narrow::Narrow;
 use super::tree::{Child, TABLE_LEAF};
 use super::varint;
 use crate::error::LoadError;
@@ -75,7 +76,7 @@ pub(super) struct Packer {
     buffer: Buffer,
     open: Option<Open>,
     /// The pointers to the open leaf's cells, which go into the page when it is full.
-    pointers: Vec<u8>,
+    pointers: Vec<[u8; 2]>,
     links: Vec<Link>,
     /// Closed leaves of the buffer, by index.
     closed: Vec<(usize, i64)>,
@@ -141,24 +142,22 @@ impl Packer {
         let Some(open) = &mut self.open else {
             return first;
         };
-        let page = self.buffer.page(open.index);
-        for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
-            let payload = block.length(row);
-            let key = varint::length(payload as u64) + varint::length(rowid as u64);
-            let behind_pointers = HEADER + self.pointers.len() + 2;
-            if payload > self.limits.whole || behind_pointers + key + payload > open.content {
-                return row;
+        let mut filling = Filling {
+            page: self.buffer.page(open.index),
+            content: open.content,
+            pointers: &mut self.pointers,
+        };
+        let next = match (block.as_narrow(), varint::common_length(rowids)) {
+            (Some(narrow), Some(key)) if key < 8 => {
+                filling.add_narrow(block, narrow, first, rowids, key)
             }
-            // What is overwritten before a record is the rest of the page, of which the header and the
-            // pointers are written last: a page holds at least four rows, or much free room.
-            let record = block.put(row, page, open.content);
-            let at = varint::put_before(page, record, rowid as u64);
-            open.content = varint::put_before(page, at, payload as u64);
-            open.last = rowid;
-            let pointer = (open.content as u16).to_be_bytes();
-            self.pointers.extend_from_slice(&pointer);
+            _ => filling.add(block, first, rowids, self.limits.whole),
+        };
+        open.content = filling.content;
+        if next > first {
+            open.last = rowids[next - 1];
         }
-        block.rows()
+        next
     }
 
     /// Adds a row of which a part goes to overflow pages.
@@ -217,7 +216,8 @@ impl Packer {
         cell: usize,
         file: &PageFile,
     ) -> Result<(usize, usize), LoadError> {
-        let has_room = |open: &Open| HEADER + self.pointers.len() + 2 + cell <= open.content;
+        let pointers = 2 * (self.pointers.len() + 1);
+        let has_room = |open: &Open| HEADER + pointers + cell <= open.content;
         let mut open = match self.open.filter(has_room) {
             Some(open) => open,
             None => self.open_leaf(file)?,
@@ -225,8 +225,7 @@ impl Packer {
         open.content -= cell;
         open.last = rowid;
         self.open = Some(open);
-        let pointer = (open.content as u16).to_be_bytes();
-        self.pointers.extend_from_slice(&pointer);
+        self.pointers.push((open.content as u16).to_be_bytes());
         Ok((open.index, open.content))
     }
 
@@ -250,9 +249,10 @@ impl Packer {
             return;
         };
         let page = self.buffer.page(open.index);
-        write_header(page, TABLE_LEAF, self.pointers.len() / 2, open.content);
-        let behind = HEADER + self.pointers.len();
-        page[HEADER..behind].copy_from_slice(&self.pointers);
+        write_header(page, TABLE_LEAF, self.pointers.len(), open.content);
+        let pointers = self.pointers.as_flattened();
+        let behind = HEADER + pointers.len();
+        page[HEADER..behind].copy_from_slice(pointers);
         page[behind..open.content].fill(0);
         page[self.usable..].fill(0);
         self.pointers.clear();
@@ -306,6 +306,66 @@ impl Packer {
         for link in self.links.drain(..) {
             self.buffer.put_u32(link.index, link.at, number(link.to));
         }
+    }
+}
+
+/// A leaf to which rows are added, as long as they fit.
+///
+/// What is overwritten before a record is the rest of the page, of which the header and the pointers are
+/// written last: a page holds at least four rows, or much free room.
+struct Filling<'p> {
+    page: &'p mut [u8],
+    content: usize,
+    pointers: &'p mut Vec<[u8; 2]>,
+}
+
+impl Filling<'_> {
+    /// The bytes between the pointers, with one more, and the cells.
+    #[inline]
+    fn room(&self) -> usize {
+        self.content
+            .saturating_sub(HEADER + 2 * (self.pointers.len() + 1))
+    }
+
+    /// Adds rows of which none has a payload that is not whole; returns the first one not added.
+    fn add(&mut self, block: &Encoder<'_>, first: usize, rowids: &[i64], whole: usize) -> usize {
+        for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
+            let payload = block.length(row);
+            let key = varint::length(payload as u64) + varint::length(rowid as u64);
+            if payload > whole || key + payload > self.room() {
+                return row;
+            }
+            let record = block.put(row, self.page, self.content);
+            let at = varint::put_before(self.page, record, rowid as u64);
+            self.content = varint::put_before(self.page, at, payload as u64);
+            self.pointers.push((self.content as u16).to_be_bytes());
+        }
+        rowids.len()
+    }
+
+    /// The same of short rows whose rowids all take `key` bytes, fewer than eight: with the length of the
+    /// payload they are one number.
+    fn add_narrow(
+        &mut self,
+        block: &Encoder<'_>,
+        narrow: &Narrow,
+        first: usize,
+        rowids: &[i64],
+        key: usize,
+    ) -> usize {
+        for (row, rowid) in rowids.iter().copied().enumerate().skip(first) {
+            let values = block.values_length(row);
+            let payload = narrow.header() + values;
+            if 1 + key + payload > self.room() {
+                return row;
+            }
+            let record = narrow.put(row, values, self.page, self.content);
+            let number = (payload as u64) << (8 * key) | varint::lowest_bytes(rowid as u64, key);
+            self.page[record - 8..record].copy_from_slice(&number.to_be_bytes());
+            self.content = record - key - 1;
+            self.pointers.push((self.content as u16).to_be_bytes());
+        }
+        rowids.len()
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step, Value, ValueRef};
 
+use super::order::Field;
 use super::record::{integer_type, number_length};
 use crate::affinity::Affinity;
 use crate::source::infer::{integer, is_number, short_decimal};
@@ -34,6 +35,18 @@ impl Stored<'_> {
             Stored::Real(_) => 7,
             Stored::Text(text) => 2 * text.len() as u32 + 13,
             Stored::Blob(bytes) => 2 * bytes.len() as u32 + 12,
+        }
+    }
+
+    /// The value as it will be read from the record.
+    #[inline]
+    pub(super) fn field(&self) -> Field<'_> {
+        match self {
+            Stored::Null => Field::Null,
+            Stored::Integer(value) => Field::Integer(*value),
+            Stored::Real(value) => Field::Real(*value),
+            Stored::Text(text) => Field::Text(text.as_bytes()),
+            Stored::Blob(bytes) => Field::Blob(bytes),
         }
     }
 

@@ -52,6 +52,22 @@ pub(super) fn put_before(place: &mut [u8], end: usize, value: u64) -> usize {
     end - length(value)
 }
 
+/// A number that takes so many bytes, fewer than nine, as the lowest bytes of another one.
+#[inline]
+pub(super) fn lowest_bytes(value: u64, length: usize) -> u64 {
+    (spread(value) | 0x8080_8080_8080_8000) & (u64::MAX >> (64 - 8 * length as u32))
+}
+
+/// The length that all of these numbers have, which ascend; `None` if it is not the same.
+#[inline]
+pub(super) fn common_length(ascending: &[i64]) -> Option<usize> {
+    let (first, last) = (*ascending.first()?, *ascending.last()?);
+    // Negative ones, as the largest of unsigned numbers, take nine bytes, and so do the largest.
+    let same_sign = (first < 0) == (last < 0);
+    let length = length(first as u64);
+    (same_sign && length == self::length(last as u64)).then_some(length)
+}
+
 /// The lowest 56 bits, seven to a byte: by halves, twice halved.
 #[inline]
 fn spread(value: u64) -> u64 {
@@ -131,7 +147,21 @@ mod tests {
             prop_assert_eq!(put_before(&mut place, 18, value), 18 - bytes.len());
             prop_assert_eq!(&place[18 - bytes.len()..18], &bytes[..]);
             prop_assert_eq!(&place[18..], &[0, 0]);
+            if bytes.len() < 9 {
+                let number = lowest_bytes(value, bytes.len()).to_be_bytes();
+                prop_assert_eq!(&number[8 - bytes.len()..], &bytes[..]);
+                prop_assert_eq!(&number[..8 - bytes.len()], &[0; 8][bytes.len()..]);
+            }
         }
+    }
+
+    #[test]
+    fn ascending_numbers_have_a_length_in_common_if_their_ends_have() {
+        assert_eq!(common_length(&[128, 200, 16_383]), Some(2));
+        assert_eq!(common_length(&[127, 128]), None);
+        assert_eq!(common_length(&[-5, -1]), Some(9));
+        assert_eq!(common_length(&[-1, 0, i64::MAX]), None);
+        assert_eq!(common_length(&[]), None);
     }
 
     #[test]

@@ -1,0 +1,122 @@
+//! Sorting the entries of indexes, however many there are.
+//!
+//! Each worker piles up the entries of its rows. A pile that has reached its size is sorted, while it still
+//! fits the processor's cache, into a run: the bare cells in order. Runs stay in memory as long as the
+//! worker's share suffices; beyond that they are merged into one, in a temporary file beside the
+//! database, so that the runs in files are few and long. In the end all runs of all workers are merged
+//! while the tree is packed.
+
+mod merge;
+mod pile;
+mod run;
+
+use std::path::Path;
+
+use super::encoder::Encoder;
+use super::index::IndexPlan;
+use crate::error::LoadError;
+use pile::Pile;
+use run::Spill;
+
+pub(super) use merge::Merged;
+pub(super) use run::{Entry, Run};
+
+/// The most bytes of a pile: more do not fit the processor's cache, and fewer make more runs.
+const LARGEST_PILE: usize = 16 << 20;
+
+/// The entries that one worker collects.
+pub(super) struct Sorter<'p> {
+    plans: &'p [IndexPlan],
+    /// For each index.
+    lists: Vec<List>,
+    /// Bytes after which a pile becomes a run.
+    pile: usize,
+    /// Bytes that runs may take in memory.
+    memory: usize,
+    /// Bytes that they take.
+    taken: usize,
+    spill: Spill,
+}
+
+#[derive(Default)]
+struct List {
+    pile: Pile,
+    /// Those in memory.
+    new: Vec<Run>,
+    spilled: Vec<Run>,
+}
+
+impl<'p> Sorter<'p> {
+    /// `memory` are the bytes that all entries may take; what is more goes into a temporary file in
+    /// `directory`.
+    pub(super) fn new(plans: &'p [IndexPlan], memory: usize, directory: &Path) -> Sorter<'p> {
+        // The piles take a quarter of the memory at most.
+        let pile = LARGEST_PILE.min(memory / 4 / plans.len().max(1));
+        Sorter {
+            plans,
+            lists: plans.iter().map(|_| List::default()).collect(),
+            pile,
+            memory: memory - pile * plans.len(),
+            taken: 0,
+            spill: Spill::new(directory),
+        }
+    }
+
+    /// Adds the entries of a block, which has the columns of the index with this number.
+    ///
+    /// # Errors
+    /// The temporary file cannot be made or written.
+    pub(super) fn add(&mut self, index: usize, block: &Encoder<'_>) -> Result<(), LoadError> {
+        let list = &mut self.lists[index];
+        list.pile.add(&self.plans[index], block);
+        if list.pile.memory() >= self.pile {
+            self.sort(index);
+        }
+        if self.taken > self.memory {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the pile of an index a run in memory.
+    fn sort(&mut self, index: usize) {
+        let list = &mut self.lists[index];
+        if !list.pile.is_empty() {
+            let run = list.pile.sorted(&self.plans[index]);
+            self.taken += run.memory();
+            list.new.push(run);
+        }
+    }
+
+    /// Moves the runs in memory into the file, those of an index as one.
+    fn spill(&mut self) -> Result<(), LoadError> {
+        for (plan, list) in self.plans.iter().zip(&mut self.lists) {
+            if list.new.is_empty() {
+                continue;
+            }
+            let mut merged = Merged::new(plan, &list.new, None, 0)?;
+            let mut run = self.spill.begin(list.new.iter().map(Run::bytes).sum())?;
+            while let Some(entry) = merged.entry() {
+                run.push(entry.cell)?;
+                merged.advance()?;
+            }
+            list.spilled.push(run.finish()?);
+            drop(merged);
+            list.new.clear();
+        }
+        self.taken = 0;
+        Ok(())
+    }
+
+    /// Every run of each index.
+    pub(super) fn finish(mut self) -> Vec<Vec<Run>> {
+        for index in 0..self.plans.len() {
+            self.sort(index);
+        }
+        let runs = self.lists.into_iter().map(|mut list| {
+            list.spilled.append(&mut list.new);
+            list.spilled
+        });
+        runs.collect()
+    }
+}
