@@ -52,10 +52,8 @@ pub use full_text::FullText;
 pub use loader::{
     MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
 };
-#[cfg(feature = "columnar")]
-pub use source::ColumnarSource;
 pub use source::{
-    BatchSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input, JsonLinesSource,
-    Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
+    JsonLinesSource, Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
 };
 pub use table::{Column, Index, Table};
