@@ -45,7 +45,7 @@ mod table;
 mod target;
 
 pub use affinity::Affinity;
-pub use batch::{Batch, Malformed, RowNumbers};
+pub use batch::{Batch, Fault, Malformed, RowNumbers};
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
 pub use full_text::FullText;

@@ -63,6 +63,11 @@ pub trait Source: Send {
     /// The bytes there are to read, as they lie on the disk, where that is known.
     fn total_bytes(&self) -> Option<u64>;
 
+    /// The files that it reads, which must not be written meanwhile.
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.name().into()]
+    }
+
     /// Where its rows come from, by the numbers of its batches.
     fn places(&self) -> Places {
         Places::new(self.name(), Unit::Row)

@@ -455,6 +455,63 @@ fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
 }
 
 #[test]
+fn no_file_that_is_read_is_written() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "id,zip\n1,53111\n2\n");
+    laboratory.write("b.csv", "id,zip\n3,53112\n");
+    for name in ["a", "b"] {
+        let (csv, database) = (format!("{name}.csv"), format!("{name}.db"));
+        laboratory
+            .pragmark(&[
+                "load",
+                &csv,
+                &database,
+                "--table",
+                "t",
+                "--on-error",
+                "skip",
+            ])
+            .exits(0);
+    }
+    std::fs::hard_link(
+        laboratory.path().join("b.db"),
+        laboratory.path().join("link.db"),
+    )
+    .unwrap();
+    let before = std::fs::read(laboratory.path().join("b.db")).unwrap();
+    let names = files(&laboratory);
+    let refused = |arguments: &[&str], words: &str| {
+        let arguments = [
+            &["load"],
+            arguments,
+            &["--table", "u", "--on-error", "skip"],
+        ]
+        .concat();
+        laboratory
+            .pragmark(&arguments)
+            .exits(2)
+            .complains(&[words, "name another file"]);
+    };
+    let target = "is both an input and the database to load into";
+    refused(&["a.db", "b.db", "b.db"], target);
+    refused(&["a.db", "b.db", "link.db"], target);
+    let rejects = "is both an input and the file for rejected rows";
+    refused(&["a.csv", "new.db", "--rejects", "a.csv"], rejects);
+    refused(
+        &["a.csv", "b.csv", "new.db", "--rejects", "./b.csv"],
+        rejects,
+    );
+    let both = "is both the database to load into and the file for rejected rows";
+    refused(&["a.csv", "b.db", "--rejects", "b.db"], both);
+    refused(&["a.csv", "new.db", "--rejects", "new.db"], both);
+    assert_eq!(files(&laboratory), names);
+    assert_eq!(
+        std::fs::read(laboratory.path().join("b.db")).unwrap(),
+        before
+    );
+}
+
+#[test]
 fn texts_in_other_encodings_are_read() {
     let laboratory = Laboratory::new();
     let path = laboratory.path().join("latin.csv");
@@ -551,7 +608,7 @@ fn another_database_is_read_by_table_or_query() {
             "names",
         ])
         .exits(2)
-        .complains(&["both what is read and what is written"]);
+        .complains(&["copy.db is both an input and the database to load into"]);
 }
 
 #[test]
