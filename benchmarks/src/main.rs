@@ -10,7 +10,6 @@ mod crash_images;
 mod empty_trial;
 mod insert_loop;
 mod load;
-mod load_peers;
 mod program;
 
 use std::path::PathBuf;
@@ -98,22 +97,6 @@ enum Benchmark {
         #[arg(long, default_value = ".")]
         dir: PathBuf,
     },
-    /// `pragmark load` against other ways of putting a CSV file into SQLite, whole processes in rounds
-    /// of random order. To reach with 5 M rows: 10 times as fast as the best peer, 15 times `.import`.
-    LoadPeers {
-        /// Rows.
-        #[arg(long, default_value_t = 1_000_000)]
-        rows: usize,
-        /// Rounds.
-        #[arg(long, default_value_t = 3)]
-        rounds: usize,
-        /// The Python that has the libraries to compare with.
-        #[arg(long, default_value = "python3")]
-        python: PathBuf,
-        /// Directory for file and databases, on the disk to be measured.
-        #[arg(long, default_value = ".")]
-        dir: PathBuf,
-    },
 }
 
 fn main() -> ExitCode {
@@ -141,12 +124,6 @@ fn main() -> ExitCode {
             pairs,
             directory: dir,
         }),
-        Benchmark::LoadPeers {
-            rows,
-            rounds,
-            python,
-            dir,
-        } => load_peers::run(&cli.pragmark, &python, rows, rounds, &dir),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

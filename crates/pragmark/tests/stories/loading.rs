@@ -699,3 +699,56 @@ fn a_load_that_is_interrupted_cleans_up() {
     );
     assert_eq!(files(&laboratory), ["small.toml"]);
 }
+
+/// The comparison of tools with few rows, and without the tools of which a test cannot know whether they
+/// are installed.
+const FEW_TOOLS: &str = r#"
+id = "few-tools"
+question = "How fast do tools load a file?"
+workload = "load-file"
+base = { rows = 5_000 }
+factors = { tool = ["pragmark-pages", "pragmark-arrays", "pandas"] }
+[design]
+kind = "one-at-a-time"
+reference = { tool = "pragmark-pages" }
+stopping = { rounds = 3, max_rounds = 3 }
+"#;
+
+#[test]
+fn tools_that_load_are_compared_and_one_that_is_missing_is_skipped_with_how_to_get_it() {
+    let laboratory = Laboratory::new();
+    laboratory.write("tools.toml", FEW_TOOLS);
+    laboratory
+        .pragmark_with_variables(
+            &[("PRAGMARK_PYTHON", "/no/such/python")],
+            &["run", "tools.toml", "--out", "run"],
+        )
+        .exits(0);
+    let outcomes = |arm: &str| {
+        let arm = format!("tool={arm}");
+        let trials = laboratory.trials("run");
+        let of_arm = trials.into_iter().filter(move |trial| trial["arm"] == *arm);
+        of_arm
+            .map(|trial| trial["outcome"].clone())
+            .collect::<Vec<_>>()
+    };
+    for arm in ["pragmark-pages", "pragmark-arrays"] {
+        let outcomes = outcomes(arm);
+        assert!(outcomes.len() >= 3, "{arm}: {outcomes:?}");
+        for outcome in outcomes {
+            let measured = &outcome["measured"];
+            let metrics = &measured["metrics"];
+            for metric in ["seconds", "rows_per_s", "db_bytes"] {
+                assert!(metrics[metric].as_f64().unwrap() > 0.0, "{metric}");
+            }
+            let version = measured["tables"][0]["rows"][0][0].as_str().unwrap();
+            assert!(version.starts_with("pragmark"), "{version}");
+        }
+    }
+    for outcome in outcomes("pandas") {
+        let why = outcome["skipped"]["why"].as_str().unwrap();
+        for part in ["/no/such/python", "pip install pandas", "PRAGMARK_PYTHON"] {
+            assert!(why.contains(part), "{why}");
+        }
+    }
+}
