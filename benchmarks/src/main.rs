@@ -11,7 +11,6 @@ mod empty_trial;
 mod insert_loop;
 mod load;
 mod load_large;
-mod load_peers;
 mod program;
 
 use std::path::PathBuf;
@@ -112,22 +111,6 @@ enum Benchmark {
         #[arg(long, default_value = ".")]
         dir: PathBuf,
     },
-    /// `pragmark load` against other ways of putting a CSV file into SQLite, whole processes in rounds
-    /// of random order. To reach with 5 M rows: 10 times as fast as the best peer, 15 times `.import`.
-    LoadPeers {
-        /// Rows.
-        #[arg(long, default_value_t = 1_000_000)]
-        rows: usize,
-        /// Rounds.
-        #[arg(long, default_value_t = 3)]
-        rounds: usize,
-        /// The Python that has the libraries to compare with.
-        #[arg(long, default_value = "python3")]
-        python: PathBuf,
-        /// Directory for file and databases, on the disk to be measured.
-        #[arg(long, default_value = ".")]
-        dir: PathBuf,
-    },
 }
 
 fn main() -> ExitCode {
@@ -156,12 +139,6 @@ fn main() -> ExitCode {
             directory: dir,
         }),
         Benchmark::LoadLarge { rows, index, dir } => load_large::run(rows, index.as_deref(), &dir),
-        Benchmark::LoadPeers {
-            rows,
-            rounds,
-            python,
-            dir,
-        } => load_peers::run(&cli.pragmark, &python, rows, rounds, &dir),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

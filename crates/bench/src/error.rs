@@ -3,6 +3,7 @@
 use engine::EngineError;
 use lab::level::Level;
 use lab::trial::Outcome;
+use load::LoadError;
 
 /// Why a trial has no measurement.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,9 @@ pub enum TrialError {
     /// SQLite or the loading of it reported an error.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The bulk loader reported an error.
+    #[error(transparent)]
+    Load(LoadError),
     /// A file of the trial could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -106,6 +110,17 @@ impl TrialError {
             other => Outcome::Failed {
                 why: other.to_string(),
             },
+        }
+    }
+}
+
+impl From<LoadError> for TrialError {
+    fn from(error: LoadError) -> TrialError {
+        match error {
+            // The loader says of itself what it would do by SQL.
+            LoadError::Way { .. } => TrialError::CannotRun(error.to_string()),
+            LoadError::Engine(error) => TrialError::Engine(error),
+            other => TrialError::Load(other),
         }
     }
 }

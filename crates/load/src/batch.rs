@@ -1,6 +1,7 @@
 //! What readers give and ways take.
 
 use arrow_array::RecordBatch;
+use thiserror::Error;
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
 #[derive(Debug, Clone)]
@@ -24,9 +25,27 @@ pub struct Malformed {
     /// The column to blame, where there is one.
     pub column: Option<String>,
     /// What is wrong with it.
-    pub reason: String,
+    pub fault: Fault,
     /// What could be made out of it.
     pub fields: Vec<String>,
+}
+
+/// What is wrong with a row.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is not as its format has rows.
+    #[error("{0}")]
+    Form(String),
+    /// Its text is not of the encoding in which it is read.
+    #[error("it is not valid {0}")]
+    Encoding(&'static str),
+    /// An object of JSON has a key that is no column.
+    #[error("it has a key {0}, which the first lines do not have")]
+    UnknownKey(String),
+    /// The table refuses it, in SQLite's words.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// The numbers of a batch's rows in the input: consecutive, but for the malformed ones.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use engine::EngineError;
 use thiserror::Error;
 
+use crate::batch::Fault;
 use crate::source::Place;
 
 /// Any error of this crate.
@@ -43,15 +44,41 @@ pub enum LoadError {
         /// What is wrong.
         reason: String,
     },
+    /// The names of the columns are not of the encoding in which they are read.
+    #[error("{input}: the header is not valid {encoding}")]
+    HeaderEncoding {
+        /// The input.
+        input: String,
+        /// The encoding.
+        encoding: &'static str,
+    },
+    /// A database has several tables, and which of them to read is not said.
+    #[error("{input}: it has several tables, of which none is named: {}", .tables.join(", "))]
+    SeveralTables {
+        /// The input.
+        input: String,
+        /// The tables.
+        tables: Vec<String>,
+    },
+    /// A file is to be written that is read, or in two ways at once.
+    #[error("{path} is both {one} and {other}")]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        one: &'static str,
+        /// What else it is.
+        other: &'static str,
+    },
     /// A row that cannot be read, or that the table refuses.
-    #[error("{}, {} {}{}: {reason}", .place.input, .place.unit.name(), .place.number, in_column(.column))]
+    #[error("{}, {} {}{}: {fault}", .place.input, .place.unit.name(), .place.number, in_column(.column))]
     Row {
         /// Where it is: the input, and the number of the row (from 1, without the header) or line.
         place: Place,
         /// The column, where one is to blame.
         column: Option<String>,
         /// What is wrong with it.
-        reason: String,
+        fault: Fault,
     },
     /// A column of the input has a type without a counterpart in SQLite.
     #[error("column {column} has the type {found}, which cannot be loaded")]

@@ -45,17 +45,15 @@ mod table;
 mod target;
 
 pub use affinity::Affinity;
-pub use batch::{Batch, Malformed, RowNumbers};
+pub use batch::{Batch, Fault, Malformed, RowNumbers};
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
 pub use full_text::FullText;
 pub use loader::{
     MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
 };
-#[cfg(feature = "columnar")]
-pub use source::ColumnarSource;
 pub use source::{
-    BatchSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input, JsonLinesSource,
-    Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
+    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
+    JsonLinesSource, Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
 };
 pub use table::{Column, Index, Table};

@@ -253,15 +253,40 @@ pub fn load(
     })
 }
 
-/// A database that is read cannot be changed at the same time.
+/// No file that is read can be written at the same time, and none be both database and rejected rows.
 fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
-    if is_same_file(Path::new(source.name()), &request.database) {
-        return Err(LoadError::Definition(format!(
-            "{} is both what is read and what is written; within one database, INSERT … SELECT does it",
-            request.database.display()
-        )));
+    let same = |path: &Path, one, other| LoadError::SameFile {
+        path: path.to_owned(),
+        one,
+        other,
+    };
+    for input in source.files() {
+        if is_same_file(&input, &request.database) {
+            return Err(same(&input, INPUT, DATABASE));
+        }
+        if request
+            .rejects
+            .as_deref()
+            .is_some_and(|path| is_same_file(&input, path))
+        {
+            return Err(same(&input, INPUT, REJECTS));
+        }
     }
-    Ok(())
+    match &request.rejects {
+        Some(rejects) if is_same_place(rejects, &request.database) => {
+            Err(same(rejects, DATABASE, REJECTS))
+        }
+        _ => Ok(()),
+    }
+}
+
+const INPUT: &str = "an input";
+const DATABASE: &str = "the database to load into";
+const REJECTS: &str = "the file for rejected rows";
+
+/// Whether two paths are, or would be, the same file.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    one == other || is_same_file(one, other)
 }
 
 fn size(path: &Path) -> Result<u64, LoadError> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::batch::Malformed;
+use crate::batch::{Fault, Malformed};
 use crate::cells::Rows;
 use crate::error::LoadError;
 use crate::loader::OnError;
@@ -44,7 +44,7 @@ impl Rejects {
             return Err(LoadError::Row {
                 place: self.places.find(row.row),
                 column: row.column,
-                reason: row.reason,
+                fault: row.fault,
             });
         }
         self.count += 1;
@@ -68,7 +68,8 @@ impl Rejects {
         let place = self.places.find(row.row);
         let number = place.number.to_string();
         let column = row.column.as_deref().unwrap_or("");
-        let told = [&*place.input, &number, column, &row.reason];
+        let reason = row.fault.to_string();
+        let told = [&*place.input, &number, column, &reason];
         let fields = row.fields.iter().map(String::as_str);
         writer.write_record(told.into_iter().chain(fields))?;
         Ok(())
@@ -104,7 +105,7 @@ pub(crate) fn refused(
     Malformed {
         row: number,
         column,
-        reason,
+        fault: Fault::Refused(reason),
         fields: fields.collect(),
     }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use arrow_array::StringArray;
 use arrow_array::cast::AsArray;
-#[cfg(feature = "columnar")]
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use engine::{Connection, Library, OpenFlags};
 use pragmark_load::{
@@ -196,7 +195,6 @@ fn json_text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Files whose bytes are as their writer made them, but for some.
-#[cfg(feature = "columnar")]
 fn columnar_file(form: usize) -> Vec<u8> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
         (0..50).map(|n| (n % 7 > 0).then_some(n)),
@@ -290,7 +288,6 @@ proptest! {
     }
 }
 
-#[cfg(feature = "columnar")]
 proptest! {
     #[test]
     fn damaged_columnar_files_are_an_error_and_no_panic(

@@ -3,7 +3,10 @@
 //!
 //! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer;
 //! `cargo test --release -p pragmark-load --test ways -- --ignored a_million` at a million rows of each
-//! class of schema, or as many as `PRAGMARK_TEST_ROWS` says.
+//! class of schema that `ways/classes.rs` lists, or as many as `PRAGMARK_TEST_ROWS` says.
+
+#[path = "ways/classes.rs"]
+mod classes;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +23,6 @@ use pragmark_load::{
 };
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::strategy::ValueTree;
 
 fn library() -> Arc<Library> {
     thread_local! {
@@ -730,49 +732,6 @@ fn check_keyed(case: &Case) {
         by_pages,
         told_by(&path("insert"), case.declared.len(), &order)
     );
-}
-
-/// Checks cases until they have had so many rows together.
-fn until<C: std::fmt::Debug>(
-    rows: usize,
-    cases: impl Strategy<Value = C>,
-    check: impl Fn(&C) -> usize,
-) {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let mut seen = 0;
-    while seen < rows {
-        seen += check(&cases.new_tree(&mut runner).unwrap().current());
-    }
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn a_million_rows_of_every_class_are_what_insert_makes_them() {
-    let asked = std::env::var("PRAGMARK_TEST_ROWS").ok();
-    let rows = asked.map_or(1_000_000, |rows| rows.parse().unwrap());
-    for (strict, rowid_alias, indexed) in [
-        (false, false, false),
-        (false, true, false),
-        (true, false, false),
-        (false, false, true),
-    ] {
-        let class = cases(1_000).prop_filter("another class", move |case| {
-            (case.strict, case.rowid_alias, !case.indexes.is_empty())
-                == (strict, rowid_alias, indexed)
-        });
-        until(rows, class, |case| {
-            check_new(case);
-            case.rows(&case.batches)
-        });
-    }
-    until(rows, (cases(1_000), 0_usize..3), |(case, first)| {
-        check_added(case, *first);
-        case.rows(&case.batches)
-    });
-    until(rows, keyed_cases(3_000), |case| {
-        check_keyed(case);
-        case.rows(&case.batches)
-    });
 }
 
 /// Rows with a key and a text of some length.

@@ -15,8 +15,18 @@ pub(crate) struct CpuTime {
 impl CpuTime {
     /// CPU time of all threads of this process until now.
     pub(crate) fn now() -> Result<CpuTime, TrialError> {
-        let usage = getrusage(UsageWho::RUSAGE_SELF)
-            .map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
+        CpuTime::of(UsageWho::RUSAGE_SELF)
+    }
+
+    /// CPU time of the processes that this one has started and waited for until now, with that of
+    /// theirs.
+    pub(crate) fn of_children() -> Result<CpuTime, TrialError> {
+        CpuTime::of(UsageWho::RUSAGE_CHILDREN)
+    }
+
+    fn of(who: UsageWho) -> Result<CpuTime, TrialError> {
+        let usage =
+            getrusage(who).map_err(|error| TrialError::Measuring(format!("getrusage: {error}")))?;
         Ok(CpuTime {
             user: seconds(usage.user_time()),
             system: seconds(usage.system_time()),
@@ -49,7 +59,12 @@ fn seconds(time: TimeVal) -> f64 {
 /// Taken from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
 /// its parent on Linux.
 pub(crate) fn peak_memory_bytes() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    peak_memory_bytes_of("self")
+}
+
+/// The same of the process of this number, as long as it lives.
+pub(crate) fn peak_memory_bytes_of(process: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("VmHWM:"))?;

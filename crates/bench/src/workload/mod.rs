@@ -10,6 +10,7 @@ mod crash;
 mod explain;
 mod fts;
 mod limits;
+mod load_file;
 mod many_databases;
 mod orm;
 mod queue;
@@ -48,6 +49,7 @@ pub const ALL: &[&dyn Workload] = &[
     &fts::FtsUpdate,
     &binding_basics::BindingBasics,
     &orm::Orm,
+    &load_file::LoadFile,
     &limits::Limits,
     &crash::Crash,
     &Empty,

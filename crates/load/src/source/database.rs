@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -14,7 +15,7 @@ use super::blocks::receive;
 use super::typed::Gathering;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::Batch;
+use crate::batch::{Batch, Fault};
 use crate::error::LoadError;
 use crate::table::{Column, quoted, same};
 
@@ -198,10 +199,10 @@ fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError>
         (None, _) => Err(wrong("it has no table".to_owned())),
         (Some(last), false) => {
             tables.push(last);
-            Err(wrong(format!(
-                "it has several tables, of which none is named: {}",
-                tables.join(", ")
-            )))
+            Err(LoadError::SeveralTables {
+                input: input.to_owned(),
+                tables,
+            })
         }
     }
 }
@@ -315,7 +316,7 @@ impl Reading {
                 .collect();
             gathering.reject(
                 Some(name.clone()),
-                "its text is not valid UTF-8".to_owned(),
+                Fault::Form("its text is not valid UTF-8".to_owned()),
                 fields,
             );
             return Ok(0);
@@ -330,14 +331,19 @@ impl Reading {
     }
 }
 
-/// Whether two paths are the same file; false where one of them is none.
+/// Whether two paths are the same file, by whatever links; false where one of them is none.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
-    let canonical = |path: &Path| -> Option<PathBuf> { path.canonicalize().ok() };
-    canonical(one).is_some_and(|one| Some(one) == canonical(other))
+    let identity = |path: &Path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    identity(one).is_some_and(|one| Some(one) == identity(other))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn library() -> Arc<Library> {

@@ -16,7 +16,7 @@ use super::places::{Places, Unit};
 use super::typed::Gathering;
 use super::{Input, Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::Batch;
+use crate::batch::{Batch, Fault};
 use crate::error::LoadError;
 use crate::table::{Column, same};
 
@@ -203,9 +203,9 @@ impl Format for Lines {
                     let values: Vec<ValueRef<'_>> = values.iter().map(Value::borrowed).collect();
                     gathering.push(&self.input, &values)?;
                 }
-                Err((column, reason)) => {
+                Err((column, fault)) => {
                     let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
-                    gathering.reject(column, reason, vec![line]);
+                    gathering.reject(column, fault, vec![line]);
                 }
             }
         }
@@ -222,26 +222,25 @@ impl Format for Lines {
 }
 
 /// The column to blame, where there is one, and what is wrong.
-type Problem = (Option<String>, String);
+type Problem = (Option<String>, Fault);
 
 impl Lines {
     /// The values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {
-            return Err((None, format!("it is not valid {}", self.encoding)));
+            return Err((None, Fault::Encoding(self.encoding)));
         }
-        let Some(object) = object(line).map_err(|reason| (None, reason))? else {
+        let Some(object) = object(line).map_err(|reason| (None, Fault::Form(reason)))? else {
             return Ok(None);
         };
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
         for (key, raw) in object.0 {
             let Some(place) = self.places.get(&*key) else {
-                let reason = format!("it has a key {key}, which the first lines do not have");
-                return Err((None, reason));
+                return Err((None, Fault::UnknownKey(key.into_owned())));
             };
             let affinity = self.affinities.get(*place).copied();
-            values[*place] =
-                value(raw, affinity).map_err(|reason| (Some(key.into_owned()), reason))?;
+            values[*place] = value(raw, affinity)
+                .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
     }
@@ -433,7 +432,7 @@ mod tests {
         let told: Vec<String> = batches
             .iter()
             .flat_map(|batch| &batch.malformed)
-            .map(|bad| format!("{}: {}", bad.row, bad.reason))
+            .map(|bad| format!("{}: {}", bad.row, bad.fault))
             .collect();
         assert_eq!(
             told,
@@ -456,7 +455,7 @@ mod tests {
             let batches = read(source);
             batches
                 .last()
-                .and_then(|batch| batch.malformed.last().map(|bad| bad.reason.clone()))
+                .and_then(|batch| batch.malformed.last().map(|bad| bad.fault.to_string()))
         };
         let told = last_problem(&mut open(&text).unwrap()).unwrap();
         assert_eq!(told, "it has a key late, which the first lines do not have");

@@ -5,7 +5,6 @@
 
 mod arrow;
 mod blocks;
-#[cfg(feature = "columnar")]
 mod columnar;
 mod csv;
 mod database;
@@ -18,7 +17,6 @@ mod several;
 mod typed;
 
 pub use arrow::BatchSource;
-#[cfg(feature = "columnar")]
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub(crate) use database::is_same_file;
@@ -64,6 +62,11 @@ pub trait Source: Send {
 
     /// The bytes there are to read, as they lie on the disk, where that is known.
     fn total_bytes(&self) -> Option<u64>;
+
+    /// The files that it reads, which must not be written meanwhile.
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.name().into()]
+    }
 
     /// Where its rows come from, by the numbers of its batches.
     fn places(&self) -> Places {
@@ -151,7 +154,7 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
 fn recognised(path: &Path) -> Result<Format, LoadError> {
     Ok(if DatabaseSource::is_database(path)? {
         Format::Database
-    } else if is_columnar(path)? {
+    } else if columnar::is_columnar(path)? {
         Format::Columnar
     } else if has_name_of_json_lines(path) {
         Format::JsonLines
@@ -172,12 +175,6 @@ fn has_name_of_json_lines(path: &Path) -> bool {
         .any(|ending| name.ends_with(ending))
 }
 
-#[cfg(feature = "columnar")]
-fn is_columnar(path: &Path) -> Result<bool, LoadError> {
-    columnar::is_columnar(path)
-}
-
-#[cfg(feature = "columnar")]
 fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
     match ColumnarSource::open(path)? {
         Some(source) => Ok(Box::new(source)),
@@ -186,32 +183,6 @@ fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
             reason: "it is neither a Parquet nor an Arrow IPC file".to_owned(),
         }),
     }
-}
-
-/// What Parquet and Arrow IPC files begin with, so that they are refused rather than read as CSV.
-#[cfg(not(feature = "columnar"))]
-fn is_columnar(path: &Path) -> Result<bool, LoadError> {
-    use std::io::Read;
-    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(false);
-    }
-    let mut beginning = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(6).read_to_end(&mut beginning))
-        .map_err(|source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        })?;
-    Ok(beginning.starts_with(b"PAR1") || beginning == b"ARROW1")
-}
-
-#[cfg(not(feature = "columnar"))]
-fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
-    Err(LoadError::Form {
-        input: path.display().to_string(),
-        reason: "this program was built without Parquet and Arrow IPC (the feature `columnar`)"
-            .to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -178,6 +178,10 @@ impl Source for SeveralSource {
         self.inputs.iter().map(|part| part.bytes).sum()
     }
 
+    fn files(&self) -> Vec<PathBuf> {
+        self.inputs.iter().map(|part| part.path.clone()).collect()
+    }
+
     fn places(&self) -> Places {
         self.places.clone()
     }

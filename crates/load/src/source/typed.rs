@@ -11,7 +11,7 @@ use arrow_schema::{Field, Schema};
 use engine::ValueRef;
 
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::batch::{Batch, Fault, Malformed, RowNumbers};
 use crate::error::LoadError;
 
 /// Gathers rows into batches.
@@ -94,12 +94,12 @@ impl Gathering {
     }
 
     /// Gives a number to a row that cannot be read.
-    pub(super) fn reject(&mut self, column: Option<String>, reason: String, fields: Vec<String>) {
+    pub(super) fn reject(&mut self, column: Option<String>, fault: Fault, fields: Vec<String>) {
         self.skip();
         self.malformed.push(Malformed {
             row: self.number,
             column,
-            reason,
+            fault,
             fields,
         });
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use engine::{Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use load::{
-    Column, CsvOptions, Format, FullText, Index, LoadError, Mode, OnError, Opening, Phase,
+    Column, CsvOptions, Fault, Format, FullText, Index, LoadError, Mode, OnError, Opening, Phase,
     Progress, RawWrite, Request, Selection, SourceColumn, Summary, Table, Way, WayChoice,
 };
 
@@ -280,58 +280,55 @@ impl Bar {
     }
 }
 
-/// What helps with an input of another form than expected.
-fn form_hint(message: &str) -> &'static str {
-    if message.contains("several tables") {
-        "name one with --from-table, or ask with --query"
-    } else if message.contains("header is not valid") {
-        "name its encoding with --encoding, such as windows-1252"
-    } else {
-        ""
-    }
-}
+const NOTHING_LOADED: &str = "nothing was loaded";
 
 /// What helps with a row that is wrong.
-fn row_hint(reason: &str) -> &'static str {
-    if reason.contains("is not valid UTF-8") {
-        "name the encoding with --encoding, such as windows-1252, or leave such rows out with \
-         --on-error skip; nothing was loaded"
-    } else if reason.contains("it has a key") {
-        "name such keys with --type KEY=TYPE, or leave such lines out with --on-error skip; nothing was \
-         loaded"
-    } else {
-        "repair it, or leave such rows out with --on-error skip; nothing was loaded"
-    }
+fn row_hint(fault: &Fault) -> String {
+    let remedy = match fault {
+        Fault::Encoding(_) => "name the encoding with --encoding, such as windows-1252",
+        Fault::UnknownKey(_) => "name such keys with --type KEY=TYPE",
+        _ => "repair it",
+    };
+    format!("{remedy}, or leave such rows out with --on-error skip; {NOTHING_LOADED}")
+}
+
+/// What helps with an error; nothing where its own words say it.
+fn hint(error: &LoadError) -> Option<String> {
+    let hint = match error {
+        LoadError::Row { fault, .. } => return Some(row_hint(fault)),
+        LoadError::HeaderEncoding { .. } => {
+            "name its encoding with --encoding, such as windows-1252"
+        }
+        LoadError::SeveralTables { .. } => "name one with --from-table, or ask with --query",
+        LoadError::SameFile { .. } => {
+            "name another file; within one database, INSERT … SELECT copies rows"
+        }
+        LoadError::TableExists { .. } => "add to it with --append, or make it anew with --replace",
+        LoadError::NoTable { .. } => "leave --append out to make it",
+        LoadError::NoColumn { .. } => "name the columns in the header as in the table",
+        LoadError::LeftoverJournal { .. } => {
+            "put the database back that it belongs to, or remove the journal if it belongs to none"
+        }
+        LoadError::Way { .. } => "leave --way out to use the fastest way that can",
+        LoadError::Type { .. } => "convert the column before loading",
+        LoadError::Engine(error) if error.is_busy() => {
+            "another program is using the database; try again when it is done"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
-        let hint = match &error {
-            LoadError::Row { reason, .. } => row_hint(reason),
-            LoadError::TableExists { .. } => {
-                "add to it with --append, or make it anew with --replace"
-            }
-            LoadError::NoTable { .. } => "leave --append out to make it",
-            LoadError::NoColumn { .. } => "name the columns in the header as in the table",
-            LoadError::LeftoverJournal { .. } => {
-                "put the database back that it belongs to, or remove the journal if it belongs to none"
-            }
-            LoadError::Form { .. } => form_hint(&error.to_string()),
-            LoadError::Way { .. } => "leave --way out to use the fastest way that can",
-            LoadError::Type { .. } => "convert the column before loading",
-            LoadError::Engine(error) if error.is_busy() => {
-                "another program is using the database; try again when it is done"
-            }
-            _ => "",
-        };
+        let hint = hint(&error);
         let failure = match error {
-            LoadError::Definition(_) => Failure::usage(error),
+            LoadError::Definition(_) | LoadError::SameFile { .. } => Failure::usage(error),
             error => Failure::unusable(error),
         };
-        if hint.is_empty() {
-            failure
-        } else {
-            failure.hint(hint)
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     }
 }

@@ -455,6 +455,63 @@ fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
 }
 
 #[test]
+fn no_file_that_is_read_is_written() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "id,zip\n1,53111\n2\n");
+    laboratory.write("b.csv", "id,zip\n3,53112\n");
+    for name in ["a", "b"] {
+        let (csv, database) = (format!("{name}.csv"), format!("{name}.db"));
+        laboratory
+            .pragmark(&[
+                "load",
+                &csv,
+                &database,
+                "--table",
+                "t",
+                "--on-error",
+                "skip",
+            ])
+            .exits(0);
+    }
+    std::fs::hard_link(
+        laboratory.path().join("b.db"),
+        laboratory.path().join("link.db"),
+    )
+    .unwrap();
+    let before = std::fs::read(laboratory.path().join("b.db")).unwrap();
+    let names = files(&laboratory);
+    let refused = |arguments: &[&str], words: &str| {
+        let arguments = [
+            &["load"],
+            arguments,
+            &["--table", "u", "--on-error", "skip"],
+        ]
+        .concat();
+        laboratory
+            .pragmark(&arguments)
+            .exits(2)
+            .complains(&[words, "name another file"]);
+    };
+    let target = "is both an input and the database to load into";
+    refused(&["a.db", "b.db", "b.db"], target);
+    refused(&["a.db", "b.db", "link.db"], target);
+    let rejects = "is both an input and the file for rejected rows";
+    refused(&["a.csv", "new.db", "--rejects", "a.csv"], rejects);
+    refused(
+        &["a.csv", "b.csv", "new.db", "--rejects", "./b.csv"],
+        rejects,
+    );
+    let both = "is both the database to load into and the file for rejected rows";
+    refused(&["a.csv", "b.db", "--rejects", "b.db"], both);
+    refused(&["a.csv", "new.db", "--rejects", "new.db"], both);
+    assert_eq!(files(&laboratory), names);
+    assert_eq!(
+        std::fs::read(laboratory.path().join("b.db")).unwrap(),
+        before
+    );
+}
+
+#[test]
 fn texts_in_other_encodings_are_read() {
     let laboratory = Laboratory::new();
     let path = laboratory.path().join("latin.csv");
@@ -551,7 +608,7 @@ fn another_database_is_read_by_table_or_query() {
             "names",
         ])
         .exits(2)
-        .complains(&["both what is read and what is written"]);
+        .complains(&["copy.db is both an input and the database to load into"]);
 }
 
 #[test]
@@ -641,4 +698,57 @@ fn a_load_that_is_interrupted_cleans_up() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(files(&laboratory), ["small.toml"]);
+}
+
+/// The comparison of tools with few rows, and without the tools of which a test cannot know whether they
+/// are installed.
+const FEW_TOOLS: &str = r#"
+id = "few-tools"
+question = "How fast do tools load a file?"
+workload = "load-file"
+base = { rows = 5_000 }
+factors = { tool = ["pragmark-pages", "pragmark-arrays", "pandas"] }
+[design]
+kind = "one-at-a-time"
+reference = { tool = "pragmark-pages" }
+stopping = { rounds = 3, max_rounds = 3 }
+"#;
+
+#[test]
+fn tools_that_load_are_compared_and_one_that_is_missing_is_skipped_with_how_to_get_it() {
+    let laboratory = Laboratory::new();
+    laboratory.write("tools.toml", FEW_TOOLS);
+    laboratory
+        .pragmark_with_variables(
+            &[("PRAGMARK_PYTHON", "/no/such/python")],
+            &["run", "tools.toml", "--out", "run"],
+        )
+        .exits(0);
+    let outcomes = |arm: &str| {
+        let arm = format!("tool={arm}");
+        let trials = laboratory.trials("run");
+        let of_arm = trials.into_iter().filter(move |trial| trial["arm"] == *arm);
+        of_arm
+            .map(|trial| trial["outcome"].clone())
+            .collect::<Vec<_>>()
+    };
+    for arm in ["pragmark-pages", "pragmark-arrays"] {
+        let outcomes = outcomes(arm);
+        assert!(outcomes.len() >= 3, "{arm}: {outcomes:?}");
+        for outcome in outcomes {
+            let measured = &outcome["measured"];
+            let metrics = &measured["metrics"];
+            for metric in ["seconds", "rows_per_s", "db_bytes"] {
+                assert!(metrics[metric].as_f64().unwrap() > 0.0, "{metric}");
+            }
+            let version = measured["tables"][0]["rows"][0][0].as_str().unwrap();
+            assert!(version.starts_with("pragmark"), "{version}");
+        }
+    }
+    for outcome in outcomes("pandas") {
+        let why = outcome["skipped"]["why"].as_str().unwrap();
+        for part in ["/no/such/python", "pip install pandas", "PRAGMARK_PYTHON"] {
+            assert!(why.contains(part), "{why}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, Statement};
 
+use super::method::Sql;
 use super::parameters::Parameters;
 use super::rows::Rows;
 use crate::error::TrialError;
@@ -34,6 +35,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
     /// Prepares what is reused.
     pub(super) fn prepare(
         connection: &'c Connection,
+        method: Sql,
         parameters: &Parameters,
         begin: &str,
     ) -> Result<Inserter<'c, 'd>, TrialError> {
@@ -47,7 +49,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
             })
         };
         Ok(Inserter {
-            rows: Rows::prepare(connection, parameters)?,
+            rows: Rows::prepare(connection, method, parameters)?,
             transaction,
             rows_per_txn,
             stop_after: parameters.stop_after,

@@ -4,10 +4,12 @@
 //! The clock runs from the first statement after the table was made to the end of the last commit
 //! or index build; connecting, making the table, preparing what is reused, generating the data or
 //! the database to copy from, verifying the result and closing the connection are outside and,
-//! where they take time, reported apart.
+//! where they take time, reported apart. For the method `pages`, whose database has no connection
+//! before it is finished, the clock runs from its making to its being in place, synced.
 
 mod insert;
 mod method;
+mod pages;
 mod parameters;
 mod rows;
 mod source;
@@ -16,14 +18,17 @@ mod table;
 mod tests;
 mod verify;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use arrow_array::RecordBatch;
 use engine::Connection;
 use lab::catalogue::WorkloadInfo;
 use lab::trial::Measured;
 
 use self::insert::Inserted;
+use self::method::{Method, Sql};
 use self::parameters::{Index, Parameters};
 use self::source::Source;
 use super::common::{close, set, set_peak_memory};
@@ -37,6 +42,9 @@ pub(super) struct BulkInsert;
 
 const CREATE_INDEX: &str = "CREATE INDEX idx_integers_value ON integers(value)";
 
+/// The name that it makes.
+const INDEX: &str = "idx_integers_value";
+
 impl Workload for BulkInsert {
     fn info(&self) -> WorkloadInfo {
         parameters::info()
@@ -44,33 +52,103 @@ impl Workload for BulkInsert {
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let parameters = Parameters::read(trial.settings)?;
-        parameters.method.check_engine(&trial.library)?;
+        match parameters.method {
+            Method::BySql(sql) => sql.check_engine(&trial.library)?,
+            Method::Pages => pages::check(trial, &parameters)?,
+        }
         (trial.phase)("generate");
         let generating = Instant::now();
         let mut data = parameters.generate(trial.seed);
-        let source = Source::of(trial, &parameters, &data)?;
+        let prepared = Prepared::of(trial, &parameters, &data)?;
         let generate_s = generating.elapsed().as_secs_f64();
 
         (trial.phase)("load");
         let path = trial.directory.join("test.db");
-        let connection = open(trial, &parameters, &path, source.as_ref())?;
-        let counts = sqlite::Counts::begin(trial, &connection)?;
-        let work = work(&connection, trial, &parameters, &mut data)?;
-        let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
-        let rows = work.inserted.rows;
-        let mut measured = work.measured(&parameters)?;
+        let loaded = prepared.load(trial, &parameters, &mut data, &path)?;
+        let rows = loaded.work.inserted.rows;
+        let mut measured = loaded.work.measured(&parameters)?;
         set(&mut measured, "generate_s", generate_s);
         set_peak_memory(&mut measured);
-        measured.metrics.extend(counts.unwrap_or_default());
+        measured.metrics.extend(loaded.counts);
 
         (trial.phase)("verify");
-        source.map_or(Ok(()), |source| source.detach(&connection))?;
-        verify::check(&connection, &data[..rows], &parameters)?;
-        close(connection, Some(&path), &mut measured)?;
+        verify::check(&loaded.connection, &data[..rows], &parameters)?;
+        close(loaded.connection, Some(&path), &mut measured)?;
         let bytes = sqlite::size(&path)?;
         set(&mut measured, "bytes_per_row", bytes / rows as f64);
         Ok(measured)
     }
+}
+
+/// What is made for a method before the clock starts.
+enum Prepared {
+    /// For a method of SQL: the database to copy from, where it does.
+    Sql(Sql, Option<Source>),
+    /// For the page writer: the rows in batches.
+    Pages(Vec<RecordBatch>),
+}
+
+/// A database with its rows, and what it took.
+struct Loaded {
+    connection: Connection,
+    work: Work,
+    counts: BTreeMap<String, f64>,
+}
+
+impl Prepared {
+    fn of(
+        trial: &Trial<'_>,
+        parameters: &Parameters,
+        data: &[i64],
+    ) -> Result<Prepared, TrialError> {
+        match parameters.method {
+            Method::BySql(sql) => {
+                let source = Source::of(trial, sql, parameters, data)?;
+                Ok(Prepared::Sql(sql, source))
+            }
+            Method::Pages => pages::batches(data).map(Prepared::Pages),
+        }
+    }
+
+    fn load(
+        self,
+        trial: &Trial<'_>,
+        parameters: &Parameters,
+        data: &mut [i64],
+        path: &Path,
+    ) -> Result<Loaded, TrialError> {
+        match self {
+            Prepared::Sql(sql, source) => load_by_sql(trial, parameters, sql, source, data, path),
+            Prepared::Pages(batches) => {
+                let work = pages::work(trial, parameters, batches, path)?;
+                Ok(Loaded {
+                    connection: sqlite::open(trial, path)?,
+                    work,
+                    counts: BTreeMap::new(),
+                })
+            }
+        }
+    }
+}
+
+fn load_by_sql(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    method: Sql,
+    source: Option<Source>,
+    data: &mut [i64],
+    path: &Path,
+) -> Result<Loaded, TrialError> {
+    let connection = open(trial, parameters, path, source.as_ref())?;
+    let counts = sqlite::Counts::begin(trial, &connection)?;
+    let work = work(&connection, trial, method, parameters, data)?;
+    let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
+    source.map_or(Ok(()), |source| source.detach(&connection))?;
+    Ok(Loaded {
+        connection,
+        work,
+        counts: counts.unwrap_or_default(),
+    })
 }
 
 /// A connection to a new database with the table, and with the index and the source that the
@@ -104,6 +182,7 @@ struct Work {
 fn work(
     connection: &Connection,
     trial: &Trial<'_>,
+    method: Sql,
     parameters: &Parameters,
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
@@ -111,7 +190,7 @@ fn work(
     let piece = parameters.rows_per_statement;
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(trial.settings);
-    let mut inserter = insert::Inserter::prepare(connection, parameters, begin)?;
+    let mut inserter = insert::Inserter::prepare(connection, method, parameters, begin)?;
     let cpu_before = CpuTime::now()?;
 
     let start = Instant::now();

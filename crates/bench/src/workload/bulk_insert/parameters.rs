@@ -7,7 +7,7 @@ use lab::catalogue::{Accepts, WorkloadInfo};
 use lab::level::{Level, Settings};
 use lab::seed::Seed;
 
-use super::method::Method;
+use super::method::{Method, Sql};
 use super::table::Table;
 use crate::error::TrialError;
 use crate::generate::{Integers, Order, Values};
@@ -121,15 +121,15 @@ impl Parameters {
             |name: &str, wanted: &str| TrialError::setting(name, settings.get(name), wanted);
         let rows = self.rows_per_statement;
         match self.method {
-            Method::Values if rows > MAX_HOST_PARAMETERS => Err(wrong(
+            Method::BySql(Sql::Values) if rows > MAX_HOST_PARAMETERS => Err(wrong(
                 "rows_per_statement",
                 "from 1 to 32766 where each row has a parameter of its own",
             )),
-            Method::Carray if rows > MAX_ARRAY_ELEMENTS => Err(wrong(
+            Method::BySql(Sql::Carray) if rows > MAX_ARRAY_ELEMENTS => Err(wrong(
                 "rows_per_statement",
                 "at most 2147483647 with the method `carray`",
             )),
-            method if method.copies() => self.copies_everything(&wrong),
+            method if method.takes_all() => self.takes_everything(&wrong),
             _ => Ok(()),
         }?;
         if self.table.is_keyed_by_value() && self.order.is_none() {
@@ -139,17 +139,14 @@ impl Parameters {
         Ok(())
     }
 
-    /// What copies a table does so at once, in the order in which the source holds it.
-    fn copies_everything(
-        &self,
-        wrong: &dyn Fn(&str, &str) -> TrialError,
-    ) -> Result<(), TrialError> {
+    /// What copies or writes a table does so at once, in the order in which the rows come.
+    fn takes_everything(&self, wrong: &dyn Fn(&str, &str) -> TrialError) -> Result<(), TrialError> {
         if self.rows_per_statement != self.rows {
-            let wanted = "0 where a method copies all rows by one statement";
+            let wanted = "0 where a method takes all rows at once";
             return Err(wrong("rows_per_statement", wanted));
         }
         if self.rows_per_txn.is_some() {
-            let wanted = "0 where a method copies all rows by one statement";
+            let wanted = "0 where a method takes all rows at once";
             return Err(wrong("rows_per_txn", wanted));
         }
         if self.index == Index::BeforeSorted {
@@ -241,7 +238,8 @@ key that SQLite gives, INTEGER PRIMARY KEY without and with AUTOINCREMENT, besid
 const ABOUT_METHOD: &str = "how rows come in: values: bound one by one to the VALUES list; \
 carray: selected from an array of the program; columns: the same by a function that knows any number of \
 arrays, that of pragmark load; attach-value and attach-star: SELECT value or \
-SELECT * from a table of the same form in an attached database that was made before the clock";
+SELECT * from a table of the same form in an attached database that was made before the clock; \
+pages: written by pragmark load as the B-tree pages of a new database, whose making and syncing the time holds";
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use engine::{Connection, Value};
 
+use super::method::Method;
+use super::pages;
 use super::parameters::{Index, Parameters};
 use super::table::Table;
 use crate::error::TrialError;
@@ -16,7 +18,12 @@ pub(super) fn check(
     let wanted = Sums::of(data);
     compare(connection, "NOT INDEXED", &wanted)?;
     if parameters.index != Index::None {
-        compare(connection, "INDEXED BY idx_integers_value", &wanted)?;
+        let index = match parameters.method {
+            Method::BySql(_) => super::INDEX,
+            Method::Pages => pages::INDEX,
+        };
+        let through = format!("INDEXED BY {index}");
+        compare(connection, &through, &wanted)?;
     }
     check_keys(connection, parameters.table, data.len())
 }

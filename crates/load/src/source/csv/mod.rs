@@ -144,7 +144,10 @@ impl Reader {
         }
         for (number, field) in fields.iter().enumerate() {
             let name = std::str::from_utf8(&unescaped(bytes, *field, self.dialect))
-                .map_err(|_| self.wrong(format!("the header is not valid {}", self.encoding)))?
+                .map_err(|_| LoadError::HeaderEncoding {
+                    input: self.input.clone(),
+                    encoding: self.encoding,
+                })?
                 .trim()
                 .to_owned();
             if name.contains('\0') {
@@ -297,7 +300,7 @@ mod tests {
         let told: Vec<String> = batch
             .malformed
             .iter()
-            .map(|bad| format!("{} {:?} {}", bad.row, bad.column, bad.reason))
+            .map(|bad| format!("{} {:?} {}", bad.row, bad.column, bad.fault))
             .collect();
         assert_eq!(
             told,

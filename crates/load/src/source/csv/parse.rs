@@ -12,7 +12,7 @@ use arrow_schema::{Field as ArrowField, Schema};
 
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Malformed, RowNumbers};
+use crate::batch::{Batch, Fault, Malformed, RowNumbers};
 use crate::error::LoadError;
 use crate::source::blocks::{Format, Parsed};
 use crate::source::infer::{integer, short_decimal};
@@ -106,32 +106,35 @@ impl<'r> Block<'r> {
         let mut listed = 0;
         while let Some(record) = records.next(&mut self.fields) {
             self.numbers += 1;
-            let (column, reason, raw) = match record {
+            let (column, fault, raw) = match record {
                 Record::Whole(range) => match self.fault(listed, range.end) {
                     None => {
                         listed += columns;
                         continue;
                     }
-                    Some((column, reason)) => (column, reason, None),
+                    Some((column, fault)) => (column, fault, None),
                 },
                 Record::Broken {
                     range,
                     field,
                     reason,
-                } => (Some(field), reason.to_owned(), Some(&self.bytes[range])),
+                } => {
+                    let fault = Fault::Form(reason.to_owned());
+                    (Some(field), fault, Some(&self.bytes[range]))
+                }
             };
-            self.reject(column, reason, listed, raw);
+            self.reject(column, fault, listed, raw);
             self.fields.truncate(listed);
         }
     }
 
     /// What is wrong with the record whose fields are the last ones, if anything.
     #[inline]
-    fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, String)> {
+    fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let (found, expected) = (self.fields.len() - listed, self.reader.names.len());
         if found != expected {
             let reason = format!("it has {found} fields instead of {expected}");
-            return Some((None, reason));
+            return Some((None, Fault::Form(reason)));
         }
         if self.wrong.is_empty() {
             return None;
@@ -140,19 +143,19 @@ impl<'r> Block<'r> {
     }
 
     #[cold]
-    fn wrong_encoding(&self, listed: usize, end: usize) -> Option<(Option<usize>, String)> {
+    fn wrong_encoding(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let start = self.fields[listed].range().start;
         let place = self.wrong.partition_point(|at| *at < start);
         let wrong = *self.wrong.get(place).filter(|at| **at < end)?;
         let column = self.fields[listed..]
             .iter()
             .position(|field| field.range().contains(&wrong));
-        Some((column, format!("it is not valid {}", self.reader.encoding)))
+        Some((column, Fault::Encoding(self.reader.encoding)))
     }
 
     /// `raw` is the whole record where it has no fields.
     #[cold]
-    fn reject(&mut self, column: Option<usize>, reason: String, listed: usize, raw: Option<&[u8]>) {
+    fn reject(&mut self, column: Option<usize>, fault: Fault, listed: usize, raw: Option<&[u8]>) {
         let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let fields = match raw {
             Some(raw) => vec![shown(raw.trim_ascii_end())],
@@ -164,7 +167,7 @@ impl<'r> Block<'r> {
         self.malformed.push(Malformed {
             row: self.numbers,
             column: column.and_then(|column| self.reader.names.get(column).cloned()),
-            reason,
+            fault,
             fields,
         });
     }

@@ -1,9 +1,14 @@
-"""Loads a CSV file into a SQLite database as a Python programmer would, by one of several libraries.
+"""Loads a CSV file into a new SQLite database as a Python programmer would, by one of several libraries.
 
-    python3 load_peers.py METHOD FILE.csv FILE.db
-    python3 load_peers.py METHOD            # only says whether its libraries are there
+    python3 peers.py METHOD FILE.csv FILE.db
+    python3 peers.py METHOD            # names Python and the libraries with their versions
+
+A method says which distributions it needs and gives a function that loads. It imports its libraries when
+it is named, so that each process pays for its own and no other.
 """
 
+import importlib.metadata
+import platform
 import sqlite3
 import sys
 
@@ -29,7 +34,7 @@ def executemany():
         connection.commit()
         connection.close()
 
-    return load
+    return [], load
 
 
 def pandas():
@@ -42,7 +47,7 @@ def pandas():
         connection.commit()
         connection.close()
 
-    return load
+    return ["pandas"], load
 
 
 def sqlite_utils():
@@ -53,7 +58,7 @@ def sqlite_utils():
         arguments = ["insert", database, "user", source, "--csv", "--silent"]
         sqlite_utils.cli.cli(arguments, standalone_mode=False)
 
-    return load
+    return ["sqlite-utils"], load
 
 
 def adbc():
@@ -70,7 +75,7 @@ def adbc():
                 cursor.adbc_ingest("user", table, mode="append")
             connection.commit()
 
-    return load
+    return ["adbc-driver-sqlite", "pyarrow"], load
 
 
 def polars():
@@ -82,14 +87,11 @@ def polars():
         table = polars.read_csv(source, schema_overrides={"area": polars.String})
         table.write_database("user", f"sqlite:///{database}", engine="adbc", if_table_exists="append")
 
-    return load
+    return ["polars", "adbc-driver-sqlite", "pyarrow"], load
 
 
 def duckdb():
     import duckdb
-
-    # Its SQLite extension may have to be fetched first, which is not part of a load.
-    duckdb.connect().execute("INSTALL sqlite; LOAD sqlite")
 
     def load(source, database):
         create(database).close()
@@ -100,10 +102,18 @@ def duckdb():
         )
         connection.close()
 
-    return load
+    if len(sys.argv) < 4:
+        # Its SQLite extension may have to be fetched first, which is not part of a load.
+        duckdb.connect().execute("INSTALL sqlite; LOAD sqlite")
+    return ["duckdb"], load
 
 
-METHODS = {method.__name__: method for method in (executemany, pandas, sqlite_utils, adbc, polars, duckdb)}
-load = METHODS[sys.argv[1]]()
+METHODS = [executemany, pandas, sqlite_utils, adbc, polars, duckdb]
+
+distributions, load = {method.__name__: method for method in METHODS}[sys.argv[1]]()
 if len(sys.argv) == 4:
     load(sys.argv[2], sys.argv[3])
+else:
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in distributions]
+    own = f"Python {platform.python_version()} with SQLite {sqlite3.sqlite_version}"
+    print(", ".join(versions + [own]))

@@ -1,0 +1,253 @@
+//! The method `pages`: a new database whose B-tree pages the bulk loader writes itself.
+//!
+//! It stands apart because nothing of it goes through SQL: there is no statement, no transaction and,
+//! before the rows are in, no connection that PRAGMAs could be given to. What an arm asks for and the
+//! page writer has not got makes the arm impossible, with the reason; it is never done another way.
+//!
+//! The clock holds the whole load: making database and table, the rows, syncing, and putting the file in
+//! its place. Other methods find database and table made. The rows are made into batches before the
+//! clock starts, as the array of `carray` is: they are the form in which such a program has its rows.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::{Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use engine::pragma;
+use lab::level::{Level, Settings};
+use load::{BatchSource, Column, Request, Way, WayChoice, load};
+
+use super::Work;
+use super::insert::Inserted;
+use super::parameters::{Index, Parameters, Statement};
+use super::table::Table;
+use crate::error::TrialError;
+use crate::measure::{CpuTime, LatencyHistogram, Windows};
+use crate::workload::Trial;
+use crate::workload::common::refuse_counting;
+
+/// Rows of a batch.
+const BATCH: usize = 65_536;
+
+/// The only PRAGMA that is the page writer's to honour: all others are of a connection, or of files that
+/// SQLite writes.
+const PAGE_SIZE: &str = "page_size";
+
+/// The index that the loader makes on the column.
+pub(super) const INDEX: &str = "integers_value_index";
+
+/// Makes sure that the page writer can do what the arm asks for.
+///
+/// # Errors
+/// [`TrialError::CannotRun`] with what it cannot.
+pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), TrialError> {
+    refuse_counting(
+        trial,
+        "pages are written past SQLite's file system: nothing can be counted",
+    )?;
+    let refused = refused_setting(trial.settings)
+        .or_else(|| refused_table(parameters.table))
+        .or_else(|| refused_index(parameters.index))
+        .or_else(|| refused_statement(parameters));
+    refused.map_or(Ok(()), |refused| {
+        let why = format!("the method `pages` cannot have {refused}");
+        Err(TrialError::CannotRun(why))
+    })
+}
+
+fn refused_setting(settings: &Settings) -> Option<String> {
+    let is_default = |name: &str, default: &str| {
+        let level = settings.get(name).and_then(Level::as_text);
+        level.is_none_or(|level| level == default)
+    };
+    let pragma = settings
+        .iter()
+        .find(|(name, _)| *name != PAGE_SIZE && pragma::find(name).is_some());
+    if let Some((name, level)) = pragma {
+        return Some(format!(
+            "{name}={level}: SQLite has no part in the writing, and the only PRAGMA that the page writer \
+             knows is {PAGE_SIZE}"
+        ));
+    }
+    let other = [("transaction", "deferred"), ("open_mutex", "default")];
+    let (name, default) = other
+        .into_iter()
+        .find(|(name, default)| !is_default(name, default))?;
+    Some(format!(
+        "another {name} than {default}: it has neither transactions nor a connection"
+    ))
+}
+
+fn refused_table(table: Table) -> Option<String> {
+    let column = match table {
+        Table::Rowid | Table::IntegerPrimaryKey | Table::WithoutRowid => return None,
+        Table::AutoKey | Table::Autoincrement => "key",
+    };
+    Some(format!(
+        "a table whose column `{column}` SQLite fills: rows without a value for it are left to SQL"
+    ))
+}
+
+fn refused_index(index: Index) -> Option<String> {
+    match index {
+        Index::None | Index::After => None,
+        Index::Before | Index::BeforeSorted => Some(
+            "an index that is kept up while rows come: it sorts the entries and writes them when the rows \
+             are in, which is `after`"
+                .to_owned(),
+        ),
+    }
+}
+
+fn refused_statement(parameters: &Parameters) -> Option<String> {
+    (parameters.statement == Statement::PreparedEachTime)
+        .then(|| "statements that are prepared each time: it has none".to_owned())
+}
+
+/// The values as the loader takes them.
+pub(super) fn batches(data: &[i64]) -> Result<Vec<RecordBatch>, TrialError> {
+    let schema = Arc::new(schema());
+    let batch = |values: &[i64]| {
+        let column = Arc::new(Int64Array::from(values.to_vec()));
+        RecordBatch::try_new(Arc::clone(&schema), vec![column])
+            .map_err(|error| TrialError::Measuring(format!("a batch of rows: {error}")))
+    };
+    data.chunks(BATCH).map(batch).collect()
+}
+
+fn schema() -> Schema {
+    Schema::new(vec![Field::new("value", DataType::Int64, true)])
+}
+
+/// The measured work.
+pub(super) fn work(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    batches: Vec<RecordBatch>,
+    path: &Path,
+) -> Result<Work, TrialError> {
+    let request = request(parameters, trial.settings, path);
+    let mut source = BatchSource::new("the rows", &schema(), batches.into_iter());
+    let histogram = LatencyHistogram::new()?;
+    let mut windows = Windows::new(parameters.rows, parameters.rows, None);
+    let cpu_before = CpuTime::now()?;
+    let start = Instant::now();
+    windows.start(start);
+    let summary = load(&trial.library, &mut source, &request, &mut |_| true)?;
+    let loaded = Instant::now();
+    let cpu = CpuTime::now()?.since(cpu_before);
+    windows.tick(parameters.rows, loaded);
+    let inserted = Inserted {
+        rows: summary.rows as usize,
+        transactions: 1,
+    };
+    Ok(Work {
+        inserted,
+        load_s: loaded.duration_since(start).as_secs_f64(),
+        index_s: None,
+        cpu,
+        histogram,
+        windows,
+    })
+}
+
+/// The load that makes the database of the arm, by pages or not at all.
+fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request {
+    let mut table = load::Table::new("integers");
+    let (declared, is_key) = match parameters.table {
+        Table::IntegerPrimaryKey => ("INTEGER", true),
+        Table::WithoutRowid => ("INT", true),
+        _ => ("INTEGER", false),
+    };
+    table.types = vec![Column::new("value", declared)];
+    if is_key {
+        table.primary_key = vec!["value".to_owned()];
+    }
+    table.without_rowid = parameters.table == Table::WithoutRowid;
+    if parameters.index == Index::After {
+        table.indexes = vec![load::Index {
+            columns: vec!["value".to_owned()],
+            unique: false,
+        }];
+    }
+    let mut request = Request::new(path, table);
+    request.way = WayChoice::Only(Way::Pages);
+    let page_size = settings.get(PAGE_SIZE).and_then(Level::as_int);
+    request.page_size = page_size.and_then(|size| u32::try_from(size).ok());
+    request
+}
+
+#[cfg(test)]
+mod tests {
+    use lab::level::Level;
+
+    use crate::workload::common::tests::{problem, run};
+
+    const ALL_AT_ONCE: [(&str, i64); 2] = [("rows", 200_003), ("rows_per_statement", 0)];
+
+    fn arm(over: &[(&'static str, Level)]) -> Vec<(&'static str, Level)> {
+        let base = ALL_AT_ONCE.map(|(name, number)| (name, Level::from(number)));
+        let method = [("method", Level::from("pages"))];
+        [&base[..], &method, over].concat()
+    }
+
+    #[test]
+    fn pages_fill_tables_and_an_index_with_verified_rows() {
+        for (table, order) in [
+            ("rowid", "none"),
+            ("rowid", "shuffled"),
+            ("integer-primary-key", "sequential"),
+            ("without-rowid", "shuffled"),
+        ] {
+            for index in ["none", "after"] {
+                for page_size in [4_096, 65_536] {
+                    let over = arm(&[
+                        ("table", table.into()),
+                        ("order", order.into()),
+                        ("index", index.into()),
+                        ("page_size", page_size.into()),
+                    ]);
+                    let measured =
+                        run("bulk-insert", &over).unwrap_or_else(|e| panic!("{over:?}: {e}"));
+                    assert!(measured.metrics["rows_per_s"] > 0.0);
+                    assert!(!measured.metrics.contains_key("seconds.index"));
+                    let page_sizes = measured
+                        .connections
+                        .iter()
+                        .map(|connection| connection.pragmas["page_size"].clone());
+                    assert!(page_sizes.eq([page_size.to_string()]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_page_writer_has_not_got_is_said_and_not_done_otherwise() {
+        for (over, named) in [
+            (("journal_mode", "wal".into()), "journal_mode=wal"),
+            (("synchronous", "off".into()), "synchronous=off"),
+            (("encoding", "UTF-16le".into()), "encoding"),
+            (("transaction", "immediate".into()), "transaction"),
+            (("open_mutex", "full".into()), "open_mutex"),
+            (("table", "auto-key".into()), "column `key`"),
+            (("table", "autoincrement".into()), "column `key`"),
+            (("index", "before".into()), "index"),
+            (("statement", "prepared-each-time".into()), "prepared"),
+        ] {
+            let why = problem("bulk-insert", &arm(&[over]));
+            assert!(why.contains("`pages` cannot"), "{why}");
+            assert!(why.contains(named), "{why}");
+        }
+    }
+
+    #[test]
+    fn keys_that_do_not_ascend_are_refused_by_the_loader_with_its_reason() {
+        let over = arm(&[
+            ("table", "integer-primary-key".into()),
+            ("order", "reversed".into()),
+        ]);
+        let why = problem("bulk-insert", &over);
+        assert!(why.contains("do not ascend"), "{why}");
+    }
+}

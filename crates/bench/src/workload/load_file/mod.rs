@@ -1,0 +1,216 @@
+//! A CSV file into a new database, by one tool's whole process from its start to its end.
+//!
+//! The clock runs from the start of the process to its end, with syncing as the tool does by itself: that
+//! an interpreter starts and its libraries are imported is part of what a user waits for. Every tool gets
+//! the same file, whose bytes are in the page cache, and has to make the same table. Making the file,
+//! asking the tool for its version (by which its program and libraries are in the page cache, too) and
+//! verifying the database are outside.
+//!
+//! It stands apart from the workloads that insert because nothing here is done through the engine under
+//! test: tools bring their own SQLite, which the engine only verifies.
+
+mod file;
+mod process;
+mod tool;
+mod verify;
+
+use std::path::Path;
+
+use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
+use lab::needs::Needs;
+use lab::trial::{DataTable, Measured};
+
+use self::process::Took;
+use self::tool::{TOOLS, Tool};
+use super::common::{by_name, from, names, parameter, refuse_counting, set};
+use super::{Trial, Workload};
+use crate::error::TrialError;
+use crate::settings::Reader;
+use crate::target::sqlite;
+
+/// The workload `load-file`.
+pub(super) struct LoadFile;
+
+/// The file that is read and the database that is made, in the directory of the trial, where tools run.
+const FILE: &str = "user.csv";
+const DATABASE: &str = "made.db";
+
+/// Bytes on the disk for each row, at most: of the file, the database, and a journal or a database that
+/// is not yet in its place.
+const BYTES_PER_ROW: u64 = 80;
+
+struct Parameters {
+    rows: usize,
+    tool: Tool,
+}
+
+impl Parameters {
+    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
+        let reader = Reader(settings);
+        Ok(Parameters {
+            rows: reader.count("rows")?,
+            tool: reader.name("tool", |name| by_name(TOOLS, name))?,
+        })
+    }
+}
+
+impl Workload for LoadFile {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: "load-file".to_owned(),
+            about: "loads a CSV file with a quoted column into user(id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER) of a new database, by a whole process of one tool".to_owned(),
+            parameters: vec![
+                parameter("rows", from(1), 100_000.into(), "rows of the file"),
+                parameter("tool", names(TOOLS), "pragmark-pages".into(), tool::ABOUT),
+            ],
+            phases: Vec::new(),
+            counts: false,
+        }
+    }
+
+    fn needs(&self, settings: &Settings) -> Needs {
+        let rows = Parameters::read(settings).map_or(0, |parameters| parameters.rows);
+        Needs {
+            disk_bytes: BYTES_PER_ROW.saturating_mul(rows as u64),
+            ..Needs::default()
+        }
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        let pragmas = sqlite::pragma_statements(settings);
+        pragmas.first().map_or(Ok(()), |pragma| {
+            Err(TrialError::CannotRun(format!(
+                "tools have PRAGMAs of their own, to which {pragma} cannot be given"
+            )))
+        })
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        let program = std::env::current_exe().map_err(|source| TrialError::Io {
+            doing: "find the program of",
+            path: "pragmark".into(),
+            source,
+        })?;
+        refuse_counting(
+            trial,
+            "tools do not use the file system of the engine: nothing can be counted",
+        )?;
+        self.check(trial.settings)?;
+        let parameters = Parameters::read(trial.settings)?;
+        measure(trial, &parameters, &tool::Start::of(&program))
+    }
+}
+
+fn measure(
+    trial: &mut Trial<'_>,
+    parameters: &Parameters,
+    start: &tool::Start,
+) -> Result<Measured, TrialError> {
+    let tool = parameters.tool.in_directory(trial.directory, start)?;
+    let version = tool.version()?;
+    (trial.phase)("generate");
+    let expected = file::write(&trial.directory.join(FILE), parameters.rows, trial.seed)?;
+
+    (trial.phase)("load");
+    let took = tool.load()?;
+    let mut measured = figures(&took, parameters.rows);
+    measured.tables.push(said_of_itself(&version));
+
+    (trial.phase)("verify");
+    let database = trial.directory.join(DATABASE);
+    verify::check(&trial.library, &database, &expected)?;
+    set_sizes(&mut measured, &database, parameters.rows)?;
+    Ok(measured)
+}
+
+fn figures(took: &Took, rows: usize) -> Measured {
+    let mut measured = Measured::default();
+    set(&mut measured, "seconds", took.seconds);
+    set(&mut measured, "rows_per_s", rows as f64 / took.seconds);
+    set(&mut measured, "cpu_user_s", took.cpu.user);
+    set(&mut measured, "cpu_system_s", took.cpu.system);
+    if let Some(bytes) = took.peak_memory {
+        set(&mut measured, "peak_memory_bytes", bytes);
+    }
+    measured
+}
+
+fn set_sizes(measured: &mut Measured, database: &Path, rows: usize) -> Result<(), TrialError> {
+    let bytes = sqlite::size(database)?;
+    set(measured, "db_bytes", bytes);
+    set(measured, "bytes_per_row", bytes / rows as f64);
+    Ok(())
+}
+
+/// What did the work, as a table of the report: it is none of the engines that pragmark knows.
+fn said_of_itself(version: &str) -> DataTable {
+    DataTable {
+        title: "the tool, as it names itself".to_owned(),
+        columns: vec!["version".to_owned()],
+        rows: vec![vec![version.to_owned()]],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use engine::{Library, Source};
+    use lab::level::Level;
+    use lab::seed::Seed;
+    use lab::trial::Outcome;
+
+    use super::*;
+
+    fn measured(tool: Tool, start: &tool::Start) -> Result<Measured, TrialError> {
+        let directory = tempfile::tempdir().unwrap();
+        let mut trial = Trial {
+            settings: &Settings::new(),
+            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+            directory: directory.path(),
+            seed: Seed(5),
+            counter: None,
+            postgres: None,
+            phase: &mut |_| {},
+        };
+        let parameters = Parameters { rows: 3_003, tool };
+        measure(&mut trial, &parameters, start)
+    }
+
+    #[test]
+    fn a_tool_that_is_there_gives_verified_rows_and_figures_of_its_process() {
+        let tool = by_name(TOOLS, "python-executemany").unwrap();
+        let measured = match measured(tool, &tool::Start::directly("python3")) {
+            Err(TrialError::CannotRun(why)) => return eprintln!("skipped: {why}"),
+            measured => measured.unwrap(),
+        };
+        let metrics = &measured.metrics;
+        let rows = metrics["rows_per_s"] * metrics["seconds"];
+        assert!((rows - 3_003.0).abs() < 0.01, "{rows}");
+        assert!(metrics["bytes_per_row"] > 10.0);
+        assert!(measured.tables[0].rows[0][0].contains("Python 3"));
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_skipped_with_how_to_get_it() {
+        for name in ["pandas", "sqlite-utils", "adbc", "polars", "duckdb"] {
+            let tool = by_name(TOOLS, name).unwrap();
+            let error = measured(tool, &tool::Start::directly("/no/such/python")).unwrap_err();
+            let Outcome::Skipped { why } = error.outcome() else {
+                panic!("{error}");
+            };
+            for part in ["/no/such/python", "pip install", tool::PYTHON] {
+                assert!(why.contains(part), "{name}: {why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pragma_cannot_be_given_to_a_tool() {
+        let settings = Settings::from([("journal_mode".to_owned(), Level::from("wal"))]);
+        let why = LoadFile.check(&settings).unwrap_err().to_string();
+        assert!(why.contains("journal_mode"), "{why}");
+        assert!(LoadFile.check(&Settings::new()).is_ok());
+    }
+}
