@@ -33,6 +33,20 @@ pub(crate) fn plain(sentence: &[Piece]) -> String {
     sentence.iter().map(text).collect()
 }
 
+/// The words of an experiment file, in which names stand between backticks. A backtick alone is a
+/// backtick.
+pub(crate) fn of_text(text: &str) -> Sentence {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return vec![words(text)];
+    }
+    let piece = |(number, part): (usize, &&str)| match number % 2 {
+        0 => words(part),
+        _ => Piece::Code((*part).to_owned()),
+    };
+    parts.iter().enumerate().map(piece).collect()
+}
+
 /// What a finding says: `index=after is 2.1 times as fast as index=before`.
 ///
 /// Where settings that decide what a crash can destroy made the difference, it says what is known of
@@ -227,4 +241,17 @@ pub(crate) fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
 
 fn words(text: &str) -> Piece {
     Piece::Words(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_between_backticks_are_told_from_words() {
+        let sentence = of_text("What does `detail` save?");
+        assert!(matches!(&sentence[1], Piece::Code(name) if name == "detail"));
+        assert_eq!(plain(&sentence), "What does detail save?");
+        assert_eq!(plain(&of_text("a ` alone")), "a ` alone");
+    }
 }

@@ -122,7 +122,11 @@ fn section(
     experiment: &ExperimentAnalysis,
     found: Option<&Finding>,
 ) {
-    say!(text, "\n## {}\n", escaped(&experiment.question));
+    say!(
+        text,
+        "\n## {}\n",
+        dressed(&answer::of_text(&experiment.question))
+    );
     let directory = code(&experiment.directory.display().to_string());
     say!(
         text,
@@ -135,7 +139,7 @@ fn section(
         say!(text, "- **{name}:** {}", escaped(&why));
     }
     if let Some(note) = &experiment.note {
-        say!(text, "\n> {}\n", escaped(note));
+        say!(text, "\n> {}\n", dressed(&answer::of_text(note)));
     }
     if !crate::tiers::tries_crashes(experiment) {
         arms(text, experiment);

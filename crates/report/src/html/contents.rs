@@ -3,6 +3,7 @@
 use lab::analysis::{Analysis, ExperimentAnalysis};
 
 use super::{VerdictCount, counted};
+use crate::answer::{of_text, plain};
 
 /// From this number of questions on the list scrolls by itself on a narrow screen.
 const LONG: usize = 12;
@@ -69,7 +70,7 @@ fn entry(experiment: &ExperimentAnalysis, anchor: &str) -> Entry {
     let claims = &experiment.claims;
     Entry {
         anchor: anchor.to_owned(),
-        question: experiment.question.clone(),
+        question: plain(&of_text(&experiment.question)),
         key: experiment.key.clone(),
         marks: counted(|verdict| {
             let of_verdict = claims.iter().filter(|judged| judged.verdict == verdict);
