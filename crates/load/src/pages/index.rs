@@ -102,17 +102,29 @@ pub(super) fn write(
 /// Entries that divide all of them into so many ranges at most, about equal in size, each of several
 /// entries.
 fn cuts<'r>(plan: &IndexPlan, runs: &'r [Run], ranges: usize) -> Vec<Entry<'r>> {
-    let samples = runs.iter().flat_map(Run::samples);
-    let mut samples: Vec<Entry<'r>> = samples
-        .map(|sample| Entry::new(&sample.cell, &plan.descending))
-        .collect();
-    samples.sort_unstable_by(|one, other| one.compare(*other, &plan.descending));
+    // Each sample stands for as many bytes as lie between it and the next.
+    let of_run = |run: &'r Run| {
+        let bytes = run.bytes() / run.samples().len().max(1) as u64;
+        let samples = run.samples().iter();
+        samples.map(move |sample| (Entry::new(&sample.cell, &plan.descending), bytes))
+    };
+    let mut samples: Vec<(Entry<'r>, u64)> = runs.iter().flat_map(of_run).collect();
+    let compare = |one: Entry<'_>, other: Entry<'_>| one.compare(other, &plan.descending);
+    samples.sort_unstable_by(|(one, _), (other, _)| compare(*one, *other));
     // The same entry twice is an error, which shows when the range that has it is written.
-    samples.dedup_by(|one, other| one.compare(*other, &plan.descending).is_eq());
-    let ranges = ranges.min(samples.len() / 4).max(1);
-    (1..ranges)
-        .map(|number| samples[number * samples.len() / ranges])
-        .collect()
+    samples.dedup_by(|(one, _), (other, _)| compare(*one, *other).is_eq());
+    let total: u64 = samples.iter().map(|(_, bytes)| bytes).sum();
+    let (mut cuts, mut last, mut before) = (Vec::new(), 0, 0);
+    for (number, (entry, bytes)) in samples.iter().enumerate() {
+        let wanted = total / ranges as u64 * (cuts.len() as u64 + 1);
+        let leaves_several = number >= last + 2 && number + 2 <= samples.len();
+        if cuts.len() + 1 < ranges && before >= wanted && leaves_several {
+            cuts.push(*entry);
+            last = number;
+        }
+        before += bytes;
+    }
+    cuts
 }
 
 /// Where the leaves of an index come from.
@@ -577,4 +589,63 @@ fn fill_interior(page: &mut [u8], usable: usize, children: &[u32], dividers: &Ce
 
 fn put_pointer(page: &mut [u8], at: usize, content: usize) {
     page[at..at + 2].copy_from_slice(&(content as u16).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::record::plain;
+    use super::super::stored::Stored;
+    use super::*;
+
+    fn plan() -> IndexPlan {
+        IndexPlan {
+            root: 2,
+            columns: vec![IndexColumn::Of(0), IndexColumn::Rowid],
+            key: 1,
+            descending: vec![false],
+            unique: false,
+            is_table: false,
+            called: "t.a".to_owned(),
+        }
+    }
+
+    fn cell_of(number: i64) -> Vec<u8> {
+        let record = plain(&[Stored::Integer(number), Stored::Integer(1)]);
+        let mut cell = Vec::new();
+        varint::push(&mut cell, record.len() as u64);
+        [cell, record].concat()
+    }
+
+    proptest! {
+        #[test]
+        fn every_range_has_several_entries(
+            numbers in prop::collection::vec(prop::collection::btree_set(any::<i64>(), 0..3_000), 1..5),
+            ranges in 1_usize..9,
+        ) {
+            let plan = plan();
+            let runs: Vec<Run> = (numbers.iter())
+                .map(|numbers| Run::of_cells(numbers.iter().map(|number| cell_of(*number))))
+                .collect();
+            let cuts = cuts(&plan, &runs, ranges);
+            prop_assert!(cuts.len() < ranges);
+            let all: BTreeSet<i64> = numbers.iter().flatten().copied().collect();
+            let mut bounds = vec![i64::MIN];
+            for cut in &cuts {
+                let Some(Field::Integer(number)) = Fields::of(cut.record()).next() else {
+                    return Err(TestCaseError::fail("not an entry"));
+                };
+                prop_assert!(all.contains(&number));
+                bounds.push(number);
+            }
+            bounds.push(i64::MAX);
+            if !cuts.is_empty() {
+                let counts = bounds.windows(2).map(|pair| all.range(pair[0]..pair[1]).count());
+                prop_assert!(counts.min() >= Some(2));
+            }
+        }
+    }
 }

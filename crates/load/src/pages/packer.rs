@@ -12,8 +12,13 @@ use super::tree::{Child, TABLE_LEAF};
 use super::varint;
 use crate::error::LoadError;
 
-/// Bytes after which the buffer is written.
+/// Bytes after which the buffer is written: those of one write fit the processor's cache.
 const FLUSH: usize = 1 << 20;
+/// The same where rows are wide: encoding them takes so little that the disk is the limit, and it does most
+/// with many requests at a time, into which a large write is divided.
+const WIDE_FLUSH: usize = 4 << 20;
+/// Bytes of a row that is wide.
+const WIDE: usize = 256;
 /// The header of a leaf.
 const HEADER: usize = 8;
 
@@ -73,6 +78,8 @@ pub(super) struct Packer {
     /// Bytes of a page that are not reserved for extensions.
     usable: usize,
     limits: Limits,
+    /// Bytes after which the buffer is written.
+    flush: usize,
     buffer: Buffer,
     open: Option<Open>,
     /// The pointers to the open leaf's cells, which go into the page when it is full.
@@ -93,7 +100,8 @@ impl Packer {
             page_size,
             usable: file.usable(),
             limits: Limits::of(file.usable()),
-            buffer: Buffer::new(page_size, usual_pages(page_size)),
+            flush: FLUSH,
+            buffer: Buffer::new(page_size, usual_pages(FLUSH, page_size)),
             open: None,
             pointers: Vec::new(),
             links: Vec::new(),
@@ -120,6 +128,9 @@ impl Packer {
         rowids: &[i64],
         file: &PageFile,
     ) -> Result<(), LoadError> {
+        // One row of a block is taken for all of them.
+        let is_wide = block.rows() > 0 && block.length(0) >= WIDE;
+        self.flush = if is_wide { WIDE_FLUSH } else { FLUSH };
         let mut next = 0;
         loop {
             next = self.fill(block, next, rowids);
@@ -231,7 +242,7 @@ impl Packer {
 
     fn open_leaf(&mut self, file: &PageFile) -> Result<Open, LoadError> {
         self.close();
-        if self.buffer.bytes().len() >= FLUSH {
+        if self.buffer.bytes().len() >= self.flush {
             self.flush(file)?;
         }
         let open = Open {
@@ -275,7 +286,7 @@ impl Packer {
                 key,
             });
         }
-        self.buffer.clear(usual_pages(self.page_size));
+        self.buffer.clear(usual_pages(self.flush, self.page_size));
         Ok(())
     }
 
@@ -369,9 +380,9 @@ impl Filling<'_> {
     }
 }
 
-/// The pages that a buffer holds when it is flushed, usually.
-fn usual_pages(page_size: usize) -> usize {
-    FLUSH / page_size + 2
+/// The pages that a buffer holds when it is flushed after so many bytes, usually.
+fn usual_pages(flush: usize, page_size: usize) -> usize {
+    flush / page_size + 2
 }
 
 /// Writes the header of a page of a tree; a page that is all content begins at 65,536, written as 0.

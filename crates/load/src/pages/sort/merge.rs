@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::pages::index::IndexColumn;
     use crate::pages::record::plain;
-    use crate::pages::sort::run::{Samples, Spill};
+    use crate::pages::sort::run::Spill;
     use crate::pages::stored::Stored;
     use crate::pages::varint;
 
@@ -194,10 +194,6 @@ mod tests {
         cells
     }
 
-    fn in_memory(cells: &[Vec<u8>]) -> Run {
-        Run::in_memory(cells.concat(), Samples::of(0))
-    }
-
     fn in_file(cells: &[Vec<u8>], spill: &mut Spill) -> Run {
         let mut run = spill.begin(0).unwrap();
         cells.iter().for_each(|cell| run.push(cell).unwrap());
@@ -229,7 +225,7 @@ mod tests {
                 .collect();
             let runs: Vec<Run> = (lists.iter().enumerate())
                 .map(|(number, cells)| match number % 2 {
-                    0 => in_memory(cells),
+                    0 => Run::of_cells(cells.iter().cloned()),
                     _ => in_file(cells, &mut spill),
                 })
                 .collect();

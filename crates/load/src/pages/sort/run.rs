@@ -128,6 +128,17 @@ impl Run {
         }
     }
 
+    /// A run in memory of cells in order.
+    #[cfg(test)]
+    pub(in crate::pages) fn of_cells(cells: impl Iterator<Item = Vec<u8>>) -> Run {
+        let (mut bytes, mut samples) = (Vec::new(), Samples::of(0));
+        for cell in cells {
+            samples.see(bytes.len() as u64, &cell);
+            bytes.extend(cell);
+        }
+        Run::in_memory(bytes, samples)
+    }
+
     /// The bytes of its cells.
     pub(in crate::pages) fn bytes(&self) -> u64 {
         match &self.cells {
