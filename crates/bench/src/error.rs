@@ -119,7 +119,9 @@ impl From<LoadError> for TrialError {
         match error {
             // The loader says of itself what it would do by SQL.
             LoadError::Way { .. } => TrialError::CannotRun(error.to_string()),
-            LoadError::Engine(error) => TrialError::Engine(error),
+            LoadError::Engine(source) | LoadError::Database { source, .. } => {
+                TrialError::Engine(source)
+            }
             other => TrialError::Load(other),
         }
     }

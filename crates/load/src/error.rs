@@ -2,9 +2,9 @@
 //!
 //! Errors name the file, row and column; what to do about it is for the command line to say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use engine::EngineError;
+use engine::{During, EngineError, SqliteError};
 use thiserror::Error;
 
 use crate::batch::Fault;
@@ -166,9 +166,38 @@ pub enum LoadError {
     /// The observer asked to stop.
     #[error("stopped; the database is as it was")]
     Interrupted,
-    /// SQLite refused or failed.
+    /// SQLite refused to do something with a database, or failed.
+    #[error("{}{source}", before(.path, .source))]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        source: EngineError,
+    },
+    /// The same before it is known with which database.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl LoadError {
+    /// Says in which database SQLite refused or failed, where that is not said yet.
+    pub(crate) fn in_database(self, path: &Path) -> LoadError {
+        match self {
+            LoadError::Engine(source) => LoadError::Database {
+                path: path.to_owned(),
+                source,
+            },
+            other => other,
+        }
+    }
+}
+
+/// The database, where the error itself does not name it.
+fn before(path: &Path, error: &EngineError) -> String {
+    match error.as_sqlite().map(SqliteError::during) {
+        Some(During::Opening(_)) => String::new(),
+        _ => format!("{}: ", path.display()),
+    }
 }
 
 fn in_column(column: &Option<String>) -> String {

@@ -16,7 +16,7 @@ use crate::full_text::FullText;
 use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
 use crate::source::{Source, is_same_file};
-use crate::staging::Staging;
+use crate::staging::{Staging, journal};
 use crate::table::{Index, Table, quoted};
 use crate::target::Target;
 
@@ -236,11 +236,12 @@ pub fn load(
     );
     refuse_own_input(&*source, request)?;
     let is_new = !request.database.exists();
-    let bytes_read = if is_new {
-        load.build_new(source, &mut rejects, observer)?
+    let loaded = if is_new {
+        load.build_new(source, &mut rejects, observer)
     } else {
-        load.change_existing(source, &mut rejects, observer)?
+        load.change_existing(source, &mut rejects, observer)
     };
+    let bytes_read = loaded.map_err(|error| error.in_database(&request.database))?;
     rejects.keep()?;
     Ok(Summary {
         rows: load.rows,
@@ -451,8 +452,37 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Changes an existing database in one transaction.
+    /// Changes an existing database, or leaves it as it was.
     fn change_existing(
+        &mut self,
+        source: &mut dyn Source,
+        rejects: &mut Rejects,
+        observer: &mut Observer<'_>,
+    ) -> Result<u64, LoadError> {
+        let changed = self.change_in_transaction(source, rejects, observer);
+        if changed.is_err() {
+            self.settle();
+        }
+        changed
+    }
+
+    /// Lets SQLite take back what it could not take back when it failed: on a full disk it may leave its
+    /// journal to whoever opens the database next. Where it cannot do it now either, the journal is still
+    /// there for the next one.
+    fn settle(&self) {
+        let database = &self.request.database;
+        if !journal(database, "-journal").exists() {
+            return;
+        }
+        let vfs = self.request.vfs.as_deref();
+        let opened = Connection::open(self.library, database, OpenFlags::READ_WRITE, vfs);
+        let _ = opened.and_then(|connection| {
+            connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+            connection.close()
+        });
+    }
+
+    fn change_in_transaction(
         &mut self,
         source: &mut dyn Source,
         rejects: &mut Rejects,
@@ -720,5 +750,44 @@ impl Feed<'_> {
         } else {
             Err(LoadError::Interrupted)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {
+        let library = Arc::new(Library::load(&engine::Source::Embedded).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let [live, left] = ["live.db", "left.db"].map(|name| folder.path().join(name));
+        let connection = Connection::open(&library, &live, OpenFlags::default(), None).unwrap();
+        connection
+            .execute(
+                "CREATE TABLE t(a); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+                 INSERT INTO t SELECT printf('%0100d', i) FROM n",
+            )
+            .unwrap();
+        let before = std::fs::read(&live).unwrap();
+        // Far more pages than the cache holds: they are in the file before the transaction ends.
+        connection
+            .execute("PRAGMA cache_size = 5; BEGIN; UPDATE t SET a = a || a")
+            .unwrap();
+        std::fs::copy(&live, &left).unwrap();
+        std::fs::copy(journal(&live, "-journal"), journal(&left, "-journal")).unwrap();
+        assert!(std::fs::read(&left).unwrap() != before);
+
+        let load = Load {
+            library: &library,
+            request: &Request::new(&left, Table::new("t")),
+            rows: 0,
+            rows_by_pages: 0,
+            why_arrays: None,
+            indexes_made: false,
+        };
+        load.settle();
+        assert!(!journal(&left, "-journal").exists());
+        assert!(std::fs::read(&left).unwrap() == before);
     }
 }

@@ -57,12 +57,13 @@ impl Unfinished {
 }
 
 impl Write for Unfinished {
+    // Past `tempfile`'s own writer, whose errors add the name that the file has for now.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.0.as_file_mut().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.0.as_file_mut().flush()
     }
 }
 
@@ -94,6 +95,13 @@ pub(crate) fn directory(path: &Path) -> &Path {
     }
 }
 
+/// The journal of a database, of the kind with this suffix.
+pub(crate) fn journal(database: &Path, suffix: &str) -> PathBuf {
+    let mut journal = database.as_os_str().to_owned();
+    journal.push(suffix);
+    journal.into()
+}
+
 /// A database in the making.
 #[derive(Debug)]
 pub(crate) struct Staging {
@@ -108,12 +116,9 @@ impl Staging {
     /// A journal lies there, or no file can be made there.
     pub(crate) fn new(place: &Path) -> Result<Staging, LoadError> {
         for suffix in ["-journal", "-wal"] {
-            let mut journal = place.as_os_str().to_owned();
-            journal.push(suffix);
-            if Path::new(&journal).exists() {
-                return Err(LoadError::LeftoverJournal {
-                    journal: journal.into(),
-                });
+            let journal = journal(place, suffix);
+            if journal.exists() {
+                return Err(LoadError::LeftoverJournal { journal });
             }
         }
         let file = Unfinished::beside(place).map_err(|source| LoadError::Write {

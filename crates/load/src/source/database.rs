@@ -94,6 +94,14 @@ impl DatabaseSource {
         path: &Path,
         selection: &Selection,
     ) -> Result<DatabaseSource, LoadError> {
+        DatabaseSource::try_open(library, path, selection).map_err(|error| error.in_database(path))
+    }
+
+    fn try_open(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+    ) -> Result<DatabaseSource, LoadError> {
         let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
         connection.busy_timeout(PATIENCE)?;
         let name = path.display().to_string();
@@ -259,7 +267,7 @@ impl Reading {
     fn run(&self, connection: &Connection, sender: &SyncSender<Result<Batch, LoadError>>) {
         if let Err(error) = self.read(connection, sender) {
             // If nobody takes it, nobody wants to know.
-            let _ = sender.send(Err(error));
+            let _ = sender.send(Err(error.in_database(Path::new(&self.input))));
         }
     }
 

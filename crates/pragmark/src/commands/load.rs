@@ -1,11 +1,12 @@
 //! `pragmark load`: data into a table.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use engine::{Library, Source as EngineSource};
+use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use load::{
     Column, CsvOptions, Fault, Format, FullText, Index, LoadError, Mode, OnError, Opening, Phase,
@@ -280,8 +281,6 @@ impl Bar {
     }
 }
 
-const NOTHING_LOADED: &str = "nothing was loaded";
-
 /// What helps with a row that is wrong.
 fn row_hint(fault: &Fault) -> String {
     let remedy = match fault {
@@ -289,7 +288,22 @@ fn row_hint(fault: &Fault) -> String {
         Fault::UnknownKey(_) => "name such keys with --type KEY=TYPE",
         _ => "repair it",
     };
-    format!("{remedy}, or leave such rows out with --on-error skip; {NOTHING_LOADED}")
+    format!("{remedy}, or leave such rows out with --on-error skip; nothing was loaded")
+}
+
+const FULL: &str = "make room on the disk, or name a place on another one; nothing was loaded";
+
+/// What helps with an error of SQLite's.
+fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
+    Some(match error.as_sqlite()?.kind() {
+        ErrorKind::Busy => "another program is using the database; try again when it is done",
+        ErrorKind::Full => FULL,
+        ErrorKind::ReadOnly => {
+            "allow writing to the file and to its directory, where SQLite needs a journal; nothing was \
+             loaded"
+        }
+        _ => return None,
+    })
 }
 
 /// What helps with an error; nothing where its own words say it.
@@ -311,9 +325,9 @@ fn hint(error: &LoadError) -> Option<String> {
         }
         LoadError::Way { .. } => "leave --way out to use the fastest way that can",
         LoadError::Type { .. } => "convert the column before loading",
-        LoadError::Engine(error) if error.is_busy() => {
-            "another program is using the database; try again when it is done"
-        }
+        LoadError::Read { .. } => "it may be damaged or cut off; nothing was loaded",
+        LoadError::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => FULL,
+        LoadError::Database { source, .. } => return hint_of_sqlite(source).map(str::to_owned),
         _ => return None,
     };
     Some(hint.to_owned())
@@ -352,5 +366,28 @@ mod tests {
             Path::new("a.csv.gz.rejected.csv")
         );
         assert_eq!(rejects_file(&["-".into()]), Path::new("input.rejected.csv"));
+    }
+
+    #[test]
+    fn errors_come_with_what_helps() {
+        let row = |fault| LoadError::Row {
+            place: load::Places::new("a.csv", load::Unit::Row).find(1),
+            column: None,
+            fault,
+        };
+        let full = LoadError::Write {
+            path: "a.db".into(),
+            source: io::ErrorKind::StorageFull.into(),
+        };
+        for (error, part) in [
+            (row(Fault::Encoding("UTF-8")), "--encoding"),
+            (row(Fault::UnknownKey("b".to_owned())), "--type KEY=TYPE"),
+            (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
+            (full, "make room"),
+        ] {
+            let found = hint(&error).unwrap();
+            assert!(found.contains(part), "{error}: {found}");
+        }
+        assert_eq!(hint(&LoadError::Interrupted), None);
     }
 }

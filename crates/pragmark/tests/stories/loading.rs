@@ -249,7 +249,10 @@ fn a_locked_database_stays_as_it_was() {
             "--append",
         ])
         .exits(3)
-        .complains(&["locked", "another program is using the database"]);
+        .complains(&[
+            "towns.db: database is locked",
+            "another program is using the database",
+        ]);
     holder.execute("ROLLBACK").unwrap();
     assert_eq!(
         dump(&laboratory, "towns.db", "SELECT count(*) FROM towns"),

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, Statement};
 
-use super::method::Sql;
 use super::parameters::Parameters;
 use super::rows::Rows;
 use crate::error::TrialError;
@@ -35,7 +34,6 @@ impl<'c, 'd> Inserter<'c, 'd> {
     /// Prepares what is reused.
     pub(super) fn prepare(
         connection: &'c Connection,
-        method: Sql,
         parameters: &Parameters,
         begin: &str,
     ) -> Result<Inserter<'c, 'd>, TrialError> {
@@ -49,7 +47,7 @@ impl<'c, 'd> Inserter<'c, 'd> {
             })
         };
         Ok(Inserter {
-            rows: Rows::prepare(connection, method, parameters)?,
+            rows: Rows::prepare(connection, parameters)?,
             transaction,
             rows_per_txn,
             stop_after: parameters.stop_after,

@@ -8,34 +8,6 @@ use crate::error::TrialError;
 /// How rows come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// By SQL.
-    BySql(Sql),
-    /// The B-tree pages of a new database are written by the bulk loader, without SQL.
-    Pages,
-}
-
-impl Method {
-    pub(super) const NAMES: &[(&str, Method)] = &[
-        ("values", Method::BySql(Sql::Values)),
-        ("carray", Method::BySql(Sql::Carray)),
-        ("columns", Method::BySql(Sql::Columns)),
-        ("attach-value", Method::BySql(Sql::AttachValue)),
-        ("attach-star", Method::BySql(Sql::AttachStar)),
-        ("pages", Method::Pages),
-    ];
-
-    /// Whether all rows go in at once, and in one transaction where there is one.
-    pub(super) fn takes_all(self) -> bool {
-        match self {
-            Method::BySql(sql) => sql.copies(),
-            Method::Pages => true,
-        }
-    }
-}
-
-/// How rows come in by SQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sql {
     /// Each value is bound to its place in the VALUES list.
     Values,
     /// The values are bound as one array, which is a table in SQL
@@ -51,19 +23,27 @@ pub(super) enum Sql {
     AttachStar,
 }
 
-impl Sql {
+impl Method {
+    pub(super) const NAMES: &[(&str, Method)] = &[
+        ("values", Method::Values),
+        ("carray", Method::Carray),
+        ("columns", Method::Columns),
+        ("attach-value", Method::AttachValue),
+        ("attach-star", Method::AttachStar),
+    ];
+
     /// Whether one statement copies all rows from an attached database.
     pub(super) fn copies(self) -> bool {
-        matches!(self, Sql::AttachValue | Sql::AttachStar)
+        matches!(self, Method::AttachValue | Method::AttachStar)
     }
 
     /// Makes sure that the engine has what the method needs.
     pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
-        if self == Sql::Carray && !library.has_carray() {
+        if self == Method::Carray && !library.has_carray() {
             let why = "this engine has no carray (sqlite3_carray_bind is missing)";
             return Err(TrialError::CannotRun(why.to_owned()));
         }
-        if self == Sql::Columns && !library.has_columns_function() {
+        if self == Method::Columns && !library.has_columns_function() {
             let why = "this engine has no virtual tables or cannot bind pointers";
             return Err(TrialError::CannotRun(why.to_owned()));
         }
@@ -73,34 +53,34 @@ impl Sql {
     /// Gives the connection what the method's SQL needs.
     pub(super) fn prepare(self, connection: &Connection) -> Result<(), EngineError> {
         match self {
-            Sql::Columns => connection.create_columns_function(COLUMNS, 1),
+            Method::Columns => connection.create_columns_function(COLUMNS, 1),
             _ => Ok(()),
         }
     }
 
     /// The INSERT of so many rows; only a VALUES list depends on their number.
-    pub(super) fn text(self, rows: usize) -> String {
+    pub(super) fn sql(self, rows: usize) -> String {
         let from = source::NAME;
         match self {
-            Sql::Values => {
+            Method::Values => {
                 let places = vec!["(?)"; rows].join(",");
                 format!("INSERT INTO integers(value) VALUES {places}")
             }
-            Sql::Carray => "INSERT INTO integers(value) SELECT value FROM carray(?1)".to_owned(),
-            Sql::Columns => {
+            Method::Carray => "INSERT INTO integers(value) SELECT value FROM carray(?1)".to_owned(),
+            Method::Columns => {
                 format!("INSERT INTO integers(value) SELECT c0 FROM {COLUMNS}(?1)")
             }
-            Sql::AttachValue => {
+            Method::AttachValue => {
                 format!("INSERT INTO integers(value) SELECT value FROM {from}.integers")
             }
-            Sql::AttachStar => format!("INSERT INTO integers SELECT * FROM {from}.integers"),
+            Method::AttachStar => format!("INSERT INTO integers SELECT * FROM {from}.integers"),
         }
     }
 
     /// Rows that a statement made for `rows` rows takes: as many or none by a VALUES list, any
     /// number else.
     pub(super) fn takes(self, rows: usize, given: usize) -> bool {
-        self != Sql::Values || rows == given
+        self != Method::Values || rows == given
     }
 
     /// Binds the values and runs the statement once.
@@ -111,20 +91,20 @@ impl Sql {
         values: &'d [i64],
     ) -> Result<(), EngineError> {
         match self {
-            Sql::Values => {
+            Method::Values => {
                 for (index, value) in values.iter().enumerate() {
                     statement.bind_i64(index as i32 + 1, *value)?;
                 }
             }
-            Sql::Carray => statement.bind_array(1, Array::I64(values))?,
-            Sql::Columns => {
+            Method::Carray => statement.bind_array(1, Array::I64(values))?,
+            Method::Columns => {
                 let column = Integers(values);
                 return statement.with_borrowed(|statement| {
                     statement.bind_columns(1, &column)?;
                     statement.run()
                 });
             }
-            Sql::AttachValue | Sql::AttachStar => {}
+            Method::AttachValue | Method::AttachStar => {}
         }
         statement.run()
     }
@@ -154,10 +134,10 @@ mod tests {
     #[test]
     fn a_values_list_has_a_place_for_every_row() {
         assert_eq!(
-            Sql::Values.text(3),
+            Method::Values.sql(3),
             "INSERT INTO integers(value) VALUES (?),(?),(?)"
         );
-        assert!(Sql::Values.takes(3, 3) && !Sql::Values.takes(3, 2));
-        assert!(Sql::Carray.takes(3, 2));
+        assert!(Method::Values.takes(3, 3) && !Method::Values.takes(3, 2));
+        assert!(Method::Carray.takes(3, 2));
     }
 }

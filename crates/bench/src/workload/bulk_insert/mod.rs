@@ -4,7 +4,7 @@
 //! The clock runs from the first statement after the table was made to the end of the last commit
 //! or index build; connecting, making the table, preparing what is reused, generating the data or
 //! the database to copy from, verifying the result and closing the connection are outside and,
-//! where they take time, reported apart. For the method `pages`, whose database has no connection
+//! where they take time, reported apart. For the target `pages`, whose database has no connection
 //! before it is finished, the clock runs from its making to its being in place, synced.
 
 mod insert;
@@ -28,8 +28,7 @@ use lab::catalogue::WorkloadInfo;
 use lab::trial::Measured;
 
 use self::insert::Inserted;
-use self::method::{Method, Sql};
-use self::parameters::{Index, Parameters};
+use self::parameters::{Index, Parameters, Target};
 use self::source::Source;
 use super::common::{close, set, set_peak_memory};
 use super::{Trial, Workload};
@@ -52,9 +51,9 @@ impl Workload for BulkInsert {
 
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
         let parameters = Parameters::read(trial.settings)?;
-        match parameters.method {
-            Method::BySql(sql) => sql.check_engine(&trial.library)?,
-            Method::Pages => pages::check(trial, &parameters)?,
+        match parameters.target {
+            Target::Sqlite => parameters.method.check_engine(&trial.library)?,
+            Target::Pages => pages::check(trial, &parameters)?,
         }
         (trial.phase)("generate");
         let generating = Instant::now();
@@ -80,10 +79,10 @@ impl Workload for BulkInsert {
     }
 }
 
-/// What is made for a method before the clock starts.
+/// What is made for a target before the clock starts.
 enum Prepared {
-    /// For a method of SQL: the database to copy from, where it does.
-    Sql(Sql, Option<Source>),
+    /// For SQLite: the database to copy from, where the method does.
+    Sql(Option<Source>),
     /// For the page writer: the rows in batches.
     Pages(Vec<RecordBatch>),
 }
@@ -101,12 +100,9 @@ impl Prepared {
         parameters: &Parameters,
         data: &[i64],
     ) -> Result<Prepared, TrialError> {
-        match parameters.method {
-            Method::BySql(sql) => {
-                let source = Source::of(trial, sql, parameters, data)?;
-                Ok(Prepared::Sql(sql, source))
-            }
-            Method::Pages => pages::batches(data).map(Prepared::Pages),
+        match parameters.target {
+            Target::Sqlite => Source::of(trial, parameters, data).map(Prepared::Sql),
+            Target::Pages => pages::batches(data).map(Prepared::Pages),
         }
     }
 
@@ -118,7 +114,7 @@ impl Prepared {
         path: &Path,
     ) -> Result<Loaded, TrialError> {
         match self {
-            Prepared::Sql(sql, source) => load_by_sql(trial, parameters, sql, source, data, path),
+            Prepared::Sql(source) => load_by_sql(trial, parameters, source, data, path),
             Prepared::Pages(batches) => {
                 let work = pages::work(trial, parameters, batches, path)?;
                 Ok(Loaded {
@@ -134,14 +130,13 @@ impl Prepared {
 fn load_by_sql(
     trial: &Trial<'_>,
     parameters: &Parameters,
-    method: Sql,
     source: Option<Source>,
     data: &mut [i64],
     path: &Path,
 ) -> Result<Loaded, TrialError> {
     let connection = open(trial, parameters, path, source.as_ref())?;
     let counts = sqlite::Counts::begin(trial, &connection)?;
-    let work = work(&connection, trial, method, parameters, data)?;
+    let work = work(&connection, trial, parameters, data)?;
     let counts = counts.map(|counts| counts.end(&connection)).transpose()?;
     source.map_or(Ok(()), |source| source.detach(&connection))?;
     Ok(Loaded {
@@ -182,7 +177,6 @@ struct Work {
 fn work(
     connection: &Connection,
     trial: &Trial<'_>,
-    method: Sql,
     parameters: &Parameters,
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
@@ -190,7 +184,7 @@ fn work(
     let piece = parameters.rows_per_statement;
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(trial.settings);
-    let mut inserter = insert::Inserter::prepare(connection, method, parameters, begin)?;
+    let mut inserter = insert::Inserter::prepare(connection, parameters, begin)?;
     let cpu_before = CpuTime::now()?;
 
     let start = Instant::now();

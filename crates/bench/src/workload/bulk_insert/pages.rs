@@ -1,11 +1,11 @@
-//! The method `pages`: a new database whose B-tree pages the bulk loader writes itself.
+//! The target `pages`: a new database whose B-tree pages the bulk loader writes itself.
 //!
 //! It stands apart because nothing of it goes through SQL: there is no statement, no transaction and,
 //! before the rows are in, no connection that PRAGMAs could be given to. What an arm asks for and the
 //! page writer has not got makes the arm impossible, with the reason; it is never done another way.
 //!
 //! The clock holds the whole load: making database and table, the rows, syncing, and putting the file in
-//! its place. Other methods find database and table made. The rows are made into batches before the
+//! its place. Methods of SQL find database and table made. The rows are made into batches before the
 //! clock starts, as the array of `carray` is: they are the form in which such a program has its rows.
 
 use std::path::Path;
@@ -20,12 +20,13 @@ use load::{BatchSource, Column, Request, Way, WayChoice, load};
 
 use super::Work;
 use super::insert::Inserted;
+use super::method::Method;
 use super::parameters::{Index, Parameters, Statement};
 use super::table::Table;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::workload::Trial;
-use crate::workload::common::refuse_counting;
+use crate::workload::common::{expect, refuse_counting};
 
 /// Rows of a batch.
 const BATCH: usize = 65_536;
@@ -49,9 +50,10 @@ pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), Tr
     let refused = refused_setting(trial.settings)
         .or_else(|| refused_table(parameters.table))
         .or_else(|| refused_index(parameters.index))
+        .or_else(|| refused_method(parameters))
         .or_else(|| refused_statement(parameters));
     refused.map_or(Ok(()), |refused| {
-        let why = format!("the method `pages` cannot have {refused}");
+        let why = format!("the target `pages` cannot have {refused}");
         Err(TrialError::CannotRun(why))
     })
 }
@@ -80,13 +82,13 @@ fn refused_setting(settings: &Settings) -> Option<String> {
 }
 
 fn refused_table(table: Table) -> Option<String> {
-    let column = match table {
-        Table::Rowid | Table::IntegerPrimaryKey | Table::WithoutRowid => return None,
-        Table::AutoKey | Table::Autoincrement => "key",
-    };
-    Some(format!(
-        "a table whose column `{column}` SQLite fills: rows without a value for it are left to SQL"
-    ))
+    match table {
+        Table::Rowid | Table::IntegerPrimaryKey | Table::WithoutRowid => None,
+        Table::AutoKey | Table::Autoincrement => Some(
+            "a table whose column `key` SQLite fills: rows without a value for it are left to SQL"
+                .to_owned(),
+        ),
+    }
 }
 
 fn refused_index(index: Index) -> Option<String> {
@@ -98,6 +100,14 @@ fn refused_index(index: Index) -> Option<String> {
                 .to_owned(),
         ),
     }
+}
+
+fn refused_method(parameters: &Parameters) -> Option<String> {
+    let known = Method::NAMES.iter();
+    let (name, _) = known
+        .filter(|(_, method)| *method != Method::Values)
+        .find(|(_, method)| *method == parameters.method)?;
+    Some(format!("the method {name}: it knows none of SQL's"))
 }
 
 fn refused_statement(parameters: &Parameters) -> Option<String> {
@@ -138,6 +148,11 @@ pub(super) fn work(
     let loaded = Instant::now();
     let cpu = CpuTime::now()?.since(cpu_before);
     windows.tick(parameters.rows, loaded);
+    expect(
+        "the count of rows written as pages",
+        summary.rows_by_pages,
+        parameters.rows as u64,
+    )?;
     let inserted = Inserted {
         rows: summary.rows as usize,
         transactions: 1,
@@ -188,8 +203,8 @@ mod tests {
 
     fn arm(over: &[(&'static str, Level)]) -> Vec<(&'static str, Level)> {
         let base = ALL_AT_ONCE.map(|(name, number)| (name, Level::from(number)));
-        let method = [("method", Level::from("pages"))];
-        [&base[..], &method, over].concat()
+        let target = [("target", Level::from("pages"))];
+        [&base[..], &target, over].concat()
     }
 
     #[test]
@@ -233,6 +248,7 @@ mod tests {
             (("table", "auto-key".into()), "column `key`"),
             (("table", "autoincrement".into()), "column `key`"),
             (("index", "before".into()), "index"),
+            (("method", "carray".into()), "method carray"),
             (("statement", "prepared-each-time".into()), "prepared"),
         ] {
             let why = problem("bulk-insert", &arm(&[over]));

@@ -6,8 +6,9 @@ use std::time::Duration;
 use lab::catalogue::{Accepts, WorkloadInfo};
 use lab::level::{Level, Settings};
 use lab::seed::Seed;
+use lab::target;
 
-use super::method::{Method, Sql};
+use super::method::Method;
 use super::table::Table;
 use crate::error::TrialError;
 use crate::generate::{Integers, Order, Values};
@@ -17,6 +18,17 @@ use crate::workload::common::{MAX_HOST_PARAMETERS, by_name, from, names, paramet
 /// Elements that one array bound to carray may have: a C `int` counts them
 /// (<https://sqlite.org/carray.html>).
 const MAX_ARRAY_ELEMENTS: usize = i32::MAX as usize;
+
+/// What the rows are given to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// SQLite, by one of the methods of SQL.
+    Sqlite,
+    /// The bulk loader, which writes the B-tree pages of a new database without SQL.
+    Pages,
+}
+
+const TARGETS: &[(&str, Target)] = &[(target::SQLITE, Target::Sqlite), ("pages", Target::Pages)];
 
 /// When the index is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +84,7 @@ pub(super) struct Parameters {
     pub(super) order: Option<Order>,
     pub(super) table: Table,
     pub(super) index: Index,
+    pub(super) target: Target,
     pub(super) method: Method,
     pub(super) statement: Statement,
     /// Rows in one statement; all are written as their number.
@@ -92,6 +105,7 @@ impl Parameters {
             order: reader.name("order", order)?,
             table: reader.name("table", |name| by_name(Table::NAMES, name))?,
             index: reader.name("index", |name| by_name(Index::NAMES, name))?,
+            target: target(settings)?,
             method: reader.name("method", |name| by_name(Method::NAMES, name))?,
             statement: reader.name("statement", |name| by_name(Statement::NAMES, name))?,
             rows_per_statement: match reader.count("rows_per_statement")? {
@@ -121,15 +135,16 @@ impl Parameters {
             |name: &str, wanted: &str| TrialError::setting(name, settings.get(name), wanted);
         let rows = self.rows_per_statement;
         match self.method {
-            Method::BySql(Sql::Values) if rows > MAX_HOST_PARAMETERS => Err(wrong(
+            _ if self.target == Target::Pages => self.takes_everything(&wrong),
+            Method::Values if rows > MAX_HOST_PARAMETERS => Err(wrong(
                 "rows_per_statement",
                 "from 1 to 32766 where each row has a parameter of its own",
             )),
-            Method::BySql(Sql::Carray) if rows > MAX_ARRAY_ELEMENTS => Err(wrong(
+            Method::Carray if rows > MAX_ARRAY_ELEMENTS => Err(wrong(
                 "rows_per_statement",
                 "at most 2147483647 with the method `carray`",
             )),
-            method if method.takes_all() => self.takes_everything(&wrong),
+            method if method.copies() => self.takes_everything(&wrong),
             _ => Ok(()),
         }?;
         if self.table.is_keyed_by_value() && self.order.is_none() {
@@ -155,6 +170,17 @@ impl Parameters {
         }
         Ok(())
     }
+}
+
+/// The target; SQLite where none is named, as in runs from before there was another.
+fn target(settings: &Settings) -> Result<Target, TrialError> {
+    by_name(TARGETS, target::of(settings)).ok_or_else(|| {
+        TrialError::setting(
+            target::SETTING,
+            settings.get(target::SETTING),
+            "sqlite or pages",
+        )
+    })
 }
 
 /// The order of this name, none for the values as they were generated; no such name: none at all.
@@ -194,6 +220,12 @@ pub(super) fn info() -> WorkloadInfo {
                 names(Index::NAMES),
                 "none",
                 "when an index on the value is made; before-sorted: the application sorts the rows first, within the measured time",
+            ),
+            choice(
+                target::SETTING,
+                names(TARGETS),
+                target::SQLITE,
+                "what the rows are given to: sqlite, or pages: pragmark load, which writes the B-tree pages of a new database past SQLite, and whose time holds the making and the syncing of it",
             ),
             choice("method", names(Method::NAMES), "values", ABOUT_METHOD),
             choice(
@@ -235,11 +267,10 @@ const ABOUT_TABLE: &str = "which table: rowid: value INTEGER; integer-primary-ke
 PRIMARY KEY; without-rowid: value INT PRIMARY KEY, WITHOUT ROWID; auto-key and autoincrement: a \
 key that SQLite gives, INTEGER PRIMARY KEY without and with AUTOINCREMENT, beside the value";
 
-const ABOUT_METHOD: &str = "how rows come in: values: bound one by one to the VALUES list; \
+const ABOUT_METHOD: &str = "how rows come into SQLite: values: bound one by one to the VALUES list; \
 carray: selected from an array of the program; columns: the same by a function that knows any number of \
 arrays, that of pragmark load; attach-value and attach-star: SELECT value or \
-SELECT * from a table of the same form in an attached database that was made before the clock; \
-pages: written by pragmark load as the B-tree pages of a new database, whose making and syncing the time holds";
+SELECT * from a table of the same form in an attached database that was made before the clock";
 
 #[cfg(test)]
 mod tests {

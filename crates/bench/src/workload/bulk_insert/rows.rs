@@ -2,13 +2,13 @@
 
 use engine::{Connection, Statement};
 
-use super::method::Sql;
+use super::method::Method;
 use super::parameters::{Parameters, Statement as Preparing};
 use crate::error::TrialError;
 
 /// Everything prepared for inserting some rows; arrays are borrowed for `'d`.
 pub(super) struct Rows<'c, 'd> {
-    method: Sql,
+    method: Method,
     rows_per_statement: usize,
     way: Way<'c, 'd>,
 }
@@ -33,23 +33,23 @@ impl<'c, 'd> Rows<'c, 'd> {
     /// Prepares what is reused.
     pub(super) fn prepare(
         connection: &'c Connection,
-        method: Sql,
         parameters: &Parameters,
     ) -> Result<Rows<'c, 'd>, TrialError> {
         let Parameters {
+            method,
             rows_per_statement,
             statement,
             ..
         } = *parameters;
         method.prepare(connection)?;
-        let (whole, single) = (method.text(rows_per_statement), method.text(1));
+        let (whole, single) = (method.sql(rows_per_statement), method.sql(1));
         let way = match statement {
             Preparing::PreparedEachTime => Way::PreparedEachTime {
                 connection,
                 whole,
                 single,
             },
-            Preparing::Reused if method == Sql::Values && rows_per_statement == 1 => {
+            Preparing::Reused if method == Method::Values && rows_per_statement == 1 => {
                 Way::OneByOne(connection.prepare(&single)?)
             }
             Preparing::Reused => Way::Reused {

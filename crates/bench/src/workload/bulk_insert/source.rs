@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use engine::{Connection, OpenFlags, pragma};
 
-use super::method::Sql;
+use super::method::Method;
 use super::parameters::{Parameters, Statement};
 use super::rows::Rows;
 use crate::error::TrialError;
@@ -34,11 +34,10 @@ impl Source {
     /// Makes the source of a method that needs one.
     pub(super) fn of(
         trial: &Trial<'_>,
-        method: Sql,
         parameters: &Parameters,
         data: &[i64],
     ) -> Result<Option<Source>, TrialError> {
-        if !method.copies() {
+        if !parameters.method.copies() {
             return Ok(None);
         }
         let path = trial.directory.join("source.db");
@@ -71,12 +70,13 @@ fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Resul
     connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
     connection.execute(parameters.table.create())?;
     let making = Parameters {
+        method: Method::Values,
         statement: Statement::Reused,
         rows_per_statement: ROWS_PER_STATEMENT,
         ..*parameters
     };
     connection.execute("BEGIN")?;
-    Rows::prepare(connection, Sql::Values, &making)?.insert(data)?;
+    Rows::prepare(connection, &making)?.insert(data)?;
     Ok(connection.execute("COMMIT")?)
 }
 

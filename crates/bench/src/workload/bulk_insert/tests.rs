@@ -4,7 +4,7 @@ use engine::{Library, Source};
 use lab::level::Level;
 use lab::trial::{Measured, Outcome};
 
-use super::method::{Method, Sql};
+use super::method::Method;
 use super::table::Table;
 use crate::generate::{Order, Values};
 use crate::workload::common::tests::run;
@@ -16,20 +16,17 @@ fn measured(over: &[(&str, Level)]) -> Measured {
 }
 
 /// Rows in one statement by which a method is tried.
-fn rows_per_statement(method: Sql) -> &'static [i64] {
+fn rows_per_statement(method: Method) -> &'static [i64] {
     match method {
-        Sql::Values => &[1, 20],
-        Sql::Carray | Sql::Columns => &[100, 0],
-        Sql::AttachValue | Sql::AttachStar => &[0],
+        Method::Values => &[1, 20],
+        Method::Carray | Method::Columns => &[100, 0],
+        Method::AttachValue | Method::AttachStar => &[0],
     }
 }
 
 #[test]
-fn every_method_of_sql_fills_every_table_with_verified_rows() {
+fn every_method_fills_every_table_with_verified_rows() {
     for (method_name, method) in Method::NAMES {
-        let Method::BySql(method) = method else {
-            continue;
-        };
         for (table, _) in Table::NAMES {
             for index in ["none", "before", "after"] {
                 for rows in rows_per_statement(*method) {
@@ -130,10 +127,10 @@ fn an_engine_without_carray_skips_the_arm_with_the_reason() {
         eprintln!("skipped: the system has no SQLite library without carray");
         return;
     };
-    let outcome = match Sql::Carray.check_engine(&library) {
+    let outcome = match Method::Carray.check_engine(&library) {
         Err(error) => error.outcome(),
         Ok(()) => panic!("the engine has no carray"),
     };
     assert!(matches!(&outcome, Outcome::Skipped { why } if why.contains("carray")));
-    assert!(Sql::Values.check_engine(&library).is_ok());
+    assert!(Method::Values.check_engine(&library).is_ok());
 }

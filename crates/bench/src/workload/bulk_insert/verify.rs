@@ -2,9 +2,8 @@
 
 use engine::{Connection, Value};
 
-use super::method::Method;
 use super::pages;
-use super::parameters::{Index, Parameters};
+use super::parameters::{Index, Parameters, Target};
 use super::table::Table;
 use crate::error::TrialError;
 use crate::workload::common::expect;
@@ -18,9 +17,9 @@ pub(super) fn check(
     let wanted = Sums::of(data);
     compare(connection, "NOT INDEXED", &wanted)?;
     if parameters.index != Index::None {
-        let index = match parameters.method {
-            Method::BySql(_) => super::INDEX,
-            Method::Pages => pages::INDEX,
+        let index = match parameters.target {
+            Target::Sqlite => super::INDEX,
+            Target::Pages => pages::INDEX,
         };
         let through = format!("INDEXED BY {index}");
         compare(connection, &through, &wanted)?;

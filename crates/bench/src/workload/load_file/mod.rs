@@ -16,6 +16,7 @@ mod verify;
 
 use std::path::Path;
 
+use engine::Origin;
 use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::needs::Needs;
@@ -96,9 +97,20 @@ impl Workload for LoadFile {
             trial,
             "tools do not use the file system of the engine: nothing can be counted",
         )?;
+        refuse_engine(trial)?;
         self.check(trial.settings)?;
         let parameters = Parameters::read(trial.settings)?;
         measure(trial, &parameters, &tool::Start::of(&program))
+    }
+}
+
+/// Another engine would stand beside figures with which it has nothing to do.
+fn refuse_engine(trial: &Trial<'_>) -> Result<(), TrialError> {
+    match trial.library.identity().origin {
+        Origin::Embedded => Ok(()),
+        _ => Err(TrialError::CannotRun(
+            "tools bring their own SQLite, in whose place no other engine is put".to_owned(),
+        )),
     }
 }
 

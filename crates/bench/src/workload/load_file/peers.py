@@ -110,7 +110,10 @@ def duckdb():
 
 METHODS = [executemany, pandas, sqlite_utils, adbc, polars, duckdb]
 
-distributions, load = {method.__name__: method for method in METHODS}[sys.argv[1]]()
+try:
+    distributions, load = {method.__name__: method for method in METHODS}[sys.argv[1]]()
+except Exception as error:  # Whatever a library says that is not there, or lacks a part.
+    sys.exit(str(error).strip().partition("\n")[0])
 if len(sys.argv) == 4:
     load(sys.argv[2], sys.argv[3])
 else:

@@ -1,7 +1,6 @@
 //! A process from its start to its end: its time, its CPU time, its memory, and its words where it fails.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,10 +86,7 @@ pub(super) fn timed(command: &mut Command, directory: &Path) -> Result<Took, Tri
             peak_memory,
         });
     }
-    let mut words = Vec::new();
-    File::open(&path)
-        .and_then(|mut file| file.read_to_end(&mut words))
-        .map_err(io("read"))?;
+    let words = std::fs::read(&path).map_err(io("read"))?;
     Err(failed(problem(status, &String::from_utf8_lossy(&words))))
 }
 
