@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
-use crate::design::{arms, limits};
+use crate::design::{Stopping, arms, limits};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
@@ -51,7 +51,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
     for experiment in &request.experiments {
         for (number, directory) in request.directories.iter().enumerate() {
             let id = &experiment.id;
-            let stopping = experiment.design.stopping;
+            let stopping = stopping(experiment, quick);
             experiments.push(PlannedExperiment {
                 key: if several {
                     format!("{id}@{}", number + 1)
@@ -68,7 +68,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                         .workload(&experiment.workload)
                         .is_some_and(|workload| workload.counts),
                 crash_relevant: crash_relevant(experiment, catalogue),
-                stopping: if quick { stopping.quick() } else { stopping },
+                stopping,
             });
         }
     }
@@ -92,6 +92,16 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
         budget_s: request.budget_s,
         tiers,
         experiments,
+    }
+}
+
+fn stopping(experiment: &Experiment, quick: bool) -> Stopping {
+    let claims = experiment.claims.iter();
+    let judged_together = claims.filter(|claim| !claim.exact).count();
+    let stopping = experiment.design.stopping;
+    match quick {
+        true => stopping.quick(),
+        false => stopping.for_claims(judged_together),
     }
 }
 

@@ -6,12 +6,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stats::MIN_BLOCKS_FOR_WILCOXON;
+
+/// The error rate of all claims of an experiment together.
+const ALPHA: f64 = 0.05;
+
 /// When the measuring of an experiment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stopping {
     /// Rounds that are always done: 7 by the protocol, the fewest with which an exact Wilcoxon
-    /// interval at 95 % covers what it promises.
+    /// interval at 95 % covers what it promises, and more where many claims are judged together.
     pub rounds: u32,
     /// Rounds after which it ends in any case.
     pub max_rounds: u32,
@@ -31,6 +36,25 @@ impl Default for Stopping {
 }
 
 impl Stopping {
+    /// The rule for an experiment of which so many claims are judged together: with at least as many rounds
+    /// as let each of them be decided.
+    ///
+    /// Of n differences, an exact Wilcoxon interval is wrong in 2/2^n of all cases at least, and Holm's first
+    /// step allows 5 % divided by the claims. With fewer rounds every interval would reach from
+    /// nothing to infinity. A rule that asks for preliminary answers, by Student's t, is left alone.
+    pub fn for_claims(self, judged_together: usize) -> Stopping {
+        if (self.max_rounds as usize) < MIN_BLOCKS_FOR_WILCOXON {
+            return self;
+        }
+        let allowed = ALPHA / judged_together.max(1) as f64;
+        let needed = (1 - allowed.log2().floor() as i32) as u32;
+        Stopping {
+            rounds: self.rounds.max(needed),
+            max_rounds: self.max_rounds.max(needed),
+            ..self
+        }
+    }
+
     /// The rule of a quick run: three rounds, up to five where an effect is not known within 10 %,
     /// judged by paired t and labelled preliminary.
     pub fn quick(self) -> Stopping {
@@ -40,5 +64,43 @@ impl Stopping {
             max_rounds: self.max_rounds.min(5),
             half_width: self.half_width.max(GOOD_ENOUGH),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attained(rounds: u32) -> f64 {
+        2.0 / 2_f64.powi(rounds as i32)
+    }
+
+    #[test]
+    fn there_are_just_enough_rounds_for_every_claim_to_be_decided() {
+        let usual = Stopping::default().rounds;
+        for claims in 0..300 {
+            let rounds = Stopping::default().for_claims(claims).rounds;
+            let allowed = ALPHA / claims.max(1) as f64;
+            assert!(attained(rounds) <= allowed, "{claims}: {rounds}");
+            assert!(
+                rounds == usual || attained(rounds - 1) > allowed,
+                "{claims}: {rounds}"
+            );
+        }
+        let short = Stopping {
+            max_rounds: 7,
+            ..Stopping::default()
+        };
+        assert_eq!(short.for_claims(19).max_rounds, 10);
+    }
+
+    #[test]
+    fn preliminary_answers_stay_preliminary() {
+        let preliminary = Stopping {
+            rounds: 2,
+            max_rounds: 5,
+            ..Stopping::default()
+        };
+        assert_eq!(preliminary.for_claims(19), preliminary);
     }
 }
