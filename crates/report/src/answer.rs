@@ -60,7 +60,11 @@ pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
             figures::times(finding.gain, finding.interval)
         )),
         words(&format!(" {} ", gain_words(metric))),
-        Piece::Code(label(&finding.instead_of)),
+        // An arm of a list may name settings that the reference leaves as they are.
+        match finding.instead_of.is_empty() {
+            true => words("the reference"),
+            false => Piece::Code(label(&finding.instead_of)),
+        },
     ];
     if !finding.conditions.is_empty() {
         sentence.push(words(", at "));
