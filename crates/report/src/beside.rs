@@ -5,6 +5,7 @@
 
 use lab::analysis::{Analysis, ExperimentAnalysis};
 
+use crate::bindings;
 use crate::words::by_rank;
 
 /// Medians of several metrics.
@@ -17,8 +18,12 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What an experiment's file asks for, as far as it was measured; none where that is nothing.
+    /// What an experiment's file asks for, as far as it was measured; none where that is nothing, or where
+    /// the costs of bindings say the same.
     pub(crate) fn of(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Option<Beside> {
+        if bindings::shown(experiment).is_some() {
+            return None;
+        }
         let mut planned = analysis.plan.experiments.iter();
         let planned = planned.find(|planned| planned.key == experiment.key)?;
         Beside::of_these(experiment, &planned.experiment.beside)

@@ -155,6 +155,14 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
 }
 
 #[test]
+fn an_arm_for_whose_levels_the_reference_has_none_is_compared_with_the_reference_by_name() {
+    let mut analysis = made_up::analysis().clone();
+    analysis.findings[0].instead_of.clear();
+    let markdown = report::markdown(&analysis);
+    assert!(markdown.contains(" as the reference."), "{markdown}");
+}
+
+#[test]
 fn markdown_holds_findings_arms_claims_and_the_way_to_repeat_it() {
     insta::assert_snapshot!(report::markdown(made_up::analysis()));
 }

@@ -12,8 +12,8 @@ use crate::figures;
 use crate::names::Names;
 use crate::words::{metric_heading, plural};
 
-/// Room for a figure under a heading that may take several lines.
-const FIGURE: usize = 12;
+/// The least room for a figure.
+const FIGURE: usize = 10;
 /// Between columns.
 const GAP: usize = 2;
 
@@ -23,25 +23,43 @@ pub(super) fn beside(text: &mut Text, analysis: &Analysis, experiment: &Experime
         return;
     };
     let names = Names::of(experiment);
-    let room = (beside
-        .rows
-        .iter()
-        .map(|(arm, _)| longest_word(names.get(*arm))))
-    .max();
-    let room = (room.unwrap_or(0) + GAP).min(text.width().saturating_sub(FIGURE));
-    let fitting = ((text.width() - room) / FIGURE).clamp(1, beside.metrics.len());
-    let mut table = table(&beside, &names, fitting, text.width());
-    // Words of names are not broken.
-    let name = ColumnConstraint::LowerBoundary(Width::Fixed(room as u16));
-    table.set_constraints([name]);
+    let widths = widths(&beside, &names, text.width());
+    let shown = widths.len() - 1;
+    let mut table = table(&beside, &names, shown, text.width());
+    let constraints = widths.into_iter().map(Width::Fixed);
+    table.set_constraints(constraints.map(ColumnConstraint::LowerBoundary));
     text.gap();
     text.block(&table.to_string());
-    let more = beside.metrics.len() - fitting;
+    let more = beside.metrics.len() - shown;
     if more > 0 {
         let more = plural(more, "more metric", "more metrics");
         let hint = format!("{more} in a wider window, on the page and in the Markdown form");
         text.item(Paint::Dim, "·", &hint);
     }
+}
+
+/// The least widths of the column of names and of as many metrics as there is room for, one at least, so
+/// that no word is broken as long as that can be helped.
+fn widths(beside: &Beside, names: &Names, width: usize) -> Vec<u16> {
+    let longest = beside
+        .rows
+        .iter()
+        .map(|(arm, _)| longest_word(names.get(*arm)));
+    let name = longest.max().unwrap_or(0) + GAP;
+    let metrics = beside.metrics.iter();
+    let figures = metrics.map(|metric| longest_word(&metric_heading(metric)).max(FIGURE) + GAP);
+    let mut room = width.saturating_sub(name);
+    let fitting = figures.enumerate().take_while(|(number, figure)| {
+        let fits = *number == 0 || *figure <= room;
+        room = room.saturating_sub(*figure);
+        fits
+    });
+    let name = name.min(width.saturating_sub(FIGURE));
+    let figures = fitting.map(|(_, figure)| figure);
+    std::iter::once(name)
+        .chain(figures)
+        .map(|width| width as u16)
+        .collect()
 }
 
 fn longest_word(name: &str) -> usize {
