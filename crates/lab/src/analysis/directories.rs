@@ -9,10 +9,7 @@ use serde::Serialize;
 
 use super::ExperimentAnalysis;
 use crate::claims::DeviceLevels;
-use crate::stats::Estimate;
-
-/// Error rate of the intervals.
-const ALPHA: f64 = 0.05;
+use crate::stats::{ALPHA, Estimate};
 
 /// One experiment on several directories.
 #[derive(Clone, Debug, Serialize)]

@@ -13,11 +13,8 @@ use crate::durability::Durability;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
-use crate::stats::{self, Estimate, RankedArm, benjamini_hochberg};
+use crate::stats::{self, ALPHA, Estimate, RankedArm, benjamini_hochberg};
 use crate::tier::{self, ModelSafety, Safety, Schedules};
-
-/// Error rate of the intervals of effects and of the groups of ranks.
-const ALPHA: f64 = 0.05;
 
 type Dropped = [(u32, u32)];
 

@@ -14,10 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::evidence::{Evidence, Unable};
 use super::figure::Figure;
 use super::{Bounds, Claim, Form};
-use crate::stats::{Interval, holm};
-
-/// The error rate of all claims of an experiment together.
-const ALPHA: f64 = 0.05;
+use crate::stats::{ALPHA, Interval, holm};
 
 /// What the data says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

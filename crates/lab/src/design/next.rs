@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{History, Role, Stopping, round};
 use crate::samples::Comparison;
 use crate::seed::Seed;
-
-/// Error rate of the intervals whose width the stopping rule looks at, before the adjustment for
-/// the number of arms.
-const ALPHA: f64 = 0.05;
+use crate::stats::ALPHA;
 
 /// Why an experiment ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,10 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::stats::MIN_BLOCKS_FOR_WILCOXON;
-
-/// The error rate of all claims of an experiment together.
-const ALPHA: f64 = 0.05;
+use crate::stats::{ALPHA, MIN_BLOCKS_FOR_WILCOXON, wilcoxon_smallest_alpha};
 
 /// When the measuring of an experiment ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,13 +40,16 @@ impl Stopping {
     /// step allows 5 % divided by the claims. With fewer rounds every interval would reach from
     /// nothing to infinity. A rule that asks for preliminary answers, by Student's t, is left alone.
     pub fn for_claims(self, judged_together: usize) -> Stopping {
-        if (self.max_rounds as usize) < MIN_BLOCKS_FOR_WILCOXON {
+        let is_preliminary = (self.max_rounds as usize) < MIN_BLOCKS_FOR_WILCOXON;
+        if judged_together == 0 || is_preliminary {
             return self;
         }
-        let allowed = ALPHA / judged_together.max(1) as f64;
-        let needed = (1 - allowed.log2().floor() as i32) as u32;
+        let allowed = ALPHA / judged_together as f64;
+        let needed = (self.rounds..)
+            .find(|rounds| wilcoxon_smallest_alpha(*rounds as usize) <= allowed)
+            .unwrap_or(self.rounds);
         Stopping {
-            rounds: self.rounds.max(needed),
+            rounds: needed,
             max_rounds: self.max_rounds.max(needed),
             ..self
         }
@@ -71,6 +71,7 @@ impl Stopping {
 mod tests {
     use super::*;
 
+    /// As 2/2^n, with which the method is documented.
     fn attained(rounds: u32) -> f64 {
         2.0 / 2_f64.powi(rounds as i32)
     }
@@ -78,9 +79,9 @@ mod tests {
     #[test]
     fn there_are_just_enough_rounds_for_every_claim_to_be_decided() {
         let usual = Stopping::default().rounds;
-        for claims in 0..300 {
+        for claims in 1..300 {
             let rounds = Stopping::default().for_claims(claims).rounds;
-            let allowed = ALPHA / claims.max(1) as f64;
+            let allowed = ALPHA / claims as f64;
             assert!(attained(rounds) <= allowed, "{claims}: {rounds}");
             assert!(
                 rounds == usual || attained(rounds - 1) > allowed,
@@ -102,5 +103,14 @@ mod tests {
             ..Stopping::default()
         };
         assert_eq!(preliminary.for_claims(19), preliminary);
+    }
+
+    #[test]
+    fn without_claims_the_rule_is_as_it_was_written() {
+        let early = Stopping {
+            rounds: 2,
+            ..Stopping::default()
+        };
+        assert_eq!(early.for_claims(0), early);
     }
 }

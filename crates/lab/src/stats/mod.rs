@@ -43,6 +43,11 @@ pub use power::{blocks_needed, minimum_detectable_effect};
 pub use projection::Projection;
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value};
+/// The error rate of a family of answers, both sides together: that of the protocol, which promises 95 %
+/// (`docs/method.md`). Families are the claims of an experiment, its arms against the reference, the
+/// effects of its knobs.
+pub const ALPHA: f64 = 0.05;
+
 pub use wilcoxon::{
     PairedSample, hodges_lehmann, wilcoxon_interval, wilcoxon_p_value, wilcoxon_smallest_alpha,
 };

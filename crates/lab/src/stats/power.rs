@@ -26,9 +26,8 @@ use std::f64::consts::PI;
 use super::method::Method;
 use super::signed_rank::attained_alpha;
 use super::student::student_quantile;
+use crate::stats::ALPHA;
 
-/// The two-sided error rate.
-const ALPHA: f64 = 0.05;
 /// The chance that an effect of the size declared is found.
 const POWER: f64 = 0.8;
 

@@ -23,15 +23,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, Settings};
 use crate::samples::Samples;
-use crate::stats::{Interval, MIN_BLOCKS_FOR_WILCOXON, mean, student_interval};
+use crate::stats::{ALPHA, Interval, MIN_BLOCKS_FOR_WILCOXON, mean, student_interval};
 
 pub use shares::{FactorShare, PairShare, Shares};
 
 use crossing::{Crossing, Term};
 use table::Table;
 
-/// Error rate of each family of intervals.
-const ALPHA: f64 = 0.05;
 /// Fewer rounds have no spread.
 const MIN_ROUNDS: usize = 2;
 
