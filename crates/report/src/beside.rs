@@ -9,33 +9,17 @@ use crate::bindings;
 use crate::words::by_rank;
 
 /// Medians of several metrics.
-pub(crate) struct Beside {
-    /// The metrics as records name them, in the order of the experiment's file.
+pub(crate) struct Medians {
+    /// The metrics as records name them.
     pub(crate) metrics: Vec<String>,
     /// The arms that have figures, the best by the experiment's own first, each with a median of every
     /// metric it has.
     pub(crate) rows: Vec<(usize, Vec<Option<f64>>)>,
 }
 
-impl Beside {
-    /// What an experiment's file asks for, as far as it was measured; none where that is nothing, or where
-    /// the costs of bindings say the same.
-    pub(crate) fn of(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Option<Beside> {
-        if bindings::shown(experiment).is_some() {
-            return None;
-        }
-        let mut planned = analysis.plan.experiments.iter();
-        let planned = planned.find(|planned| planned.key == experiment.key)?;
-        Beside::of_these(experiment, &planned.experiment.beside)
-    }
-
-    /// These metrics, as far as they were measured; none where none was.
-    pub(crate) fn of_these(experiment: &ExperimentAnalysis, wanted: &[String]) -> Option<Beside> {
-        let is_measured = |metric: &&String| {
-            let mut arms = experiment.arms.iter();
-            arms.any(|arm| arm.summaries.contains_key(*metric))
-        };
-        let metrics: Vec<String> = wanted.iter().filter(is_measured).cloned().collect();
+impl Medians {
+    /// Those of these metrics; none where there are no metrics.
+    pub(crate) fn of(experiment: &ExperimentAnalysis, metrics: Vec<String>) -> Option<Medians> {
         if metrics.is_empty() {
             return None;
         }
@@ -47,9 +31,30 @@ impl Beside {
             let median = |metric| summaries.get(metric).map(|summary| summary.median);
             (arm, metrics.iter().map(median).collect())
         });
-        Some(Beside {
+        Some(Medians {
             rows: rows.collect(),
             metrics,
         })
     }
+
+    /// Those of the metrics that the experiment's file asks for beside its own.
+    pub(crate) fn beside(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Option<Medians> {
+        let mut planned = analysis.plan.experiments.iter();
+        let planned = planned.find(|planned| planned.key == experiment.key)?;
+        let asked_for = &planned.experiment.beside;
+        Medians::of(experiment, metrics_beside(experiment, asked_for))
+    }
+}
+
+/// The metrics of those asked for that were measured; none where the costs of bindings, which have a table
+/// of their own, say the same.
+pub(crate) fn metrics_beside(experiment: &ExperimentAnalysis, asked_for: &[String]) -> Vec<String> {
+    if bindings::shown(experiment).is_some() {
+        return Vec::new();
+    }
+    let is_measured = |metric: &&String| {
+        let mut arms = experiment.arms.iter();
+        arms.any(|arm| arm.summaries.contains_key(*metric))
+    };
+    asked_for.iter().filter(is_measured).cloned().collect()
 }

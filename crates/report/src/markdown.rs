@@ -13,7 +13,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
 use lab::claims::Judged;
 
 use crate::answer;
-use crate::beside::Beside;
+use crate::beside::Medians;
 use crate::durability;
 use crate::facts;
 use crate::figures;
@@ -217,7 +217,7 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
 
 /// The figures to be read beside the experiment's own.
 fn beside(text: &mut String, analysis: &Analysis, experiment: &ExperimentAnalysis) {
-    let Some(beside) = Beside::of(analysis, experiment) else {
+    let Some(beside) = Medians::beside(analysis, experiment) else {
         return;
     };
     let names = Names::of(experiment);

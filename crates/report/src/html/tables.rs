@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
 
-use crate::beside::Beside;
+use crate::beside::{Medians, metrics_beside};
 use crate::facts::arm_notes;
 use crate::figures;
 use crate::names::Names;
@@ -179,44 +179,36 @@ impl MetricTable {
         let others = every_metric(experiment).into_iter().filter(|name| {
             **name != experiment.metric && !(name.contains('.') && classes.contains_key(base(name)))
         });
-        MetricTable::of_these(experiment, others.collect())
+        MetricTable::of_these(experiment, others.cloned().collect())
     }
 
     /// The experiment's own metric and those to be shown beside it; none where there are none.
     pub(super) fn beside(
         experiment: &ExperimentAnalysis,
-        beside: &[String],
+        asked_for: &[String],
     ) -> Option<MetricTable> {
-        let known = Beside::of_these(experiment, beside)?.metrics;
-        let own = std::iter::once(&experiment.metric);
-        MetricTable::of_these(experiment, own.chain(&known).collect())
+        let mut metrics = metrics_beside(experiment, asked_for);
+        if !metrics.is_empty() {
+            metrics.insert(0, experiment.metric.clone());
+        }
+        MetricTable::of_these(experiment, metrics)
     }
 
-    fn of_these(experiment: &ExperimentAnalysis, others: Vec<&String>) -> Option<MetricTable> {
-        if others.is_empty() {
-            return None;
-        }
+    fn of_these(experiment: &ExperimentAnalysis, metrics: Vec<String>) -> Option<MetricTable> {
+        let Medians { metrics, rows } = Medians::of(experiment, metrics)?;
         let names = Names::of(experiment);
-        let measured = by_rank(experiment)
-            .into_iter()
-            .filter(|arm| !experiment.arms[*arm].unmeasured());
-        let rows = measured.map(|arm| {
-            let summaries = &experiment.arms[arm].summaries;
-            let figure = |metric: &&String| {
-                let median = summaries.get(*metric).map(|summary| summary.median);
+        let rows = rows.into_iter().map(|(arm, medians)| {
+            let figures = metrics.iter().zip(medians).map(|(metric, median)| {
                 Figure::new(median, |value| figures::figure(value, metric))
-            };
-            (
-                names.get(arm).to_owned(),
-                others.iter().map(figure).collect(),
-            )
+            });
+            (names.get(arm).to_owned(), figures.collect())
         });
         Some(MetricTable {
-            metrics: others
-                .iter()
-                .map(|name| ((*name).clone(), metric_heading(name)))
-                .collect(),
             rows: rows.collect(),
+            metrics: metrics
+                .iter()
+                .map(|name| (name.clone(), metric_heading(name)))
+                .collect(),
         })
     }
 }

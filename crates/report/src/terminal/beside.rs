@@ -7,7 +7,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis};
 
 use super::paint::Paint;
 use super::text::Text;
-use crate::beside::Beside;
+use crate::beside::Medians;
 use crate::figures;
 use crate::names::Names;
 use crate::words::{metric_heading, plural};
@@ -19,7 +19,7 @@ const GAP: usize = 2;
 
 /// Adds what there is.
 pub(super) fn beside(text: &mut Text, analysis: &Analysis, experiment: &ExperimentAnalysis) {
-    let Some(beside) = Beside::of(analysis, experiment) else {
+    let Some(beside) = Medians::beside(analysis, experiment) else {
         return;
     };
     let names = Names::of(experiment);
@@ -40,7 +40,7 @@ pub(super) fn beside(text: &mut Text, analysis: &Analysis, experiment: &Experime
 
 /// The least widths of the column of names and of as many metrics as there is room for, one at least, so
 /// that no word is broken as long as that can be helped.
-fn widths(beside: &Beside, names: &Names, width: usize) -> Vec<u16> {
+fn widths(beside: &Medians, names: &Names, width: usize) -> Vec<u16> {
     let longest = beside
         .rows
         .iter()
@@ -67,7 +67,7 @@ fn longest_word(name: &str) -> usize {
     lengths.max().unwrap_or(0)
 }
 
-fn table(beside: &Beside, names: &Names, fitting: usize, width: usize) -> Table {
+fn table(beside: &Medians, names: &Names, fitting: usize, width: usize) -> Table {
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let shown = &beside.metrics[..fitting];
     let headings = shown
