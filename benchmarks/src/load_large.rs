@@ -31,11 +31,11 @@ pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Fa
     let begin = Instant::now();
     load(&library, &mut source, &request, &mut |_| true)?;
     let seconds = begin.elapsed().as_secs_f64();
-    let memory = peak_memory_mib().ok_or("the system does not tell the peak of memory")?;
+    let memory = bench::peak_memory_bytes().ok_or("the system does not tell the peak of memory")?;
     let bytes = std::fs::metadata(&path)?.len();
     check(&library, &path, rows)?;
     println!(
-        "{rows} rows{}: {seconds:.1} s, {:.1} M rows/s, {:.2} GB at {:.2} GB/s, peak memory {memory:.0} MiB \
+        "{rows} rows{}: {seconds:.1} s, {:.1} M rows/s, {:.2} GB at {:.2} GB/s, peak memory {:.0} MiB \
          (to reach: 10^9 rows in 120 s, less than 1024 MiB at any size)",
         index_on
             .map(|column| format!(" and an index on {column}"))
@@ -43,6 +43,7 @@ pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Fa
         rows as f64 / seconds / 1e6,
         bytes as f64 / 1e9,
         bytes as f64 / seconds / 1e9,
+        memory / f64::from(1 << 20),
     );
     Ok(())
 }
@@ -97,14 +98,4 @@ fn check(library: &Arc<Library>, path: &Path, rows: u64) -> Result<(), Failure> 
         return Err(format!("{} holds {found:?}", path.display()).into());
     }
     Ok(())
-}
-
-/// The largest resident set of this process so far (`VmHWM` of proc(5)).
-fn peak_memory_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib / 1024.0)
 }

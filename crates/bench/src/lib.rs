@@ -22,6 +22,7 @@ pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextSummary};
+pub use measure::peak_memory_bytes;
 pub use training::training;
 pub use workload::contention::work as contention_worker;
 

@@ -8,5 +8,6 @@ mod resources;
 mod windows;
 
 pub(crate) use histogram::LatencyHistogram;
-pub(crate) use resources::{CpuTime, peak_memory_bytes, peak_memory_bytes_of};
+pub use resources::peak_memory_bytes;
+pub(crate) use resources::{CpuTime, peak_memory_bytes_of};
 pub(crate) use windows::Windows;

@@ -54,11 +54,11 @@ fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
 }
 
-/// The largest resident set of this process; none where the system does not say.
+/// The largest resident set of this process, in bytes; none where the system does not say.
 ///
 /// Taken from `VmHWM` rather than `ru_maxrss`, which a process started with vfork inherits from
 /// its parent on Linux.
-pub(crate) fn peak_memory_bytes() -> Option<f64> {
+pub fn peak_memory_bytes() -> Option<f64> {
     peak_memory_bytes_of("self")
 }
 
