@@ -7,6 +7,8 @@
 
 #[path = "ways/classes.rs"]
 mod classes;
+#[path = "ways/edges.rs"]
+mod edges;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -207,17 +209,7 @@ fn told_by(database: &Path, columns: usize, order: &str) -> (Vec<Vec<Value>>, Ve
 fn integers() -> impl Strategy<Value = Value> {
     prop_oneof![
         (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| value >> bits),
-        select(vec![
-            0,
-            1,
-            -1,
-            i64::MIN,
-            i64::MAX,
-            1 << 47,
-            -(1 << 47),
-            (1 << 47) - 1,
-            -(1 << 47) - 1
-        ]),
+        select(edges::INTEGERS.to_vec()),
     ]
     .prop_map(Value::Integer)
 }
@@ -227,18 +219,7 @@ fn reals() -> impl Strategy<Value = Value> {
         any::<f64>(),
         any::<i32>().prop_map(f64::from),
         (-100_i32..100).prop_map(|value| f64::from(value) / 4.0),
-        select(vec![
-            0.0,
-            -0.0,
-            1e15,
-            1e300,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            9_223_372_036_854_775_807.0,
-            -9_223_372_036_854_775_808.0,
-            140_737_488_355_328.0,
-            0.1,
-        ]),
+        select(edges::REALS.to_vec()),
     ]
     .prop_map(Value::Real)
 }
@@ -251,9 +232,7 @@ fn texts(page_size: u32) -> impl Strategy<Value = Value> {
         4 => "[ \t]?[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?[ \n]?",
         1 => "\\PC{0,40}",
         1 => long,
-        2 => select(vec!["9223372036854775807", "9223372036854775808", "-9223372036854775808", "0x10",
-            "1e400", "-0", "-0.0", "007", "+-1", "1_000", "inf", "nan", "2024-01-31", "1e", ".", "", " "])
-            .prop_map(str::to_owned),
+        2 => select(edges::TEXTS.to_vec()).prop_map(str::to_owned),
     ]
     .prop_map(Value::Text)
 }

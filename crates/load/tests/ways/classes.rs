@@ -17,7 +17,7 @@ use pragmark_load::{
     Column, Index, LoadError, Mode, OnError, Request, Summary, Table, Way, WayChoice,
 };
 
-use super::{batch, open, reserve, run};
+use super::{batch, edges, open, reserve, run};
 
 /// All classes, by name.
 const CLASSES: &[(&str, Class)] = &[
@@ -543,38 +543,15 @@ impl Values<'_> {
     }
 
     fn integer(&mut self) -> i64 {
-        const EDGES: [i64; 9] = [
-            0,
-            1,
-            -1,
-            i64::MIN,
-            i64::MAX,
-            1 << 47,
-            -(1 << 47),
-            (1 << 47) - 1,
-            -(1 << 47) - 1,
-        ];
         match self.below(8) {
-            0 => one_of(self.random, &EDGES),
+            0 => one_of(self.random, &edges::INTEGERS),
             _ => self.random.next_u64() as i64 >> self.below(64),
         }
     }
 
     fn real(&mut self) -> f64 {
-        const EDGES: [f64; 10] = [
-            0.0,
-            -0.0,
-            1e15,
-            1e300,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            9_223_372_036_854_775_807.0,
-            -9_223_372_036_854_775_808.0,
-            140_737_488_355_328.0,
-            0.1,
-        ];
         match self.below(4) {
-            0 => one_of(self.random, &EDGES),
+            0 => one_of(self.random, &edges::REALS),
             1 => self.random.next_u64() as i32 as f64,
             2 => self.below(800) as f64 / 4.0 - 100.0,
             _ => Some(f64::from_bits(self.random.next_u64()))
@@ -584,30 +561,8 @@ impl Values<'_> {
     }
 
     fn text(&mut self) -> String {
-        const ODD: [&str; 20] = [
-            "",
-            " ",
-            "9223372036854775807",
-            "9223372036854775808",
-            "-9223372036854775808",
-            "0x10",
-            "1e400",
-            "-0",
-            "-0.0",
-            "007",
-            "+-1",
-            "1_000",
-            "inf",
-            "nan",
-            "2024-01-31",
-            "1e",
-            ".",
-            " 12\n",
-            "3.50",
-            "\u{fffd}\u{1d11e}",
-        ];
         match self.below(8) {
-            0 => one_of(self.random, &ODD).to_owned(),
+            0 => one_of(self.random, &edges::TEXTS).to_owned(),
             1 => self.integer().to_string(),
             2 => format!("{}e{}", self.below(1_000), self.below(40)),
             _ => {
