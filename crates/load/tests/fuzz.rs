@@ -194,7 +194,13 @@ fn json_text() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
 }
 
-/// Files whose bytes are as their writer made them, but for some.
+const ARROW_COMPRESSIONS: [Option<arrow_ipc::CompressionType>; 3] = [
+    None,
+    Some(arrow_ipc::CompressionType::ZSTD),
+    Some(arrow_ipc::CompressionType::LZ4_FRAME),
+];
+
+/// A columnar file as its writer makes it: Arrow in each compression, then Parquet.
 fn columnar_file(form: usize) -> Vec<u8> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
         (0..50).map(|n| (n % 7 > 0).then_some(n)),
@@ -204,9 +210,16 @@ fn columnar_file(form: usize) -> Vec<u8> {
     ));
     let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap();
     let mut bytes = Vec::new();
-    if form == 0 {
-        let mut writer =
-            arrow_ipc::writer::FileWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+    if let Some(compression) = ARROW_COMPRESSIONS.get(form) {
+        let options = arrow_ipc::writer::IpcWriteOptions::default()
+            .try_with_compression(*compression)
+            .unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new_with_options(
+            &mut bytes,
+            &batch.schema(),
+            options,
+        )
+        .unwrap();
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         drop(writer);
@@ -291,7 +304,7 @@ proptest! {
 proptest! {
     #[test]
     fn damaged_columnar_files_are_an_error_and_no_panic(
-        form in 0_usize..2,
+        form in 0..=ARROW_COMPRESSIONS.len(),
         place in any::<prop::sample::Index>(),
         byte in any::<u8>(),
         cut in prop::option::of(any::<prop::sample::Index>()),

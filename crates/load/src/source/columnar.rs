@@ -1,14 +1,15 @@
 //! Files that are columnar already: Parquet and Arrow IPC (Feather).
 
+mod ipc;
+
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::FileReader;
 use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -46,7 +47,7 @@ impl ColumnarSource {
     pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
         let open = match beginning(path)? {
             Some(beginning) if beginning.starts_with(PARQUET) => parquet,
-            Some(beginning) if beginning == ARROW => ipc,
+            Some(beginning) if beginning == ARROW => arrow_ipc,
             _ => return Ok(None),
         };
         let unusable = |source| LoadError::Open {
@@ -119,13 +120,13 @@ fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource,
     })
 }
 
-fn ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
-    let reader =
-        FileReader::try_new(BufReader::new(file), None).map_err(|error| broken(&name, &error))?;
+fn arrow_ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
+    let (batches, schema) =
+        ipc::Batches::open(file, total_bytes).map_err(|error| broken(&name, &error))?;
     Ok(ColumnarSource {
         name,
-        columns: columns_of(&reader.schema()),
-        batches: Box::new(reader),
+        columns: columns_of(&schema),
+        batches: Box::new(batches),
         rest: None,
         rows: 0,
         total_rows: None,
