@@ -12,7 +12,7 @@ use engine::{Connection, EngineError, ErrorKind, Statement, Step};
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
 use crate::error::LoadError;
-use crate::loader::Feed;
+use crate::feed::Feed;
 use crate::rejects::refused;
 use crate::table::quoted;
 use crate::target::Target;

@@ -4,7 +4,7 @@
 use engine::Connection;
 
 use crate::error::LoadError;
-use crate::loader::Mode;
+use crate::request::Mode;
 use crate::table::{list, quoted};
 use crate::target::object;
 

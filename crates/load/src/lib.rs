@@ -35,10 +35,12 @@ mod batch;
 mod cells;
 mod disk;
 mod error;
+mod feed;
 mod full_text;
 mod loader;
 mod pages;
 mod rejects;
+mod request;
 mod source;
 mod staging;
 mod table;
@@ -48,10 +50,10 @@ pub use affinity::Affinity;
 pub use batch::{Batch, Fault, Malformed, RowNumbers};
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
+pub use feed::{Observer, Phase, Progress};
 pub use full_text::FullText;
-pub use loader::{
-    MOST_WORKERS, Mode, Observer, OnError, Phase, Progress, Request, Summary, Way, WayChoice, load,
-};
+pub use loader::{MOST_WORKERS, load};
+pub use request::{Mode, OnError, Request, Summary, Way, WayChoice};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
     JsonLinesSource, Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,

@@ -1,190 +1,24 @@
 //! A load from beginning to end: place, table, way, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use engine::{Connection, Library, OpenFlags};
 
 use crate::arrays;
-use crate::batch::{Batch, Malformed};
+use crate::batch::Batch;
 use crate::error::LoadError;
+use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::FullText;
 use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
+use crate::request::{Mode, OnError, Request, Summary, Way, WayChoice};
 use crate::source::{Source, is_same_file};
 use crate::staging::{Staging, journal};
-use crate::table::{Index, Table, quoted};
+use crate::table::{Index, quoted};
 use crate::target::Target;
-
-/// What is to be loaded where, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// The database; it is made if it does not exist.
-    pub database: PathBuf,
-    /// The table.
-    pub table: Table,
-    /// What happens if the table exists, or does not.
-    pub mode: Mode,
-    /// Which way the rows go.
-    pub way: WayChoice,
-    /// What happens to rows that cannot be read or that the table refuses.
-    pub on_error: OnError,
-    /// The file that skipped rows are written to, made only if there are any.
-    pub rejects: Option<PathBuf>,
-    /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
-    /// of 4,096 otherwise.
-    pub page_size: Option<u32>,
-    /// Threads that write pages; twice as many as there are processors otherwise, because each of them
-    /// waits for the disk now and then, but at most [`MOST_WORKERS`].
-    pub workers: Option<usize>,
-    /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
-    /// of them go into a temporary file beside the database.
-    pub index_memory: usize,
-    /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
-    /// it.
-    pub vfs: Option<String>,
-    /// Whether the finished table is checked before it is kept (`PRAGMA integrity_check` and the number
-    /// of rows), which reads all of it.
-    pub check: bool,
-}
-
-impl Request {
-    /// Makes the table, by the fastest way that can, and fails at the first row that is wrong.
-    pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
-        Request {
-            database: database.into(),
-            table,
-            mode: Mode::Create,
-            way: WayChoice::Auto,
-            on_error: OnError::Fail,
-            rejects: None,
-            page_size: None,
-            workers: None,
-            index_memory: 512 << 20,
-            vfs: None,
-            check: false,
-        }
-    }
-}
-
-impl Request {
-    /// Whether an index has to be there before the rows: a unique one that decides which of them are
-    /// skipped.
-    pub(crate) fn is_made_before(&self, index: &Index) -> bool {
-        index.unique && self.on_error == OnError::Skip
-    }
-}
-
-/// What happens to a table that exists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// It is an error; the table is made otherwise.
-    Create,
-    /// The rows are added; a table that does not exist is an error.
-    Append,
-    /// It is dropped with its indexes and triggers, and made anew.
-    Replace,
-}
-
-/// What happens to a row that is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnError {
-    /// It ends the load; the database is as it was.
-    Fail,
-    /// It is left out and counted.
-    Skip,
-}
-
-/// How rows get into the database.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// Pages, written directly: of a new database, or behind the end of one that exists.
-    Pages,
-    /// SQL over arrays.
-    Arrays,
-}
-
-impl Way {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Pages => "pages",
-            Way::Arrays => "arrays",
-        }
-    }
-}
-
-/// Which way is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WayChoice {
-    /// The fastest that can do it.
-    Auto,
-    /// This one, or an error.
-    Only(Way),
-}
-
-/// How far a load has come.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// What is being done.
-    pub phase: Phase,
-    /// Rows taken up so far.
-    pub rows: u64,
-    /// Rows skipped so far.
-    pub rejected: u64,
-    /// Bytes of the input read so far, as they lie on the disk.
-    pub bytes_read: u64,
-    /// Bytes of the input, where known.
-    pub total_bytes: Option<u64>,
-}
-
-/// The parts of a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Rows are loaded.
-    Rows,
-    /// Indexes are made.
-    Indexes,
-    /// The full-text index is filled.
-    FullText,
-    /// The database is checked.
-    Check,
-    /// The database is synced to the disk.
-    Sync,
-}
-
-/// What a load came to.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    /// Rows in the table that were not there before.
-    pub rows: u64,
-    /// Of these, rows by the way [`Way::Pages`]; the others came by [`Way::Arrays`].
-    pub rows_by_pages: u64,
-    /// Why not all rows were written as pages; `None` if they were.
-    pub why_arrays: Option<String>,
-    /// Rows skipped.
-    pub rejected: u64,
-    /// Bytes of the input, as they lie on the disk.
-    pub bytes_read: u64,
-    /// Bytes of the database afterwards.
-    pub database_bytes: u64,
-    /// From the beginning to the end, syncing included.
-    pub time: Duration,
-}
-
-impl Summary {
-    /// Rows per second.
-    pub fn rows_per_second(&self) -> f64 {
-        self.rows as f64 / self.time.as_secs_f64()
-    }
-}
-
-/// Told how far the load has come after every batch; `false` ends it.
-pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
 
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -195,17 +29,11 @@ fn usual_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
 
-/// How often the observer is told of a load that waits for its input.
-const LOOK: Duration = Duration::from_millis(100);
-
 const AS_ASKED_FOR: &str = "as asked for";
 const SKIPS_DUPLICATES: &str = "rows that are not unique are to be skipped";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
-
-/// Batches read ahead: enough that reader and writer do not wait for one another.
-const AHEAD: usize = 2;
 
 /// Loads every row of a source into a table.
 ///
@@ -644,118 +472,10 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
     )))
 }
 
-/// Reads the source on a thread of its own while `work` takes the batches; returns the bytes read.
-fn feed(
-    source: &mut dyn Source,
-    target: &Target,
-    rejects: &mut Rejects,
-    observer: &mut Observer<'_>,
-    work: impl FnOnce(&mut Feed<'_>) -> Result<(), LoadError>,
-) -> Result<u64, LoadError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    source.begin(&target.affinities(), &stop);
-    let total_bytes = source.total_bytes();
-    std::thread::scope(|scope| {
-        let (sender, batches) = sync_channel(AHEAD);
-        scope.spawn(move || read(source, &sender));
-        // However `work` ends, the source must not be waited for afterwards.
-        let _stop = StopOnDrop(stop);
-        let mut feed = Feed {
-            batches,
-            rejects,
-            observer,
-            progress: Progress {
-                phase: Phase::Rows,
-                rows: 0,
-                rejected: 0,
-                bytes_read: 0,
-                total_bytes,
-            },
-        };
-        work(&mut feed)?;
-        Ok(feed.progress.bytes_read)
-    })
-}
-
-/// Tells a source that nobody wants its rows any more.
-struct StopOnDrop(Arc<AtomicBool>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Sends batches until the end, an error, or until nobody takes them any more.
-fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) {
-    while let Some(item) = source.next().transpose() {
-        let failed = item.is_err();
-        if sender.send(item).is_err() || failed {
-            return;
-        }
-    }
-}
-
-/// Where a way takes its batches from, and where refused rows go.
-pub(crate) struct Feed<'f> {
-    batches: Receiver<Result<Batch, LoadError>>,
-    rejects: &'f mut Rejects,
-    observer: &'f mut Observer<'f>,
-    progress: Progress,
-}
-
-impl Feed<'_> {
-    /// The next batch; its malformed rows have been dealt with.
-    pub(crate) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(batch) = self.wait()? else {
-            return Ok(None);
-        };
-        let mut batch = batch?;
-        for malformed in batch.malformed.drain(..) {
-            self.rejects.reject(malformed)?;
-        }
-        self.progress.bytes_read = batch.bytes_read;
-        Ok(Some(batch))
-    }
-
-    /// Waits for the reader; the observer may end the load meanwhile. `None` when the reader has come to
-    /// the end.
-    fn wait(&mut self) -> Result<Option<Result<Batch, LoadError>>, LoadError> {
-        loop {
-            match self.batches.recv_timeout(LOOK) {
-                Ok(batch) => return Ok(Some(batch)),
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                Err(RecvTimeoutError::Timeout) => self.tell(Phase::Rows)?,
-            }
-        }
-    }
-
-    /// Refuses a row.
-    pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
-        self.rejects.reject(row)
-    }
-
-    /// Counts rows taken up, and tells the observer.
-    pub(crate) fn loaded(&mut self, rows: u64) -> Result<(), LoadError> {
-        self.progress.rows += rows;
-        self.tell(Phase::Rows)
-    }
-
-    /// Tells the observer what is being done; it may end the load.
-    pub(crate) fn tell(&mut self, phase: Phase) -> Result<(), LoadError> {
-        self.progress.phase = phase;
-        self.progress.rejected = self.rejects.count();
-        if (self.observer)(&self.progress) {
-            Ok(())
-        } else {
-            Err(LoadError::Interrupted)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Table;
 
     #[test]
     fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::batch::{Fault, Malformed};
 use crate::cells::Rows;
 use crate::error::LoadError;
-use crate::loader::OnError;
+use crate::request::OnError;
 use crate::source::Places;
 use crate::staging::Unfinished;
 use engine::{Columns, ValueRef};

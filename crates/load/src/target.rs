@@ -4,7 +4,7 @@ use engine::{Connection, EngineError, Step, Value};
 
 use crate::affinity::Affinity;
 use crate::error::LoadError;
-use crate::loader::{Mode, Request};
+use crate::request::{Mode, Request};
 use crate::table::{Column, quoted, same};
 
 /// A column of the table that is loaded into, in the order of the source's columns.

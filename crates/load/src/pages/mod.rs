@@ -40,7 +40,7 @@ use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
 use crate::error::LoadError;
-use crate::loader::{Feed, Phase};
+use crate::feed::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
 use index::{IndexColumn, IndexPlan};

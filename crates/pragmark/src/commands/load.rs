@@ -174,8 +174,8 @@ fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
 /// What was done, in words.
 fn told(summary: &Summary, request: &Request) -> String {
     let mut text = format!(
-        "{} rows into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
-        HumanCount(summary.rows),
+        "{} into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
+        rows(summary.rows),
         request.table.name,
         request.database.display(),
         summary.time.as_secs_f64(),
@@ -193,18 +193,24 @@ fn told(summary: &Summary, request: &Request) -> String {
         None => "way: pages\n".to_owned(),
         Some(why) if summary.rows_by_pages == 0 => format!("way: arrays ({why})\n"),
         Some(why) => format!(
-            "way: pages for the first {} rows, then arrays ({why})\n",
-            HumanCount(summary.rows_by_pages)
+            "way: pages for the first {}, then arrays ({why})\n",
+            rows(summary.rows_by_pages)
         ),
     };
     if summary.rejected > 0 {
-        text += &format!("{} rows skipped", HumanCount(summary.rejected));
+        text += &format!("{} skipped", rows(summary.rejected));
         if let Some(path) = &request.rejects {
             text += &format!("; they are in {}", path.display());
         }
         text.push('\n');
     }
     text
+}
+
+/// A number of rows in words.
+fn rows(count: u64) -> String {
+    let unit = if count == 1 { "row" } else { "rows" };
+    format!("{} {unit}", HumanCount(count))
 }
 
 /// How the load compares with what the disk takes.
@@ -263,8 +269,8 @@ impl Bar {
         let seconds = self.begin.elapsed().as_secs_f64();
         bar.set_message(match progress.phase {
             Phase::Rows => format!(
-                "{} rows, {} rows/s",
-                HumanCount(progress.rows),
+                "{}, {} rows/s",
+                rows(progress.rows),
                 HumanCount((progress.rows as f64 / seconds) as u64)
             ),
             Phase::Indexes => "making indexes".to_owned(),

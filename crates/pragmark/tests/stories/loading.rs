@@ -85,7 +85,7 @@ fn rows_are_added_by_the_names_of_their_columns() {
             "load", "more.tsv", "towns.db", "--table", "towns", "--append",
         ])
         .exits(0)
-        .says(&["1 rows into", "way: arrays"]);
+        .says(&["1 row into", "way: arrays"]);
     assert_eq!(
         dump(
             &laboratory,
@@ -124,7 +124,7 @@ fn a_malformed_row_is_named_and_nothing_is_loaded() {
         .pragmark(&["load", "bad.csv", "bad.db", "--table", "t"])
         .exits(3)
         .complains(&[
-            "bad.csv, row 2: it has 1 fields instead of 2",
+            "bad.csv, row 2: it has 1 field instead of 2",
             "--on-error skip",
         ]);
     assert_eq!(files(&laboratory), ["bad.csv", "small.toml"]);
@@ -145,7 +145,7 @@ fn a_malformed_row_is_named_and_nothing_is_loaded() {
         ]);
     assert_eq!(
         laboratory.read("bad.csv.rejected.csv"),
-        "input,row,column,reason,fields\nbad.csv,2,,it has 1 fields instead of 2,3\nbad.csv,3,a,text follows a closing quote,\"\"\"4\"\"x,5\"\n"
+        "input,row,column,reason,fields\nbad.csv,2,,it has 1 field instead of 2,3\nbad.csv,3,a,text follows a closing quote,\"\"\"4\"\"x,5\"\n"
     );
     assert_eq!(dump(&laboratory, "bad.db", "SELECT * FROM t"), "1|2\n6|7");
 }
@@ -450,7 +450,7 @@ fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
     laboratory.write("c.csv", "id,zip\n4,1\n5\n");
     load(&["a.csv", "c.csv"], "ac.db")
         .exits(3)
-        .complains(&["c.csv, row 2: it has 1 fields instead of 2"]);
+        .complains(&["c.csv, row 2: it has 1 field instead of 2"]);
     laboratory.write("d.csv", "id,town\n4,Bonn\n");
     load(&["a.csv", "d.csv"], "ad.db")
         .exits(3)

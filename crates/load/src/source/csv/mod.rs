@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "2 None it has 1 fields instead of 2",
+                "2 None it has 1 field instead of 2",
                 "3 Some(\"b\") text follows a closing quote",
                 "4 Some(\"b\") it is not valid UTF-8",
                 "6 Some(\"b\") a quote is opened and never closed",

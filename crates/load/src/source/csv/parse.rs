@@ -133,7 +133,8 @@ impl<'r> Block<'r> {
     fn fault(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let (found, expected) = (self.fields.len() - listed, self.reader.names.len());
         if found != expected {
-            let reason = format!("it has {found} fields instead of {expected}");
+            let fields = if found == 1 { "field" } else { "fields" };
+            let reason = format!("it has {found} {fields} instead of {expected}");
             return Some((None, Fault::Form(reason)));
         }
         if self.wrong.is_empty() {

@@ -1,0 +1,161 @@
+//! Reader and writer of a load side by side: the source is read ahead on a thread of its own, and the
+//! writer takes its batches, refuses rows and tells the observer how far it has come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+use crate::batch::{Batch, Malformed};
+use crate::error::LoadError;
+use crate::rejects::Rejects;
+use crate::source::Source;
+use crate::target::Target;
+
+/// How far a load has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// What is being done.
+    pub phase: Phase,
+    /// Rows taken up so far.
+    pub rows: u64,
+    /// Rows skipped so far.
+    pub rejected: u64,
+    /// Bytes of the input read so far, as they lie on the disk.
+    pub bytes_read: u64,
+    /// Bytes of the input, where known.
+    pub total_bytes: Option<u64>,
+}
+
+/// The parts of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Rows are loaded.
+    Rows,
+    /// Indexes are made.
+    Indexes,
+    /// The full-text index is filled.
+    FullText,
+    /// The database is checked.
+    Check,
+    /// The database is synced to the disk.
+    Sync,
+}
+
+/// Told how far the load has come after every batch; `false` ends it.
+pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
+
+/// How often the observer is told of a load that waits for its input.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Batches read ahead: enough that reader and writer do not wait for one another.
+const AHEAD: usize = 2;
+
+/// Reads the source on a thread of its own while `work` takes the batches; returns the bytes read.
+pub(crate) fn feed(
+    source: &mut dyn Source,
+    target: &Target,
+    rejects: &mut Rejects,
+    observer: &mut Observer<'_>,
+    work: impl FnOnce(&mut Feed<'_>) -> Result<(), LoadError>,
+) -> Result<u64, LoadError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    source.begin(&target.affinities(), &stop);
+    let total_bytes = source.total_bytes();
+    std::thread::scope(|scope| {
+        let (sender, batches) = sync_channel(AHEAD);
+        scope.spawn(move || read(source, &sender));
+        // However `work` ends, the source must not be waited for afterwards.
+        let _stop = StopOnDrop(stop);
+        let mut feed = Feed {
+            batches,
+            rejects,
+            observer,
+            progress: Progress {
+                phase: Phase::Rows,
+                rows: 0,
+                rejected: 0,
+                bytes_read: 0,
+                total_bytes,
+            },
+        };
+        work(&mut feed)?;
+        Ok(feed.progress.bytes_read)
+    })
+}
+
+/// Tells a source that nobody wants its rows any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sends batches until the end, an error, or until nobody takes them any more.
+fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) {
+    while let Some(item) = source.next().transpose() {
+        let failed = item.is_err();
+        if sender.send(item).is_err() || failed {
+            return;
+        }
+    }
+}
+
+/// Where a way takes its batches from, and where refused rows go.
+pub(crate) struct Feed<'f> {
+    batches: Receiver<Result<Batch, LoadError>>,
+    rejects: &'f mut Rejects,
+    observer: &'f mut Observer<'f>,
+    progress: Progress,
+}
+
+impl Feed<'_> {
+    /// The next batch; its malformed rows have been dealt with.
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
+        let Some(batch) = self.wait()? else {
+            return Ok(None);
+        };
+        let mut batch = batch?;
+        for malformed in batch.malformed.drain(..) {
+            self.rejects.reject(malformed)?;
+        }
+        self.progress.bytes_read = batch.bytes_read;
+        Ok(Some(batch))
+    }
+
+    /// Waits for the reader; the observer may end the load meanwhile. `None` when the reader has come to
+    /// the end.
+    fn wait(&mut self) -> Result<Option<Result<Batch, LoadError>>, LoadError> {
+        loop {
+            match self.batches.recv_timeout(LOOK) {
+                Ok(batch) => return Ok(Some(batch)),
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => self.tell(Phase::Rows)?,
+            }
+        }
+    }
+
+    /// Refuses a row.
+    pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
+        self.rejects.reject(row)
+    }
+
+    /// Counts rows taken up, and tells the observer.
+    pub(crate) fn loaded(&mut self, rows: u64) -> Result<(), LoadError> {
+        self.progress.rows += rows;
+        self.tell(Phase::Rows)
+    }
+
+    /// Tells the observer what is being done; it may end the load.
+    pub(crate) fn tell(&mut self, phase: Phase) -> Result<(), LoadError> {
+        self.progress.phase = phase;
+        self.progress.rejected = self.rejects.count();
+        if (self.observer)(&self.progress) {
+            Ok(())
+        } else {
+            Err(LoadError::Interrupted)
+        }
+    }
+}

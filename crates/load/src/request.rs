@@ -1,0 +1,138 @@
+//! What can be asked of a load and what is said of it: the words of the public interface, without any of
+//! the work.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::table::{Index, Table};
+
+/// What is to be loaded where, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The database; it is made if it does not exist.
+    pub database: PathBuf,
+    /// The table.
+    pub table: Table,
+    /// What happens if the table exists, or does not.
+    pub mode: Mode,
+    /// Which way the rows go.
+    pub way: WayChoice,
+    /// What happens to rows that cannot be read or that the table refuses.
+    pub on_error: OnError,
+    /// The file that skipped rows are written to, made only if there are any.
+    pub rejects: Option<PathBuf>,
+    /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
+    /// of 4,096 otherwise.
+    pub page_size: Option<u32>,
+    /// Threads that write pages; twice as many as there are processors otherwise, because each of them
+    /// waits for the disk now and then, but at most [`MOST_WORKERS`](crate::MOST_WORKERS).
+    pub workers: Option<usize>,
+    /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
+    /// of them go into a temporary file beside the database.
+    pub index_memory: usize,
+    /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
+    /// it.
+    pub vfs: Option<String>,
+    /// Whether the finished table is checked before it is kept (`PRAGMA integrity_check` and the number
+    /// of rows), which reads all of it.
+    pub check: bool,
+}
+
+impl Request {
+    /// Makes the table, by the fastest way that can, and fails at the first row that is wrong.
+    pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
+        Request {
+            database: database.into(),
+            table,
+            mode: Mode::Create,
+            way: WayChoice::Auto,
+            on_error: OnError::Fail,
+            rejects: None,
+            page_size: None,
+            workers: None,
+            index_memory: 512 << 20,
+            vfs: None,
+            check: false,
+        }
+    }
+
+    /// Whether an index has to be there before the rows: a unique one that decides which of them are
+    /// skipped.
+    pub(crate) fn is_made_before(&self, index: &Index) -> bool {
+        index.unique && self.on_error == OnError::Skip
+    }
+}
+
+/// What happens to a table that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It is an error; the table is made otherwise.
+    Create,
+    /// The rows are added; a table that does not exist is an error.
+    Append,
+    /// It is dropped with its indexes and triggers, and made anew.
+    Replace,
+}
+
+/// What happens to a row that is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// It ends the load; the database is as it was.
+    Fail,
+    /// It is left out and counted.
+    Skip,
+}
+
+/// How rows get into the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Pages, written directly: of a new database, or behind the end of one that exists.
+    Pages,
+    /// SQL over arrays.
+    Arrays,
+}
+
+impl Way {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Pages => "pages",
+            Way::Arrays => "arrays",
+        }
+    }
+}
+
+/// Which way is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayChoice {
+    /// The fastest that can do it.
+    Auto,
+    /// This one, or an error.
+    Only(Way),
+}
+
+/// What a load came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Rows in the table that were not there before.
+    pub rows: u64,
+    /// Of these, rows by the way [`Way::Pages`]; the others came by [`Way::Arrays`].
+    pub rows_by_pages: u64,
+    /// Why not all rows were written as pages; `None` if they were.
+    pub why_arrays: Option<String>,
+    /// Rows skipped.
+    pub rejected: u64,
+    /// Bytes of the input, as they lie on the disk.
+    pub bytes_read: u64,
+    /// Bytes of the database afterwards.
+    pub database_bytes: u64,
+    /// From the beginning to the end, syncing included.
+    pub time: Duration,
+}
+
+impl Summary {
+    /// Rows per second.
+    pub fn rows_per_second(&self) -> f64 {
+        self.rows as f64 / self.time.as_secs_f64()
+    }
+}
