@@ -33,6 +33,17 @@ impl Affinity {
         }
     }
 
+    /// A type with which a column is declared to have this affinity.
+    pub(crate) fn declared(self) -> &'static str {
+        match self {
+            Affinity::Text => "TEXT",
+            Affinity::Numeric => "NUMERIC",
+            Affinity::Integer => "INTEGER",
+            Affinity::Real => "REAL",
+            Affinity::Blob => "BLOB",
+        }
+    }
+
     /// The affinity in a STRICT table, where `ANY` keeps everything as it is.
     pub fn of_strict(declared: &str) -> Affinity {
         if declared.eq_ignore_ascii_case("ANY") {

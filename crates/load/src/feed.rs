@@ -142,6 +142,11 @@ impl Feed<'_> {
         self.rejects.reject(row)
     }
 
+    /// Sees to it that the rows refused are on the disk.
+    pub(crate) fn sync_rejects(&mut self) -> Result<(), LoadError> {
+        self.rejects.sync()
+    }
+
     /// Counts rows taken up, and tells the observer.
     pub(crate) fn loaded(&mut self, rows: u64) -> Result<(), LoadError> {
         self.progress.rows += rows;

@@ -102,6 +102,10 @@ fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadEr
         }
     }
     match &request.rejects {
+        Some(rejects) if rejects.is_dir() => Err(LoadError::Definition(format!(
+            "{} is a directory; the file for rejected rows needs a name of its own",
+            rejects.display()
+        ))),
         Some(rejects) if is_same_place(rejects, &request.database) => {
             Err(same(rejects, DATABASE, REJECTS))
         }
@@ -326,12 +330,21 @@ impl Load<'_> {
         )?;
         connection.busy_timeout(PATIENCE)?;
         connection.execute("BEGIN IMMEDIATE")?;
-        let changed = self.change(&connection, &mut file, source, rejects, observer);
-        if let (Err(_), Some(file)) = (&changed, &file) {
+        let changed = self
+            .change(&connection, &mut file, source, rejects, observer)
+            .and_then(|bytes| {
+                connection.execute("COMMIT")?;
+                Ok(bytes)
+            });
+        // SQLite may have taken everything back by itself: its lock is gone then, and behind the end
+        // there may be pages of another connection by now. Ours are left where they are, which costs
+        // space only.
+        if let (Err(_), Some(file)) = (&changed, &file)
+            && connection.in_transaction()
+        {
             file.abandon();
         }
         let bytes = changed?;
-        connection.execute("COMMIT")?;
         connection.close()?;
         Ok(bytes)
     }
@@ -432,7 +445,7 @@ impl Load<'_> {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
         }
-        Ok(())
+        feed.sync_rejects()
     }
 
     /// The full-text index to be made; like other indexes it comes with a new table only.

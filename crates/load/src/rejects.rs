@@ -75,6 +75,22 @@ impl Rejects {
         Ok(())
     }
 
+    /// Writes what is not yet in the file, so that a full disk is told before the rows count as loaded.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(crate) fn sync(&mut self) -> Result<(), LoadError> {
+        let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else {
+            return Ok(());
+        };
+        let unwritable = |source| LoadError::Write {
+            path: path.clone(),
+            source,
+        };
+        writer.flush().map_err(unwritable)?;
+        writer.get_ref().sync().map_err(unwritable)
+    }
+
     /// Puts the file in its place, over an older one. Without this call it is gone.
     ///
     /// # Errors

@@ -50,6 +50,11 @@ impl Unfinished {
         self.0.path()
     }
 
+    /// Waits until it is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.0.as_file().sync_all()
+    }
+
     /// Puts it in its place, over what is there.
     pub(crate) fn replace(self, place: &Path) -> io::Result<()> {
         self.0.persist(place).map(drop).map_err(|error| error.error)

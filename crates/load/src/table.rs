@@ -1,5 +1,6 @@
 //! The definition of a table to be made, and its SQL.
 
+use crate::affinity::Affinity;
 use crate::error::LoadError;
 use crate::full_text::FullText;
 
@@ -107,7 +108,7 @@ impl Table {
             .iter()
             .find(|column| same(&column.name, &suggested.name));
         let mut column = match declared {
-            None => suggested.clone(),
+            None => usable(suggested),
             Some(declared) => Column {
                 name: suggested.name.clone(),
                 ..declared.clone()
@@ -239,6 +240,16 @@ fn check_type(column: &Column) -> Result<(), LoadError> {
     )))
 }
 
+/// A column as its source declares it, whose type may be what no SQL of ours repeats, such as `[int]`: then
+/// by the type that comes to the same.
+fn usable(suggested: &Column) -> Column {
+    let mut column = suggested.clone();
+    if check_type(&column).is_err() {
+        column.declared = Affinity::of(&column.declared).declared().to_owned();
+    }
+    column
+}
+
 /// STRICT tables know six types only.
 fn strict_type(column: &Column) -> Result<String, LoadError> {
     let known = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
@@ -317,6 +328,19 @@ mod tests {
             table.types = vec![Column::new("id", bad)];
             assert!(table.columns(&columns()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn types_of_the_source_that_cannot_be_repeated_become_those_of_their_affinity() {
+        let suggested = [
+            Column::new("a", "[int]"),
+            Column::new("b", "[nvarchar](50)"),
+            Column::new("c", "DECIMAL(10, -2)"),
+            Column::new("d", "VARCHAR(20)"),
+        ];
+        let made = Table::new("t").columns(&suggested).unwrap();
+        let types: Vec<&str> = made.iter().map(|column| &*column.declared).collect();
+        assert_eq!(types, ["INTEGER", "TEXT", "NUMERIC", "VARCHAR(20)"]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod buffer;
 mod encoder;
 mod file;
 mod index;
+mod jobs;
 mod layout;
 mod link;
 mod narrow;
@@ -44,6 +45,7 @@ use crate::feed::{Feed, Phase};
 use crate::target::Target;
 use encoder::{BLOCK, Encoder};
 use index::{IndexColumn, IndexPlan};
+use jobs::{Job, Outbox, Piece, Rowids};
 use packer::Packer;
 use sort::{Run, Sorter};
 use spine::Spine;
@@ -69,7 +71,8 @@ pub(crate) struct Means {
     pub(crate) workers: usize,
     /// Bytes of memory for the entries of indexes; more of them are sorted by way of a temporary file.
     pub(crate) index_memory: usize,
-    /// Rows that the first batch must have, lest a table that has rows gets a page for every few more.
+    /// Rows that the first batch must have unless they are wide, lest a table that has rows gets a page for
+    /// every few more.
     pub(crate) least_rows: usize,
 }
 
@@ -158,60 +161,6 @@ fn write_table(
     spine.append(file, root, leaves)
 }
 
-/// A batch, or a part of one, for a worker.
-struct Job {
-    /// Its number among the jobs.
-    number: u64,
-    rows: Rows,
-    /// The rowids of the whole batch.
-    rowids: Rowids,
-}
-
-/// Bytes of values from which on a batch is divided, so that no worker is still busy with a large one
-/// when the others have ended.
-const LARGE: usize = 4 << 20;
-
-/// The jobs of a batch, numbered from `first` on.
-fn jobs(first: u64, rows: &Rows, rowids: Rowids) -> impl Iterator<Item = Job> {
-    let all = rows.range();
-    let parts = rows.bytes().div_ceil(LARGE).max(1);
-    let rowids = if parts > 1 {
-        Rowids::Listed(rowids.listed(all.len()))
-    } else {
-        rowids
-    };
-    let size = all.len().div_ceil(parts).max(1);
-    (first..)
-        .zip(all.clone().step_by(size))
-        .map(move |(number, start)| Job {
-            number,
-            rows: rows.part(start..all.end.min(start + size)),
-            rowids: rowids.clone(),
-        })
-}
-
-/// The rowids of a batch.
-#[derive(Clone)]
-enum Rowids {
-    /// Consecutive ones from this.
-    From(i64),
-    /// These, ascending.
-    Listed(Int64Array),
-}
-
-impl Rowids {
-    /// The rowids of a batch of so many rows, one by one.
-    fn listed(&self, rows: usize) -> Int64Array {
-        match self {
-            Rowids::From(first) => {
-                let rowids: Vec<i64> = (0..rows as i64).map(|row| first + row).collect();
-                rowids.into()
-            }
-            Rowids::Listed(rowids) => rowids.clone(),
-        }
-    }
-}
-
 /// Decides about batches, in their order.
 struct Sequencer<'t> {
     target: &'t Target,
@@ -237,39 +186,51 @@ impl<'t> Sequencer<'t> {
     fn run(
         &mut self,
         feed: &mut Feed<'_>,
-        mut send: impl FnMut(Job) -> bool,
+        send: impl FnMut(Job) -> bool,
     ) -> Result<Written, LoadError> {
-        let mut number = 0;
-        while let Some(batch) = feed.next()? {
-            let count = batch.rows.num_rows();
-            let rows = Rows::of(&batch)?;
-            if self.rows == 0 && count < self.least_rows {
-                return Ok(self.written(Some((batch, FEW_ROWS.to_owned()))));
-            }
-            let rowids = match self
-                .check(&rows)
-                .and_then(|()| self.rowids(rows.cells(), count))
-            {
-                Ok(rowids) => rowids,
-                Err(reason) => return Ok(self.written(Some((batch, reason)))),
-            };
-            for job in jobs(number, &rows, rowids) {
-                number = job.number + 1;
-                if !send(job) {
-                    return Ok(self.written(None));
-                }
-            }
-            self.rows += count as u64;
-            feed.loaded(count as u64)?;
-        }
-        Ok(self.written(None))
-    }
-
-    fn written(&self, stopped: Option<(Batch, String)>) -> Written {
-        Written {
+        let mut outbox = Outbox::new(send);
+        let stopped = self.take_all(feed, &mut outbox)?;
+        outbox.hand_out();
+        Ok(Written {
             rows: self.rows,
             stopped,
+        })
+    }
+
+    /// Takes batches as long as it can; gives the one that cannot be written, with the reason.
+    fn take_all(
+        &mut self,
+        feed: &mut Feed<'_>,
+        outbox: &mut Outbox<impl FnMut(Job) -> bool>,
+    ) -> Result<Option<(Batch, String)>, LoadError> {
+        while let Some(batch) = feed.next()? {
+            let rows = Rows::of(&batch)?;
+            let rowids = match self.decide(&rows) {
+                Ok(rowids) => rowids,
+                Err(reason) => return Ok(Some((batch, reason))),
+            };
+            if !outbox.take(&rows, rowids) {
+                return Ok(None);
+            }
+            let count = rows.range().len() as u64;
+            self.rows += count;
+            feed.loaded(count)?;
         }
+        Ok(None)
+    }
+
+    /// The rowids of a batch that can be written.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn decide(&mut self, rows: &Rows) -> Result<Rowids, String> {
+        let count = rows.range().len();
+        let is_first = self.rows == 0 && count > 0;
+        if is_first && count < self.least_rows && rows.bytes() < FEW_BYTES {
+            return Err(FEW_ROWS.to_owned());
+        }
+        self.check(rows)?;
+        self.rowids(rows.cells(), count)
     }
 
     /// Whether every row of the batch fits the table for certain.
@@ -351,6 +312,8 @@ impl<'t> Sequencer<'t> {
 }
 
 const FEW_ROWS: &str = "the rows are too few for pages of their own";
+/// Bytes of values that are enough for pages of their own, however few rows they are.
+const FEW_BYTES: usize = 256 << 10;
 const NO_ROWID: &str = "the largest rowid is taken";
 
 /// The rowid of a row: its own, which must be above the last one, or the one after it.
@@ -474,7 +437,9 @@ impl Crew<'_> {
                 packer.close();
             }
             expected = job.number + 1;
-            self.pack(&job, &mut conversion, &mut packer, &mut sorter)?;
+            for piece in &job.pieces {
+                self.pack(piece, &mut conversion, &mut packer, &mut sorter)?;
+            }
         }
         Ok(Part {
             packer,
@@ -485,16 +450,16 @@ impl Crew<'_> {
     /// Encodes a batch, block by block.
     fn pack(
         &self,
-        job: &Job,
+        piece: &Piece,
         conversion: &mut Conversion<'_>,
         packer: &mut Packer,
         sorter: &mut Sorter<'_>,
     ) -> Result<(), LoadError> {
-        let rows = job.rows.range();
+        let rows = piece.rows.range();
         let columns = BatchColumns {
             crew: self,
-            cells: job.rows.cells(),
-            rowids: Cells::Integer(job.rowids.listed(rows.end)),
+            cells: piece.rows.cells(),
+            rowids: Cells::Integer(piece.rowids.listed(rows.end)),
         };
         let mut table = self.layout.root.map(|_| columns.of_table());
         let mut indexes: Vec<Encoder<'_>> = (self.layout.indexes.iter())

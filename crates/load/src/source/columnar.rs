@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
@@ -21,6 +21,8 @@ use crate::error::LoadError;
 
 /// Rows in a batch, as for CSV.
 const BATCH_ROWS: usize = 65_536;
+/// Bytes of values in a batch, about: wide rows come in batches of fewer.
+const BATCH_BYTES: usize = 8 << 20;
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
 const PARQUET: &[u8] = b"PAR1";
 /// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
@@ -105,8 +107,13 @@ fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource,
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
     let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let columns = columns_of(builder.schema());
+    let groups = builder.metadata().row_groups().iter();
+    let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
+    // As the file tells it, which is too few where values are repeated.
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let rows_of_file = rows.map_or(1, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
     let reader = builder
-        .with_batch_size(BATCH_ROWS)
+        .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
         .map_err(|error| broken(&name, &error))?;
     Ok(ColumnarSource {
@@ -134,6 +141,22 @@ fn arrow_ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSourc
     })
 }
 
+/// How many rows make a batch, if `rows` have so many bytes.
+fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
+    let of_row = (bytes / rows.max(1)).max(1);
+    (BATCH_BYTES / of_row).clamp(1, BATCH_ROWS)
+}
+
+/// The bytes of the values of a batch, or of the buffers they lie in where that cannot be told.
+fn bytes_of(batch: &RecordBatch) -> usize {
+    let of = |column: &ArrayRef| {
+        let data = column.to_data();
+        data.get_slice_memory_size()
+            .unwrap_or_else(|_| data.get_buffer_memory_size())
+    };
+    batch.columns().iter().map(of).sum()
+}
+
 impl ColumnarSource {
     /// The next rows: some of a longer batch, or a batch.
     fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
@@ -144,11 +167,12 @@ impl ColumnarSource {
                 Some(batch) => batch.map_err(|error| broken(&self.name, &error))?,
             },
         };
-        if batch.num_rows() <= BATCH_ROWS {
+        let rows = rows_at_a_time(batch.num_rows(), bytes_of(&batch));
+        if batch.num_rows() <= rows {
             return Ok(Some(batch));
         }
-        self.rest = Some(batch.slice(BATCH_ROWS, batch.num_rows() - BATCH_ROWS));
-        Ok(Some(batch.slice(0, BATCH_ROWS)))
+        self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+        Ok(Some(batch.slice(0, rows)))
     }
 
     /// The share of the file that these rows are, or nothing where their number is not known.
@@ -200,7 +224,7 @@ mod tests {
     use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{ArrayRef, Int64Array, StringArray};
+    use arrow_array::{Int64Array, StringArray};
 
     const ROWS: i64 = 150_000;
 
@@ -227,6 +251,30 @@ mod tests {
             numbers.extend(batch.rows.column(0).as_primitive::<Int64Type>().values());
         }
         numbers
+    }
+
+    #[test]
+    fn wide_rows_come_in_batches_of_fewer() {
+        const WIDE: usize = 20_000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wide");
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..2_000).map(|n| format!("{n:0>WIDE$}")),
+        ));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let mut source = ColumnarSource::open(&path).unwrap().unwrap();
+        let mut rows = 0;
+        while let Some(batch) = source.next().unwrap() {
+            assert!(batch.rows.num_rows() <= BATCH_BYTES / WIDE);
+            rows += batch.rows.num_rows();
+        }
+        assert_eq!(rows, 2_000);
+        assert_eq!(rows_at_a_time(0, 0), BATCH_ROWS);
+        assert_eq!(rows_at_a_time(10, usize::MAX), 1);
     }
 
     #[test]

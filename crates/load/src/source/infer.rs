@@ -8,7 +8,7 @@
 pub(crate) enum Kind {
     /// No value seen.
     Unknown,
-    /// Integers of at most 18 digits, without leading zeros.
+    /// Integers that SQLite keeps as such, without leading zeros.
     Integer,
     /// Numbers.
     Real,
@@ -24,13 +24,27 @@ impl Kind {
         if leading_zero {
             // A number would lose the zeros of a postcode or a telephone number.
             Kind::Text
-        } else if integer(text).is_some() {
-            Kind::Integer
+        } else if let Some(kind) = Kind::of_digits(text) {
+            kind
         } else if is_number(text) {
             Kind::Real
         } else {
             Kind::Text
         }
+    }
+
+    /// The kind of what has digits only; none for anything else. A number would lose digits of an
+    /// integer that SQLite cannot keep, such as an id of 20 digits, so that is a text.
+    pub(crate) fn of_digits(text: &[u8]) -> Option<Kind> {
+        if integer(text).is_some() {
+            return Some(Kind::Integer);
+        }
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let fits = str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
+        Some(if fits { Kind::Integer } else { Kind::Text })
     }
 
     /// The declared type for values of this kind.
@@ -137,7 +151,12 @@ mod tests {
             ("0", Kind::Integer),
             ("-17", Kind::Integer),
             ("999999999999999999", Kind::Integer),
-            ("9999999999999999999", Kind::Real),
+            ("1234567890123456789", Kind::Integer),
+            ("9223372036854775807", Kind::Integer),
+            ("-9223372036854775808", Kind::Integer),
+            ("9223372036854775808", Kind::Text),
+            ("9999999999999999999", Kind::Text),
+            ("9999999999999999999.0", Kind::Real),
             ("1.5", Kind::Real),
             (".5", Kind::Real),
             ("5.", Kind::Real),

@@ -165,8 +165,7 @@ fn kind(raw: &str) -> Kind {
         Some(b'n') => Kind::Unknown,
         Some(b't' | b'f') => Kind::Integer,
         Some(b'"' | b'[' | b'{') | None => Kind::Text,
-        Some(_) if raw.parse::<i64>().is_ok() => Kind::Integer,
-        Some(_) => Kind::Real,
+        Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
     }
 }
 

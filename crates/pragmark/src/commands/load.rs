@@ -94,6 +94,11 @@ fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure
         WayArg::Pages => WayChoice::Only(Way::Pages),
         WayArg::Arrays => WayChoice::Only(Way::Arrays),
     };
+    if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
+        return Err(Failure::usage(
+            "--rejects is for --on-error skip: otherwise the first row that is wrong ends the load",
+        ));
+    }
     if args.on_error == OnErrorArg::Skip {
         request.on_error = OnError::Skip;
         request.rejects = Some(

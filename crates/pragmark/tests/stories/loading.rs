@@ -151,6 +151,47 @@ fn a_malformed_row_is_named_and_nothing_is_loaded() {
 }
 
 #[test]
+fn long_ids_keep_their_digits() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "ids.csv",
+        "id,longer\n1234567890123456789,18446744073709551616\n1234567890123456790,18446744073709551617\n",
+    );
+    laboratory.write(
+        "ids.jsonl",
+        "{\"id\":1234567890123456789,\"longer\":18446744073709551616}\n{\"id\":1234567890123456790,\"longer\":18446744073709551617}\n",
+    );
+    for input in ["ids.csv", "ids.jsonl"] {
+        let database = format!("{input}.db");
+        let arguments = ["load", input, &database, "--table", "t", "--unique", "id"];
+        laboratory.pragmark(&arguments).exits(0);
+        assert_eq!(
+            dump(
+                &laboratory,
+                &database,
+                "SELECT typeof(id), id, longer FROM t"
+            ),
+            "integer|1234567890123456789|18446744073709551616\ninteger|1234567890123456790|18446744073709551617"
+        );
+    }
+}
+
+#[test]
+fn a_place_where_rejected_rows_cannot_go_is_told_before_anything_is_loaded() {
+    let laboratory = Laboratory::new();
+    laboratory.write("bad.csv", "a,b\n1,2\n3\n");
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "bad.csv", "bad.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    std::fs::create_dir(laboratory.path().join("folder")).unwrap();
+    load(&["--on-error", "skip", "--rejects", "folder"])
+        .exits(2)
+        .complains(&["folder is a directory"]);
+    assert!(!laboratory.path().join("bad.db").exists());
+}
+
+#[test]
 fn a_value_that_does_not_fit_a_strict_table_is_named() {
     let laboratory = Laboratory::new();
     laboratory.write("bad.csv", "a,b\n1,2\nmany,3\n");

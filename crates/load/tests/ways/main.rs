@@ -1,0 +1,602 @@
+//! Every way gives what SQL INSERT gives: rows, types, rowids and a sound database, whatever the table,
+//! the values and the size of pages.
+//!
+//! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer;
+//! `cargo test --release -p pragmark-load --test ways -- --ignored a_million` at a million rows of each
+//! class of schema that `classes` lists, or as many as `PRAGMARK_TEST_ROWS` says.
+
+mod classes;
+mod edges;
+mod existing;
+mod indexes;
+mod new;
+mod sorted;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
+use arrow_schema::{DataType, Field, Schema};
+use engine::{Connection, Library, OpenFlags, Source, Value};
+use pragmark_load::{
+    BatchSource, Column, Index, LoadError, Mode, OnError, Request, Summary, Table, Way, WayChoice,
+    load,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+fn library() -> Arc<Library> {
+    thread_local! {
+        static LIBRARY: Arc<Library> = Arc::new(Library::load(&Source::Embedded).unwrap());
+    }
+    LIBRARY.with(Arc::clone)
+}
+
+fn open(path: &Path) -> Connection {
+    Connection::open(&library(), path, OpenFlags::default(), None).unwrap()
+}
+
+/// A table with rows in batches, as columns of values.
+#[derive(Debug, Clone)]
+struct Case {
+    declared: Vec<&'static str>,
+    strict: bool,
+    rowid_alias: bool,
+    page_size: u32,
+    workers: usize,
+    /// Columns of indexes.
+    indexes: Vec<Vec<usize>>,
+    /// Columns of the primary key of a table WITHOUT ROWID; none for other tables.
+    key: Vec<usize>,
+    /// Whether the entries of indexes are sorted in memory alone; otherwise each block of rows is a run of
+    /// its own in a file.
+    sorted: bool,
+    batches: Vec<Vec<Vec<Value>>>,
+}
+
+impl Case {
+    fn table(&self) -> Table {
+        let mut table = Table::new("t");
+        table.strict = self.strict;
+        table.types = self
+            .declared
+            .iter()
+            .enumerate()
+            .map(|(number, declared)| Column::new(format!("c{number}"), *declared))
+            .collect();
+        if self.rowid_alias {
+            table.primary_key = vec!["c0".to_owned()];
+        }
+        if !self.key.is_empty() {
+            table.primary_key = self.key.iter().map(|number| format!("c{number}")).collect();
+            table.without_rowid = true;
+        }
+        table.indexes = self.indexes.iter().map(|columns| index(columns)).collect();
+        table
+    }
+
+    fn batches(&self) -> Vec<RecordBatch> {
+        self.batches.iter().map(|columns| batch(columns)).collect()
+    }
+
+    fn load(&self, database: &Path, way: Way) -> Result<Summary, LoadError> {
+        let mut request = Request::new(database, self.table());
+        request.way = WayChoice::Only(way);
+        request.page_size = Some(self.page_size);
+        request.workers = Some(self.workers);
+        request.check = true;
+        if !self.sorted {
+            request.index_memory = 0;
+        }
+        run(self.batches(), &request)
+    }
+
+    /// The same by one prepared INSERT for each row.
+    fn insert(&self, database: &Path, create: &str) {
+        self.insert_part(database, create, &self.batches);
+    }
+
+    fn insert_part(&self, database: &Path, create: &str, batches: &[Vec<Vec<Value>>]) {
+        let connection = open(database);
+        connection
+            .execute(&format!(
+                "PRAGMA page_size = {}; BEGIN; {create}",
+                self.page_size
+            ))
+            .unwrap();
+        let places = vec!["?"; self.declared.len()].join(", ");
+        let mut insert = connection
+            .prepare(&format!("INSERT INTO t VALUES ({places})"))
+            .unwrap();
+        for columns in batches {
+            for row in 0..columns[0].len() {
+                for (number, values) in columns.iter().enumerate() {
+                    insert.bind_value(number as i32 + 1, &values[row]).unwrap();
+                }
+                insert.run().unwrap();
+            }
+        }
+        drop(insert);
+        connection.execute("COMMIT").unwrap();
+    }
+}
+
+fn index(columns: &[usize]) -> Index {
+    Index {
+        columns: columns.iter().map(|number| format!("c{number}")).collect(),
+        unique: false,
+    }
+}
+
+fn run(batches: Vec<RecordBatch>, request: &Request) -> Result<Summary, LoadError> {
+    let names = request.table.types.iter().map(|column| column.name.clone());
+    let fields: Vec<Field> = names
+        .map(|name| Field::new(name, DataType::Null, true))
+        .collect();
+    let mut source = BatchSource::new("test", &Schema::new(fields), batches.into_iter());
+    load(&library(), &mut source, request, &mut |_| true)
+}
+
+/// A batch of columns, each of one type besides NULL.
+fn batch(columns: &[Vec<Value>]) -> RecordBatch {
+    let arrays: Vec<ArrayRef> = columns.iter().map(|values| array(values)).collect();
+    let fields: Vec<Field> = arrays
+        .iter()
+        .enumerate()
+        .map(|(number, array)| Field::new(format!("c{number}"), array.data_type().clone(), true))
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(columns[0].len()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).unwrap()
+}
+
+fn array(values: &[Value]) -> ArrayRef {
+    macro_rules! collect {
+        ($array:ty, $variant:path) => {
+            Arc::new(
+                values
+                    .iter()
+                    .map(|value| match value {
+                        $variant(value) => Some(value.clone()),
+                        _ => None,
+                    })
+                    .collect::<$array>(),
+            )
+        };
+    }
+    match values.iter().find(|value| **value != Value::Null) {
+        None => Arc::new(NullArray::new(values.len())),
+        Some(Value::Integer(_)) => collect!(Int64Array, Value::Integer),
+        Some(Value::Real(_)) => collect!(Float64Array, Value::Real),
+        Some(Value::Text(_)) => collect!(StringArray, Value::Text),
+        Some(_) => Arc::new(
+            values
+                .iter()
+                .map(|value| match value {
+                    Value::Blob(bytes) => Some(bytes.as_slice()),
+                    _ => None,
+                })
+                .collect::<BinaryArray>(),
+        ),
+    }
+}
+
+/// All that SQL tells of the table: schema, rowids, types and values.
+fn told(database: &Path, columns: usize) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    told_by(database, columns, "rowid")
+}
+
+/// The same in the order of these columns, which are told first.
+fn told_by(database: &Path, columns: usize, order: &str) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
+    let connection = open(database);
+    let check = connection.query_all("PRAGMA integrity_check").unwrap();
+    assert_eq!(check, [[Value::Text("ok".to_owned())]]);
+    let list: Vec<String> = (0..columns)
+        .map(|number| format!("typeof(c{number}), quote(c{number})"))
+        .collect();
+    let rows = connection
+        .query_all(&format!(
+            "SELECT {order}, {} FROM t ORDER BY {order}",
+            list.join(", ")
+        ))
+        .unwrap();
+    let schema = connection
+        .query_all("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
+        .unwrap();
+    (schema, rows)
+}
+
+fn integers() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (any::<i64>(), 0_u32..64).prop_map(|(value, bits)| value >> bits),
+        select(edges::INTEGERS.to_vec()),
+    ]
+    .prop_map(Value::Integer)
+}
+
+fn reals() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<f64>(),
+        any::<i32>().prop_map(f64::from),
+        (-100_i32..100).prop_map(|value| f64::from(value) / 4.0),
+        select(edges::REALS.to_vec()),
+    ]
+    .prop_map(Value::Real)
+}
+
+fn texts(page_size: u32) -> impl Strategy<Value = Value> {
+    let long =
+        (0..3 * page_size as usize, "[a-zé]").prop_map(|(length, text)| text.repeat(length / 2));
+    prop_oneof![
+        4 => "[ -~]{0,12}",
+        4 => "[ \t]?[-+]?[0-9]{0,20}(\\.[0-9]{0,20})?([eE][-+]?[0-9]{1,3})?[ \n]?",
+        1 => "\\PC{0,40}",
+        1 => long,
+        2 => select(edges::TEXTS.to_vec()).prop_map(str::to_owned),
+    ]
+    .prop_map(Value::Text)
+}
+
+fn blobs(page_size: u32) -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 0..40),
+        1 => (any::<u8>(), 0..3 * page_size as usize).prop_map(|(byte, length)| vec![byte; length]),
+    ]
+    .prop_map(Value::Blob)
+}
+
+/// Values of one storage class and NULLs, which a column of the declared type takes.
+fn column(
+    declared: &'static str,
+    strict: bool,
+    page_size: u32,
+    rows: usize,
+) -> BoxedStrategy<Vec<Value>> {
+    let of = |values: BoxedStrategy<Value>| {
+        prop::collection::vec(prop_oneof![5 => values, 1 => Just(Value::Null)], rows).boxed()
+    };
+    let integers = of(integers().boxed());
+    let reals = of(reals().boxed());
+    let texts = of(texts(page_size).boxed());
+    let blobs = of(blobs(page_size).boxed());
+    match (strict, declared) {
+        (true, "INTEGER") => integers,
+        (true, "REAL") => prop_oneof![integers, reals].boxed(),
+        (true, "TEXT") => prop_oneof![integers, reals, texts].boxed(),
+        (true, "BLOB") => blobs,
+        _ => prop_oneof![integers, reals, texts, blobs].boxed(),
+    }
+}
+
+/// Ascending keys; where the flag is false, NULL, which means one more than the last.
+fn keys(steps: Vec<(bool, u8)>, last: &mut i64) -> Vec<Value> {
+    steps
+        .into_iter()
+        .map(|(own, step)| {
+            *last += if own {
+                1 + i64::from(step) * i64::from(step)
+            } else {
+                1
+            };
+            if own {
+                Value::Integer(*last)
+            } else {
+                Value::Null
+            }
+        })
+        .collect()
+}
+
+/// Tables with rowids, in up to three batches of fewer rows than `largest`.
+fn cases(largest: usize) -> impl Strategy<Value = Case> {
+    let page_sizes = select(vec![
+        512_u32, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536,
+    ]);
+    (
+        any::<bool>(),
+        any::<bool>(),
+        page_sizes,
+        1_usize..4,
+        -100_i64..1000,
+        1_usize..6,
+    )
+        .prop_flat_map(
+            move |(strict, rowid_alias, page_size, workers, first, columns)| {
+                let names = if strict {
+                    vec!["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+                } else {
+                    vec![
+                        "INTEGER",
+                        "REAL",
+                        "TEXT",
+                        "BLOB",
+                        "",
+                        "NUMERIC",
+                        "DECIMAL(10,2)",
+                    ]
+                };
+                let declared = prop::collection::vec(select(names), columns);
+                let indexed =
+                    prop::sample::subsequence((0..columns).collect::<Vec<_>>(), 1..=columns);
+                let indexed = prop::collection::btree_set(indexed, 0..3);
+                let sizes = prop::collection::vec(0..largest, 0..4);
+                (declared, sizes, indexed, any::<bool>()).prop_flat_map(
+                    move |(mut declared, sizes, indexes, sorted)| {
+                        let indexes: Vec<Vec<usize>> = indexes.into_iter().collect();
+                        if rowid_alias {
+                            declared[0] = "INTEGER";
+                        }
+                        let batches: Vec<_> = sizes
+                            .iter()
+                            .map(|rows| {
+                                let columns: Vec<_> = declared
+                                    .iter()
+                                    .map(|declared| column(declared, strict, page_size, *rows))
+                                    .collect();
+                                let steps =
+                                    prop::collection::vec((any::<bool>(), any::<u8>()), *rows);
+                                (columns, steps)
+                            })
+                            .collect();
+                        let declared = declared.clone();
+                        batches.prop_map(move |batches| {
+                            let mut last = first;
+                            let mut first_batch = true;
+                            let batches = batches
+                                .into_iter()
+                                .map(|(mut columns, mut steps)| {
+                                    if rowid_alias {
+                                        if let (true, Some(step)) = (first_batch, steps.first_mut())
+                                        {
+                                            // The first key of all sets where the others begin.
+                                            step.0 = true;
+                                            first_batch = false;
+                                        }
+                                        columns[0] = keys(steps, &mut last);
+                                    }
+                                    columns
+                                })
+                                .collect();
+                            Case {
+                                declared: declared.clone(),
+                                strict,
+                                rowid_alias,
+                                page_size,
+                                workers,
+                                indexes: indexes.clone(),
+                                key: Vec::new(),
+                                sorted,
+                                batches,
+                            }
+                        })
+                    },
+                )
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_gives_what_insert_gives(case in cases(60)) {
+        check_new(&case);
+    }
+}
+
+impl Case {
+    /// Adds batches to the table in a database that exists.
+    fn append(&self, database: &Path, first: usize, way: WayChoice) -> Result<Summary, LoadError> {
+        let mut request = Request::new(database, self.table());
+        request.mode = Mode::Append;
+        request.way = way;
+        request.workers = Some(self.workers);
+        request.check = true;
+        if !self.sorted {
+            request.index_memory = 0;
+        }
+        run(self.batches().split_off(first), &request)
+    }
+
+    fn create(&self, database: &Path) -> String {
+        let empty = Case {
+            batches: Vec::new(),
+            ..self.clone()
+        };
+        empty.load(database, Way::Arrays).unwrap();
+        let (objects, _) = told(database, self.declared.len());
+        std::fs::remove_file(database).unwrap();
+        let sql: Vec<String> = objects.iter().map(|object| object[3].to_string()).collect();
+        sql.join("; ")
+    }
+
+    fn rows(&self, batches: &[Vec<Vec<Value>>]) -> usize {
+        batches.iter().map(|columns| columns[0].len()).sum()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn adding_to_a_table_gives_what_insert_gives(case in cases(60), first in 0_usize..4) {
+        check_added(&case, first);
+    }
+}
+
+/// Tables WITHOUT ROWID, with a primary key of two columns in any order.
+fn keyed_cases(largest: usize) -> impl Strategy<Value = Case> {
+    let keys = prop::collection::btree_set(("[ab]{0,12}", any::<i16>()), 0..largest);
+    let keys = keys
+        .prop_map(|keys| keys.into_iter().collect::<Vec<_>>())
+        .prop_shuffle();
+    let page_sizes = select(vec![512_u32, 1024, 4096, 65_536]);
+    let names = vec!["INTEGER", "REAL", "TEXT", "BLOB", "", "NUMERIC"];
+    let declared = prop::collection::vec(select(names), 0..3);
+    let indexed = prop::sample::subsequence(vec![0, 1], 1..=2);
+    let indexes = prop::collection::btree_set(indexed, 0..2);
+    let key = select(vec![vec![0, 1], vec![1, 0]]);
+    let means = (1_usize..4, any::<bool>());
+    (keys, declared, page_sizes, indexes, key, means).prop_flat_map(
+        |(keys, others, page_size, indexes, key, (workers, sorted))| {
+            let columns: Vec<_> = others
+                .iter()
+                .map(|declared| column(declared, false, page_size, keys.len()))
+                .collect();
+            columns.prop_map(move |others_values| {
+                let texts = keys.iter().map(|(text, _)| Value::Text(text.clone()));
+                let numbers = keys
+                    .iter()
+                    .map(|(_, number)| Value::Integer(i64::from(*number)));
+                let mut columns = vec![texts.collect(), numbers.collect()];
+                columns.extend(others_values);
+                let mut declared = vec!["TEXT", "INTEGER"];
+                declared.extend(&others);
+                Case {
+                    declared,
+                    strict: false,
+                    rowid_alias: false,
+                    page_size,
+                    workers,
+                    indexes: indexes.iter().cloned().collect(),
+                    key: key.clone(),
+                    sorted,
+                    batches: parts(&columns, keys.len().div_ceil(3)),
+                }
+            })
+        },
+    )
+}
+
+/// The columns in batches of so many rows.
+fn parts(columns: &[Vec<Value>], rows: usize) -> Vec<Vec<Vec<Value>>> {
+    let all = columns[0].len();
+    let starts = (0..all).step_by(rows.max(1));
+    let part = |start: usize| {
+        let part = start..all.min(start + rows);
+        columns
+            .iter()
+            .map(|values| values[part.clone()].to_vec())
+            .collect()
+    };
+    starts.map(part).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tables_without_rowid_are_what_insert_makes_them(case in keyed_cases(200)) {
+        check_keyed(&case);
+    }
+}
+
+/// Reserves bytes at the end of each page of a database whose only page is the empty schema.
+fn reserve(database: &Path, page_size: u16, reserved: u8) {
+    let mut bytes = std::fs::read(database).unwrap();
+    assert_eq!(bytes.len(), usize::from(page_size));
+    bytes[20] = reserved;
+    let content = page_size - u16::from(reserved);
+    bytes[105..107].copy_from_slice(&content.to_be_bytes());
+    std::fs::write(database, bytes).unwrap();
+}
+
+/// A new table by every way against INSERT.
+fn check_new(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
+
+    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    assert_eq!(
+        (summary.rows, summary.rows_by_pages),
+        (rows as u64, rows as u64)
+    );
+    let summary = case.load(&path("arrays"), Way::Arrays).unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
+
+    let by_pages = told(&path("pages"), case.declared.len());
+    let create: Vec<String> = by_pages
+        .0
+        .iter()
+        .map(|object| object[3].to_string())
+        .collect();
+    case.insert(&path("insert"), &create.join("; "));
+    let by_insert = told(&path("insert"), case.declared.len());
+    assert_eq!(&by_pages, &by_insert);
+    assert_eq!(told(&path("arrays"), case.declared.len()), by_insert);
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 3, "{:?}", left);
+}
+
+/// Rows added to a table that has the batches before `first`.
+fn check_added(case: &Case, first: usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (before, added) = case.batches.split_at(first.min(case.batches.len()));
+    let create = case.create(&path("pages"));
+    case.insert(&path("insert"), &create);
+    case.insert_part(&path("pages"), &create, before);
+
+    let rows = case.rows(added);
+    let can = case.indexes.is_empty() || case.rows(before) == 0;
+    let way = if can {
+        WayChoice::Only(Way::Pages)
+    } else {
+        WayChoice::Auto
+    };
+    let summary = case.append(&path("pages"), before.len(), way).unwrap();
+    assert_eq!(summary.rows, rows as u64);
+    assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
+    assert_eq!(
+        told(&path("pages"), case.declared.len()),
+        told(&path("insert"), case.declared.len())
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 2, "{:?}", left);
+}
+
+/// A table WITHOUT ROWID against INSERT.
+fn check_keyed(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    let rows = case.rows(&case.batches) as u64;
+    assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
+    let order = case
+        .key
+        .iter()
+        .map(|number| format!("c{number}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let by_pages = told_by(&path("pages"), case.declared.len(), &order);
+    let create: Vec<String> = (by_pages.0.iter())
+        .filter(|object| object[3] != Value::Null)
+        .map(|object| object[3].to_string())
+        .collect();
+    case.insert(&path("insert"), &create.join("; "));
+    assert_eq!(
+        by_pages,
+        told_by(&path("insert"), case.declared.len(), &order)
+    );
+}
+
+/// Rows with a key and a text of some length.
+fn many(rows: std::ops::Range<i64>, length: usize) -> RecordBatch {
+    let keys = rows.clone().map(Value::Integer).collect();
+    let texts = rows
+        .map(|row| Value::Text(format!("{row:0length$}")))
+        .collect();
+    batch(&[keys, texts])
+}
+
+fn two_columns(primary_key: bool) -> Table {
+    let mut table = Table::new("t");
+    table.types = vec![Column::new("c0", "INTEGER"), Column::new("c1", "TEXT")];
+    if primary_key {
+        table.primary_key = vec!["c0".to_owned()];
+    }
+    table
+}
