@@ -21,6 +21,8 @@ struct World {
     rounds: u32,
     fsync_median_ns: Option<u64>,
     missing: Option<usize>,
+    /// An arm some of whose trials failed.
+    failing: Option<usize>,
     devices: Vec<DeviceLevels>,
 }
 
@@ -32,6 +34,7 @@ impl Default for World {
             rounds: 12,
             fsync_median_ns: Some(500_000),
             missing: None,
+            failing: None,
             devices: Vec::new(),
         }
     }
@@ -47,6 +50,9 @@ impl World {
         let problems: Vec<Option<String>> = (0..4)
             .map(|arm| (self.missing == Some(arm)).then(|| "skipped: no such thing".to_owned()))
             .collect();
+        let failures: Vec<Option<String>> = (0..4)
+            .map(|arm| (self.failing == Some(arm)).then(|| "1 of its 9 trials failed".to_owned()))
+            .collect();
         judge(&Evidence {
             experiment: &experiment,
             arms: &arms,
@@ -56,6 +62,7 @@ impl World {
                 ("rows_per_s.load".to_owned(), loading),
             ]),
             problems: &problems,
+            failures: &failures,
             fsync_median_ns: self.fsync_median_ns,
             file_system: Some("ext4"),
             devices: &self.devices,
@@ -338,6 +345,34 @@ fn exact_claims_must_hold_in_every_round() {
 }
 
 #[test]
+fn an_exact_claim_is_not_confirmed_by_the_trials_that_did_not_fail() {
+    let ratio = "ratio = { of = { columns = 2 }, to = { columns = 1 }, metric = \"db_bytes\" }";
+    let value = "value = { of = { columns = 2 }, metric = \"db_bytes\" }";
+    let world = |failing: usize| World {
+        noise: 0.0,
+        rounds: 3,
+        failing: Some(failing),
+        ..World::default()
+    };
+    for (form, holds, fails) in [(ratio, 1.11, 1.05), (value, 9.0, 1.05)] {
+        let exact = |bound: f64| format!("{form}\nat_most = {bound:?}\nexact = true");
+        let unsure = judged(&world(1), &exact(holds));
+        assert_eq!(unsure.verdict, Verdict::Inconclusive, "{form}");
+        assert!(unsure.why.unwrap().contains("1 of its 9 trials failed"));
+        // One exception refutes, and trials of other arms say nothing.
+        assert_eq!(verdict(&world(1), &exact(fails)), Verdict::Refuted);
+        assert_eq!(verdict(&world(3), &exact(holds)), Verdict::Confirmed);
+    }
+    // A mean over many rounds does without some.
+    let noisy = World {
+        failing: Some(1),
+        ..World::default()
+    };
+    let inexact = format!("{ratio}\nat_most = 1.2");
+    assert_eq!(verdict(&noisy, &inexact), Verdict::Confirmed);
+}
+
+#[test]
 fn an_exact_figure_may_be_nothing_at_all() {
     let none = World {
         truth: [0.0; 4],
@@ -401,6 +436,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
         arms: &arms,
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
+        failures: &[const { None }; 4],
         fsync_median_ns: None,
         file_system: None,
         devices: &[],

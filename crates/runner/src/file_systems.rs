@@ -7,13 +7,14 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{FallocateFlags, fallocate};
-use rustix::process::geteuid;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::error::RunError;
 use crate::machine::parse_mountinfo;
@@ -183,6 +184,15 @@ impl FileSystems {
         &self.mounted
     }
 
+    /// Runs a command to its end while they are there. When this process is told to stop, so is the
+    /// command, which only Ctrl-C on a terminal reaches by itself.
+    ///
+    /// # Errors
+    /// When it cannot be started or waited for.
+    pub fn attend(&self, command: &mut Command, stop: &AtomicBool) -> io::Result<ExitStatus> {
+        attend(command, stop)
+    }
+
     fn add(&mut self, kind: FileSystemKind, size: u64) -> Result<(), FileSystemError> {
         let directory = self.work.path().join(kind.name());
         std::fs::create_dir(&directory).map_err(failed("create", &directory))?;
@@ -232,6 +242,23 @@ impl Drop for FileSystems {
     fn drop(&mut self) {
         // Nobody is left to be told; what could not be unmounted is tried again by the next `make`.
         let _ = self.unmount();
+    }
+}
+
+/// Runs a command to its end, and tells it once to end when `stop` is set.
+fn attend(command: &mut Command, stop: &AtomicBool) -> io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    let mut told = false;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::Relaxed) && !told {
+            told = true;
+            // It is not waited for yet, so that its number is nobody else's.
+            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
+        }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -366,6 +393,17 @@ mod tests {
         assert!(error.contains("umount failed"), "{error}");
         drop(held);
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_command_is_told_to_end_when_its_owner_is() {
+        use std::os::unix::process::ExitStatusExt;
+
+        let mut sleep = Command::new("sleep");
+        let told = attend(sleep.arg("600"), &AtomicBool::new(true)).unwrap();
+        assert_eq!(told.signal(), Some(Signal::TERM.as_raw()));
+        let by_itself = attend(&mut Command::new("true"), &AtomicBool::new(false));
+        assert!(by_itself.unwrap().success());
     }
 
     #[test]

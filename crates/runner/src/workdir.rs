@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context, RunError};
+use crate::machine::{Mount, parse_mountinfo};
 
 const PREFIX: &str = "pragmark-work-";
 const LOCK: &str = "owner.lock";
@@ -80,11 +81,14 @@ impl Drop for TrialDir {
     }
 }
 
-/// Removes the directories of killed runs in `parent` and says which they were.
+/// Removes the directories of killed runs in `parent` and says which they were. One below which
+/// something is mounted is left to whoever unmounts it: its files are not all of that run's making.
 ///
 /// # Errors
 /// When `parent` cannot be read.
 pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = parse_mountinfo(&mounts);
     let mut removed = Vec::new();
     for entry in fs::read_dir(parent).context("read", parent)? {
         let path = entry.context("read", parent)?.path();
@@ -92,11 +96,22 @@ pub fn sweep(parent: &Path) -> Result<Vec<PathBuf>, RunError> {
             .file_name()
             .and_then(|name| name.to_str())
             .is_some_and(|name| name.starts_with(PREFIX));
-        if ours && path.is_dir() && owner_is_gone(&path) && remove(&path).is_ok() {
+        let is_free = ours && path.is_dir() && !holds_mount(&path, &mounts);
+        if is_free && owner_is_gone(&path) && remove(&path).is_ok() {
             removed.push(path);
         }
     }
     Ok(removed)
+}
+
+/// Whether something is mounted on or below the directory, which mounts name by its true path.
+fn holds_mount(directory: &Path, mounts: &[Mount]) -> bool {
+    let directory = directory
+        .canonicalize()
+        .unwrap_or_else(|_| directory.to_owned());
+    mounts
+        .iter()
+        .any(|mount| mount.mount_point.starts_with(&directory))
 }
 
 /// Whether this is the directory of a run whose name begins with `run`.
@@ -157,6 +172,17 @@ mod tests {
 
         assert_eq!(sweep(parent.path()).unwrap(), [killed]);
         assert!(living.path().exists() && stranger.exists());
+    }
+
+    #[test]
+    fn a_directory_with_a_mount_below_it_is_told_from_others() {
+        let mounts = parse_mountinfo(
+            "1 1 0:50 / /data rw - ext4 /dev/a rw\n2 1 0:51 / /data/pragmark-work-a/tmpfs rw - tmpfs tmpfs rw",
+        );
+        let holds = |directory: &str| holds_mount(Path::new(directory), &mounts);
+        assert!(holds("/data/pragmark-work-a") && holds("/data/pragmark-work-a/tmpfs"));
+        assert!(!holds("/data/pragmark-work-b") && !holds("/data/pragmark-work-a/tmpfs/file"));
+        assert!(!holds("/data/pragmark-work"));
     }
 
     #[test]

@@ -144,6 +144,8 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
 pub(crate) struct Opening {
     library: Arc<Library>,
     settings: Settings,
+    /// The PRAGMAs of the settings, for connections whose opening is timed.
+    script: String,
     /// The counters of a counting trial.
     pub(crate) counter: Option<Arc<CountingVfs>>,
 }
@@ -154,6 +156,7 @@ impl Opening {
         Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
+            script: pragma_script(trial.settings),
             counter: trial.counter.clone(),
         }
     }
@@ -161,6 +164,29 @@ impl Opening {
     /// As [`open`].
     pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
         open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+    }
+
+    /// As an application opens a connection: its settings are applied and not looked at. It is for
+    /// connections whose opening is timed; what they became is to be given to [`Opening::prove`] when
+    /// the clock has stopped.
+    pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
+        let vfs = self.counter.as_deref().map(CountingVfs::name);
+        let connection = Connection::open(&self.library, path, open_flags(&self.settings), vfs)?;
+        if !self.script.is_empty() {
+            connection.execute(&self.script)?;
+        }
+        Ok(connection)
+    }
+
+    /// As [`prove`], for connections that were opened unproved; there may have been none.
+    ///
+    /// # Errors
+    /// The first setting that was not in force, with the connection.
+    pub(crate) fn prove(&self, connections: &[ReadBack]) -> Result<(), TrialError> {
+        match connections {
+            [] => Ok(()),
+            _ => prove(&self.settings, connections),
+        }
     }
 }
 

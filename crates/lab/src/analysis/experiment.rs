@@ -38,11 +38,16 @@ pub(super) fn analyse(
         .iter()
         .map(problem_of_unmeasured)
         .collect();
+    let failures: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
+        .iter()
+        .map(failures_of)
+        .collect();
     let claims = judge(&Evidence {
         experiment: &planned.experiment,
         arms: &planned.arms,
         samples: &samples,
         problems: &problems,
+        failures: &failures,
         fsync_median_ns: fsync_median(planned, environment),
         file_system: file_system(planned, environment),
         devices,
@@ -179,6 +184,18 @@ fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
         arm.problem
             .clone()
             .unwrap_or_else(|| "not measured in this run".to_owned())
+    })
+}
+
+/// How many trials of an arm failed or timed out and why, where some did.
+fn failures_of(arm: &GatheredArm) -> Option<String> {
+    let failed = arm.trials.failed + arm.trials.timed_out;
+    let why = arm.problem.as_deref().unwrap_or("it is not known why");
+    (failed > 0).then(|| {
+        format!(
+            "{failed} of its {} trials failed: {why}",
+            arm.trials.total()
+        )
     })
 }
 

@@ -13,6 +13,7 @@ use crate::samples::{Comparison, Samples};
 use crate::stats::PooledDifference;
 
 /// What is known when the claims of an experiment are judged.
+#[derive(Clone, Copy)]
 pub struct Evidence<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
@@ -22,6 +23,9 @@ pub struct Evidence<'a> {
     pub samples: &'a BTreeMap<String, Samples>,
     /// For each arm, why it has no measurement; none where it has.
     pub problems: &'a [Option<String>],
+    /// For each arm, how many of its trials failed and why, where some did: what the others measured
+    /// does not tell that nothing went wrong.
+    pub failures: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
     /// The file system of the measured directory, such as `ext4`; none where it is not known.
@@ -109,6 +113,20 @@ impl Evidence<'_> {
             "it speaks of {}; the file system here is {here}",
             wanted.join(" and ")
         )))
+    }
+
+    /// Whether every trial of the arms behind an exact figure was measured. What has to hold each time
+    /// may seem to hold only because the trials in which it did not have failed.
+    pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<(), Unable> {
+        let problems = self.problems.iter().zip(self.failures);
+        let problems: Vec<Option<String>> = problems
+            .map(|(problem, failures)| problem.clone().or_else(|| failures.clone()))
+            .collect();
+        let strict = Evidence {
+            problems: &problems,
+            ..*self
+        };
+        strict.figure(form, metric, true).map(drop)
     }
 
     pub(super) fn figure(

@@ -169,6 +169,11 @@ impl Prepared {
         }
     }
 
+    fn holds_in_every_round(&self) -> bool {
+        let rounds = self.figure.by_round();
+        rounds.into_iter().all(|figure| self.bounds.hold(figure))
+    }
+
     fn judge_exactly(&self, claim: &Claim) -> Judged {
         let rounds = self.figure.by_round();
         let holding = rounds
@@ -231,13 +236,18 @@ impl Evidence<'_> {
             .ok_or_else(|| Unable::NotMeasured("the claim has no predicate".to_owned()))?;
         let metric = form.metric().unwrap_or(&self.experiment.metric);
         let (figure, measure) = self.figure(form, metric, claim.exact)?;
-        Ok(Prepared {
+        let prepared = Prepared {
             figure,
             bounds: claim.bounds(form),
             measure,
             unit: unit(form, &self.experiment.metric),
             exact: claim.exact,
-        })
+        };
+        // One exception refutes, whatever else went wrong.
+        if prepared.exact && prepared.holds_in_every_round() {
+            self.check_failures(form, metric)?;
+        }
+        Ok(prepared)
     }
 
     fn undecided(&self, claim: &Claim, unable: &Unable) -> Judged {

@@ -30,11 +30,19 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
             parent.display()
         ))
     })?;
-    let made = FileSystems::make(&args.make_fs, args.size, &parent).map_err(refused)?;
+    let made = FileSystems::make(&args.make_fs, args.size, &parent);
+    if interrupted.load(Ordering::Relaxed) {
+        // Ctrl-C on a terminal reaches the tools as well, whose failure is then of no interest.
+        made.map_or(Ok(()), FileSystems::remove).map_err(refused)?;
+        return Err(Failure::interrupted(
+            "stopped while file systems were made; they are removed",
+        ));
+    }
+    let made = made.map_err(refused)?;
     let ended = if args.command.is_empty() {
         wait(made.directories(), &interrupted)
     } else {
-        run(&args.command, made.directories())
+        run(&args.command, &made, &interrupted)
     };
     made.remove().map_err(refused)?;
     ended
@@ -49,6 +57,9 @@ fn refused(error: FileSystemError) -> Failure {
         FileSystemError::NoTool { .. } => "or leave this file system out of --make-fs",
         FileSystemError::Tool { tool: "mount", .. } => {
             "containers are often not allowed to mount; try it outside, or with --privileged"
+        }
+        FileSystemError::Tool { tool: "umount", .. } => {
+            "something still uses it (`fuser -vm` on the directory tells what); it was detached, and goes with its last user"
         }
         _ => "choose another directory by --in, or a smaller --size",
     };
@@ -69,26 +80,31 @@ fn wait(directories: &[PathBuf], interrupted: &AtomicBool) -> Result<Exit, Failu
     Ok(Exit::Success)
 }
 
-/// Runs the command to its end. Ctrl-C on the terminal reaches it too, so that it ends by itself.
-fn run(command: &[OsString], directories: &[PathBuf]) -> Result<Exit, Failure> {
-    let words = with_directories(command, directories);
+/// Runs the command to its end, which comes early when this process is told to stop.
+fn run(
+    command: &[OsString],
+    made: &FileSystems,
+    interrupted: &AtomicBool,
+) -> Result<Exit, Failure> {
+    let words = with_directories(command, made.directories());
     let Some((program, arguments)) = words.split_first() else {
         return Err(Failure::usage("there is no command after --"));
     };
-    let status = Command::new(program)
-        .args(arguments)
-        .status()
-        .map_err(|error| {
-            Failure::unusable(format!(
-                "cannot start {}: {error}",
-                Path::new(program).display()
-            ))
-        })?;
+    let mut command = Command::new(program);
+    let status = made.attend(command.args(arguments), interrupted);
+    let status = status.map_err(|error| {
+        Failure::unusable(format!(
+            "cannot start {}: {error}",
+            Path::new(program).display()
+        ))
+    })?;
     match status.code() {
         Some(0) => Ok(Exit::Success),
         Some(1) => Ok(Exit::TrialsFailed),
         Some(2) => Ok(Exit::Usage),
         Some(130) => Ok(Exit::Interrupted),
+        // It ended by the signal that was passed on to it.
+        _ if interrupted.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
         _ => Err(Failure::unusable(format!(
             "the command ended with {status}"
         ))),
@@ -113,6 +129,17 @@ fn with_directories(command: &[OsString], directories: &[PathBuf]) -> Vec<OsStri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_still_in_use_is_not_answered_with_another_directory() {
+        let busy = FileSystemError::Tool {
+            tool: "umount",
+            path: PathBuf::from("/a"),
+            said: "target is busy".to_owned(),
+        };
+        let words = refused(busy).words();
+        assert!(words.contains("target is busy") && words.contains("fuser"));
+    }
 
     #[test]
     fn the_directories_stand_where_the_command_wants_them() {

@@ -1,5 +1,6 @@
 //! Queues of tasks in SQLite, in files, on a PostgreSQL server and in memory.
 
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -84,14 +85,18 @@ fn no_server(laboratory: &Laboratory) -> bool {
 
 /// Processes whose command line names the laboratory: the server and its watch.
 fn servers(laboratory: &Laboratory) -> Vec<PathBuf> {
-    let needle = laboratory.path().join("pragmark-work");
-    let needle = needle.to_string_lossy().into_owned();
+    let works = laboratory.path().join("pragmark-work");
+    running(&works.to_string_lossy())
+}
+
+/// Processes in whose command line this stands.
+fn running(words: &str) -> Vec<PathBuf> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
         .map(|entry| entry.path())
         .filter(|process| {
             let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&needle)
+            String::from_utf8_lossy(&line).contains(words)
         })
         .collect()
 }
@@ -270,29 +275,63 @@ fn making_file_systems_is_refused_clearly_or_they_are_there_and_go() {
     assert!(laboratory.left_over().is_empty());
 }
 
-#[test]
-fn file_systems_that_were_made_go_at_ctrl_c() {
-    let laboratory = Laboratory::new();
-    let child = laboratory.start(&["doctor", "--make-fs", "tmpfs", "--size", "32M"]);
-    let is_mounted = || {
-        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
-        mounts.contains(&*laboratory.path().to_string_lossy())
-    };
-    let pid = Pid::from_child(&child);
-    let ended = || {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-        stat.is_ok_and(|stat| stat.contains(") Z "))
-    };
-    wait_until(|| is_mounted() || ended());
+/// Whether a file system is mounted in the laboratory.
+fn is_mounted(laboratory: &Laboratory) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.contains(&*laboratory.path().to_string_lossy())
+}
+
+fn state(process: Pid) -> String {
+    let stat = format!("/proc/{}/stat", process.as_raw_nonzero());
+    std::fs::read_to_string(stat).unwrap_or_default()
+}
+
+/// The doctor with a file system in memory and these arguments, or nothing where it may not make one.
+fn with_file_system(laboratory: &Laboratory, arguments: &[&str]) -> Option<Child> {
+    let make = ["doctor", "--make-fs", "tmpfs", "--size", "32M"];
+    let child = laboratory.start(&[&make[..], arguments].concat());
+    let ended = || state(Pid::from_child(&child)).contains(") Z ");
+    wait_until(|| is_mounted(laboratory) || ended());
     if ended() {
         let answer = Answer(child.wait_with_output().unwrap()).exits(3);
         eprintln!("not tested: {}", answer.stderr());
-        return;
+        return None;
     }
-    kill_process(pid, Signal::INT).unwrap();
-    Answer(child.wait_with_output().unwrap())
-        .exits(0)
-        .says(&["tmpfs"]);
-    assert!(!is_mounted());
+    Some(child)
+}
+
+#[test]
+fn file_systems_that_were_made_go_at_ctrl_c() {
+    let laboratory = Laboratory::new();
+    let Some(mut child) = with_file_system(&laboratory, &[]) else {
+        return;
+    };
+    // They are told only when they are made; before that, Ctrl-C stops their making.
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let said = output.lines().next().unwrap().unwrap();
+    assert!(said.contains("tmpfs"), "{said}");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    Answer(child.wait_with_output().unwrap()).exits(0);
+    assert!(!is_mounted(&laboratory));
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn a_command_on_file_systems_ends_with_the_doctor_that_runs_it() {
+    let laboratory = Laboratory::new();
+    let followed = laboratory.path().join("followed.txt");
+    let followed = followed.to_str().unwrap();
+    laboratory.write("followed.txt", "");
+    let Some(child) = with_file_system(&laboratory, &["--", "tail", "-f", followed]) else {
+        return;
+    };
+    let tail = format!("tail\0-f\0{followed}");
+    let tails = || running(&tail).len();
+    // The doctor has been given the same words.
+    wait_until(|| tails() == 2);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    Answer(child.wait_with_output().unwrap()).exits(130);
+    assert_eq!(tails(), 0);
+    assert!(!is_mounted(&laboratory));
     assert!(laboratory.left_over().is_empty());
 }

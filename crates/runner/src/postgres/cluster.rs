@@ -2,8 +2,8 @@
 //!
 //! The server is started by a shell that waits for the end of its standard input, whose other end
 //! this process holds. When this process lets go, dies, or is killed, the input ends, and the shell
-//! ends the server: nothing is left running, whatever happens. Its data lies in a directory of the
-//! kind that the next run sweeps up.
+//! ends the server: nothing is left running, whatever happens. A server that ends by itself ends the
+//! shell. Its data lies in a directory of the kind that the next run sweeps up.
 
 use std::fs::{self, File};
 use std::io;
@@ -49,13 +49,18 @@ const POLL: Duration = Duration::from_millis(10);
 const QUOTED: usize = 1_000;
 
 /// Starts the server given by the arguments after the first, and ends it at once, without writing
-/// back what will be removed anyway, when standard input ends; then removes the first argument.
+/// back what will be removed anyway, when standard input ends; removes the first argument when the
+/// server has ended, by itself or not, and ends as it did. (A shell gives what it starts in the
+/// background no standard input, unless by another number.)
 const WATCH: &str = r#"sockets=$1; shift
-"$@" </dev/null & server=$!
-cat >/dev/null
-kill -QUIT "$server" 2>/dev/null
+exec 3<&0
+"$@" </dev/null 3<&- & server=$!
+{ cat <&3 >/dev/null; kill -QUIT "$server" 2>/dev/null; } & holder=$!
 wait "$server"
+status=$?
+kill "$holder" 2>/dev/null
 rm -rf "$sockets"
+exit "$status"
 "#;
 
 /// A running server with a cluster of its own.
@@ -88,7 +93,6 @@ impl Cluster {
             });
         }
         let home = home(work.path(), account.as_ref())?;
-        let sockets = socket_directory(account.as_ref())?;
         make(
             &programs.join("initdb"),
             &home,
@@ -96,6 +100,8 @@ impl Cluster {
             account.as_ref(),
             cancelled,
         )?;
+        // Only the server's watch removes it when this process is killed, so it is made just before.
+        let sockets = socket_directory(account.as_ref())?;
         let mut watch = serve(
             &programs.join("postgres"),
             &home,
@@ -147,16 +153,24 @@ impl Cluster {
             if cancelled.load(Ordering::Relaxed) {
                 return Err(ServerError::Cancelled);
             }
+            if let Ok(Some(status)) = self.watch.try_wait() {
+                return Err(self.not_ready(format!("ended before it was ready ({status})")));
+            }
             if Instant::now() >= deadline {
-                return Err(ServerError::Program {
-                    program: "postgres",
-                    how: format!("was not ready after {} s", PATIENCE.as_secs()),
-                    said: self.last_words(),
-                });
+                let waited = PATIENCE.as_secs();
+                return Err(self.not_ready(format!("was not ready after {waited} s")));
             }
             thread::sleep(POLL);
         }
         Ok(())
+    }
+
+    fn not_ready(&self, how: String) -> ServerError {
+        ServerError::Program {
+            program: "postgres",
+            how,
+            said: self.last_words(),
+        }
     }
 }
 
@@ -244,7 +258,8 @@ fn make(
 ) -> Result<(), ServerError> {
     let mut child = command(initdb, log, account)?
         .args(["--username", ROLE, "--auth", "trust", "--encoding", "UTF8"])
-        .args(["--locale", "C", "--no-sync", "--pgdata"])
+        // It syncs what it writes, which else would be written back while trials are measured.
+        .args(["--locale", "C", "--pgdata"])
         .arg(home)
         .current_dir(home)
         .stdin(Stdio::null())

@@ -25,6 +25,9 @@ use crate::machine::find_program;
 pub struct Servers {
     source: Source,
     clusters: HashMap<PathBuf, Cluster>,
+    /// By directory: why no server can be started there. To find out again may take a minute for each
+    /// trial.
+    refusals: HashMap<PathBuf, Outcome>,
 }
 
 #[derive(Debug)]
@@ -115,6 +118,7 @@ impl Servers {
         Servers {
             source,
             clusters: HashMap::new(),
+            refusals: HashMap::new(),
         }
     }
 
@@ -130,10 +134,33 @@ impl Servers {
         cancelled: &AtomicBool,
     ) -> Result<(), Option<Outcome>> {
         if target::is_postgres(&spec.settings) {
-            let uri = self.uri(directory, run, cancelled);
-            spec.postgres = Some(uri.map_err(|error| error.outcome())?);
+            spec.postgres = Some(self.address(directory, run, cancelled)?);
         }
         Ok(())
+    }
+
+    /// As [`Servers::uri`], unless it is known that there can be none.
+    fn address(
+        &mut self,
+        directory: &Path,
+        run: &str,
+        cancelled: &AtomicBool,
+    ) -> Result<String, Option<Outcome>> {
+        if let Some(refusal) = self.refusals.get(directory) {
+            return Err(Some(refusal.clone()));
+        }
+        self.uri(directory, run, cancelled)
+            .map_err(|error| self.refused(directory, &error))
+    }
+
+    /// The outcome for this reason, which is remembered where a program will fail again.
+    fn refused(&mut self, directory: &Path, error: &ServerError) -> Option<Outcome> {
+        let outcome = error.outcome()?;
+        if matches!(error, ServerError::Program { .. }) {
+            let directory = directory.to_owned();
+            self.refusals.insert(directory, outcome.clone());
+        }
+        Some(outcome)
     }
 
     /// The connection URI of the server for trials in `directory`, which is started where it does not

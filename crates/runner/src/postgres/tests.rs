@@ -120,3 +120,47 @@ fn without_a_server_the_trial_is_skipped_with_what_to_install() {
     let problem = outcome.outcome().unwrap().problem().unwrap();
     assert!(problem.starts_with("skipped") && problem.contains("apt install"));
 }
+
+/// A program that does this, in a directory of programs.
+fn program(programs: &Path, name: &str, does: &str) {
+    let path = programs.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{does}\n")).unwrap();
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&path, executable).unwrap();
+}
+
+#[test]
+fn a_server_that_ends_at_once_is_not_waited_for_and_leaves_nothing() {
+    let (programs, directory) = (open_directory(), open_directory());
+    program(programs.path(), "initdb", "exit 0");
+    program(programs.path(), "postgres", "echo no such setting; exit 3");
+    let began = std::time::Instant::now();
+    let started = Cluster::start(programs.path(), directory.path(), "test", &NEVER);
+    let error = started.unwrap_err();
+    if let Some(Outcome::Skipped { why }) = error.outcome() {
+        eprintln!("not tested: {why}");
+        return;
+    }
+    let said = error.to_string();
+    assert!(said.contains("ended before it was ready"), "{said}");
+    assert!(said.contains("exit status: 3"), "{said}");
+    assert!(said.contains("no such setting"), "{said}");
+    assert!(began.elapsed().as_secs() < 30);
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn what_a_program_refused_is_remembered_for_the_directory() {
+    let mut servers = Servers::installed();
+    let [refused, other] = ["/refused", "/other"].map(Path::new);
+    let error = ServerError::Program {
+        program: "postgres",
+        how: "ended".to_owned(),
+        said: "no such setting".to_owned(),
+    };
+    let outcome = servers.refused(refused, &error).unwrap();
+    let again = servers.address(refused, "test", &NEVER).unwrap_err();
+    assert_eq!(again, Some(outcome));
+    assert_eq!(servers.refused(other, &ServerError::Cancelled), None);
+    assert!(!servers.refusals.contains_key(other));
+}

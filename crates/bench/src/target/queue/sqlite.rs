@@ -11,6 +11,7 @@ use std::time::Instant;
 use engine::vfs::CountingVfs;
 use engine::{Connection, EngineError, Statement, Step};
 use lab::durability::Durability;
+use lab::trial::ReadBack;
 
 use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
 use crate::error::TrialError;
@@ -109,7 +110,8 @@ impl Sqlite {
             Some(connection) => connection,
             None => {
                 let began = Instant::now();
-                let opened = self.opening.open(&self.path)?;
+                // Proving the settings would take more statements than applying them does.
+                let opened = self.opening.open_unproved(&self.path)?;
                 let took = began.elapsed().as_nanos() as u64;
                 self.opened.fetch_add(1, Ordering::Relaxed);
                 self.opening_ns.fetch_add(took, Ordering::Relaxed);
@@ -199,13 +201,12 @@ impl Store for Sqlite {
     }
 
     fn close(self: Box<Self>) -> Result<Closing, TrialError> {
-        for connection in self
+        let idle = self
             .idle
             .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-        {
-            connection.close()?;
-        }
+            .unwrap_or_else(PoisonError::into_inner);
+        let pooled = close_pooled(idle)?;
+        self.opening.prove(&pooled)?;
         let first = self
             .first
             .into_inner()
@@ -223,11 +224,22 @@ impl Store for Sqlite {
             ("db_bytes", sqlite::size(&self.path)?),
         ];
         Ok(Closing {
-            connections: vec![read_back],
+            connections: [vec![read_back], pooled].concat(),
             metrics: metrics.map(|(name, value)| (name.to_owned(), value)).into(),
             ..Closing::default()
         })
     }
+}
+
+/// Closes the idle connections of the pool and gives what they have become.
+fn close_pooled(idle: Vec<Connection>) -> Result<Vec<ReadBack>, TrialError> {
+    let mut pooled = Vec::with_capacity(idle.len());
+    for (number, connection) in idle.into_iter().enumerate() {
+        let name = format!("pool {}", number + 1);
+        pooled.push(sqlite::read_back(&name, &connection)?);
+        connection.close()?;
+    }
+    Ok(pooled)
 }
 
 fn counted(counter: &Arc<CountingVfs>) -> BTreeMap<String, f64> {

@@ -23,7 +23,9 @@ fn task(id: u128) -> Task {
 }
 
 fn sqlite(directory: &Path, connections: Connections, statements: Statements) -> Box<dyn Store> {
-    let settings = Settings::from([("journal_mode".to_owned(), "wal".into())]);
+    let settings = [("journal_mode", "wal"), ("synchronous", "off")];
+    let settings = settings.map(|(name, level)| (name.to_owned(), level.into()));
+    let settings = Settings::from(settings);
     let trial = Trial {
         settings: &settings,
         library: Arc::new(Library::load(&Source::Embedded).unwrap()),
@@ -222,4 +224,19 @@ fn a_pool_keeps_two_connections_and_opens_what_it_lacks() {
     };
     assert!(together(&*store, 1) >= 1);
     assert_eq!(together(&*store, 1), 0, "the idle one is used again");
+}
+
+#[test]
+fn what_the_connections_of_a_pool_have_become_is_read_back_when_it_is_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = sqlite(directory.path(), Connections::Pool, Statements::EachTime);
+    let read = |session: &mut dyn Session| session.get(TaskId(1)).map(drop);
+    store.session(&mut |session| read(session)).unwrap();
+    let closing = store.close().unwrap();
+    let names = closing.connections.iter().map(|read| &read.connection[..]);
+    assert_eq!(names.collect::<Vec<_>>(), ["first", "pool 1"]);
+    for read_back in &closing.connections {
+        assert_eq!(read_back.pragmas["synchronous"], "off");
+        assert_eq!(read_back.pragmas["journal_mode"], "wal");
+    }
 }

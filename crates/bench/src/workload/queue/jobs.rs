@@ -30,7 +30,7 @@ impl Maker {
     pub(super) fn new(seed: Seed, payload_bytes: usize) -> Maker {
         let padding = match payload_bytes {
             0 => String::new(),
-            bytes => format!(",\"{}\"", "x".repeat(bytes)),
+            bytes => format!(",\"{}\"", payload(seed.child("payload"), bytes)),
         };
         Maker {
             ids: seed.generator(),
@@ -66,6 +66,15 @@ impl Maker {
             .map(|number| self.task(NOW + 1 + number as i64))
             .collect()
     }
+}
+
+/// Random letters: a server that compresses what is large can do nothing with them, and JSON need not
+/// escape them.
+fn payload(seed: Seed, bytes: usize) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut choice = seed.generator();
+    let letter = |_: usize| char::from(LETTERS[choice.below(64) as usize]);
+    (0..bytes).map(letter).collect()
 }
 
 /// The part of one worker.
@@ -211,4 +220,24 @@ fn list(part: &Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result
         marks.end(Op::List, 1);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_payload_is_random_letters_of_the_seed_within_json() {
+        const BYTES: usize = 10_000;
+        let args = |seed| Maker::new(Seed(seed), BYTES).due(1).remove(0).args;
+        let words: Vec<String> = serde_json::from_str(&args(1)).unwrap();
+        let payload = &words[3];
+        assert_eq!((words.len(), payload.len()), (4, BYTES));
+        // What a compressor lives on is strings that come again.
+        let strings: BTreeSet<&[u8]> = payload.as_bytes().windows(4).collect();
+        assert!(strings.len() > BYTES * 99 / 100, "{}", strings.len());
+        assert_eq!(args(1), args(1));
+        assert_ne!(args(1), args(2));
+    }
 }

@@ -210,7 +210,7 @@ pub(super) fn info() -> WorkloadInfo {
             parameter("tasks", from(1), 1_000.into(), "tasks of each worker; readings of each for get and list"),
             parameter("stored", up_to(0, 100_000_000), 0.into(), "tasks that are there from the beginning"),
             parameter("repeats", up_to(1, 1_000), 1.into(), "times that the work is done in the same store, one after the other"),
-            parameter("payload_bytes", up_to(0, 512 << 20), 0.into(), "bytes added to the arguments of each task"),
+            parameter("payload_bytes", up_to(0, 512 << 20), 0.into(), "random letters added to the arguments of each task, in bytes"),
             choice("output", names(OUTPUT), "replace", "whether an output takes the place of the last or is added to it"),
             parameter("statements_per_txn", up_to(1, STATEMENTS_OF_A_LIFE as i64), 1.into(), "statements of a task's life in one transaction; 1 commits each"),
             choice("connections", names(CONNECTIONS), "per-thread", "for the target sqlite: a connection for each worker, one that all share, or a pool that opens as many as are wanted at a time and keeps two idle ones (as Go's database/sql does unless told otherwise)"),
