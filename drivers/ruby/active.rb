@@ -1,5 +1,10 @@
 # ActiveRecord: how it is connected, and the work of binding-basics as a program would write it.
 
+# From 7.1 on ActiveRecord tunes SQLite by itself (journal_mode, synchronous, mmap_size and more), so that an
+# arm with default PRAGMAs would not be one; and what is changed below has other names there. Without a
+# version Ruby takes the newest gem. The sqlite3 gem is the one that ActiveRecord 6.1 is made for.
+gem "activerecord", "~> 6.1.7"
+gem "sqlite3", "~> 1.4"
 require "active_record"
 require "active_record/connection_adapters/sqlite3_adapter"
 
@@ -37,18 +42,23 @@ module Tables
   end
 end
 
-# ActiveRecord with as many connections as the work has threads.
+# ActiveRecord with as many connections as the work needs.
 class Active
-  CONNECTIONS = 40
-
   def self.version
     "Ruby #{RUBY_VERSION}, ActiveRecord #{ActiveRecord.version}"
+  end
+
+  # A connection for each thread of the work, and one for the thread that waits for them. With fewer,
+  # threads would wait for a connection, and give up after five seconds.
+  def self.connections(settings)
+    settings.fetch("n", 0) + 1
   end
 
   def initialize(path, pragmas, settings)
     Tuned.pragmas = pragmas
     Tuned.immediate = settings["transaction"] == "immediate"
-    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: path, pool: CONNECTIONS)
+    pool = Active.connections(settings)
+    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: path, pool: pool)
   end
 
   def name
@@ -72,11 +82,21 @@ class Active
     { version: version, source_id: source_id }
   end
 
-  # PRAGMAs as SQLite answers them; those without an answer are left out.
-  def read_back(names)
+  # PRAGMAs as SQLite answers them on a connection; those without an answer are left out.
+  def read_back(names, asked = connection)
     # A connection that has not looked at its file answers with wishes.
-    column("PRAGMA schema_version")
-    names.to_h { |name| [name, column("PRAGMA main.#{name}").first&.to_s] }.compact
+    asked.select_values("PRAGMA schema_version")
+    names.to_h { |name| [name, asked.select_values("PRAGMA main.#{name}").first&.to_s] }.compact
+  end
+
+  # The same on another connection of the pool: one that a thread of the work has given back, since this
+  # thread keeps its own.
+  def read_back_of_thread(names)
+    pool = ActiveRecord::Base.connection_pool
+    other = pool.checkout
+    read_back(names, other)
+  ensure
+    pool.checkin(other) if other
   end
 
   def execute(sql)

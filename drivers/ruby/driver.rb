@@ -9,6 +9,8 @@ require "json"
 
 PROTOCOL = 1
 SHORT = %w[busy_timeout foreign_keys journal_mode synchronous].freeze
+HINT = "this driver needs ActiveRecord 6.1 with the gems sqlite3 1.4 and pg: `apt install ruby-activerecord " \
+  "ruby-sqlite3 ruby-pg` (Debian 12), or `bundle install` in drivers/ruby".freeze
 
 # The work was done and its result is not what it must be.
 class WrongResult < StandardError
@@ -82,7 +84,7 @@ end
 begin
   binding_class = load_binding(ARGV[0])
 rescue LoadError => error
-  why = "#{error.message}; install the gem by `apt install ruby-activerecord ruby-sqlite3 ruby-pg` or `bundle install` in drivers/ruby"
+  why = "#{error.message}; #{HINT}"
   abort(why) if ARGV[1] == "describe"
   say(ended(:skipped, why))
   exit

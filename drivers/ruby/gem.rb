@@ -1,5 +1,8 @@
 # The sqlite3 gem.
 
+# The one that the lock file names and whose defaults docs/bindings.md tells; version 2 has another interface.
+# Without a version Ruby takes the newest gem.
+gem "sqlite3", "~> 1.4"
 require "sqlite3"
 
 # A connection of the sqlite3 gem, opened as its documentation opens one.

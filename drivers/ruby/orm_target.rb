@@ -45,8 +45,8 @@ class OrmTarget
     def connect
       database = File.join(@spec["directory"], "test.db")
       @active = Active.new(database, @spec["binding"]["pragmas"], @spec["settings"])
-      @of_threads = []
-      @lock = Mutex.new
+      # Every connection of the pool is configured as this one is, which `connections` proves.
+      @busy_timeout = @active.read_back(["busy_timeout"])["busy_timeout"].to_i
     end
 
     def name
@@ -62,8 +62,10 @@ class OrmTarget
     end
 
     def connections
-      main = { connection: "main", pragmas: @active.read_back(names) }
-      [main, *@of_threads]
+      [
+        { connection: "main", pragmas: @active.read_back(names) },
+        { connection: "thread", pragmas: @active.read_back_of_thread(names) },
+      ]
     end
 
     def numbers(wanted)
@@ -87,21 +89,19 @@ class OrmTarget
     end
 
     # Waiting inside SQLite would keep every other thread of Ruby from running, the one that holds the
-    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says; installing that
-    # sets busy_timeout to 0, wherefore it is read back first.
+    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says. Installing a
+    # handler sets busy_timeout to 0, wherefore that is set again; PRAGMAs are read back after the clock.
     def waiting_in_threads(connection)
-      pragmas = names.to_h { |name| [name, connection.select_value("PRAGMA main.#{name}")&.to_s] }.compact
-      limit = pragmas["busy_timeout"].to_i / 1000.0
-      @lock.synchronize { @of_threads << { connection: "thread", pragmas: pragmas } if @of_threads.empty? }
+      limit = @busy_timeout * 1_000_000
       since = nil
       connection.raw_connection.busy_handler do |count|
         since = now if count.zero?
         sleep(0.0005)
-        now - since < limit * 1e9
+        now - since < limit
       end
       yield
     ensure
-      connection.raw_connection.busy_timeout(pragmas["busy_timeout"].to_i) if pragmas
+      connection.raw_connection.busy_timeout(@busy_timeout)
     end
 
     private
@@ -119,7 +119,7 @@ class OrmTarget
 
     def initialize(spec)
       super
-      require "pg"
+      load_pg
       raise CannotRun, "the trial was given no PostgreSQL server" unless spec["postgres"]
 
       @connections = []
@@ -134,7 +134,7 @@ class OrmTarget
       options = given.to_h { |option| [option[:keyword].to_sym, option[:val]] }
       in_server { "DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}" }
       ActiveRecord::Base.establish_connection(
-        adapter: "postgresql", pool: Active::CONNECTIONS, schema_search_path: SCHEMA,
+        adapter: "postgresql", pool: Active.connections(@spec["settings"]), schema_search_path: SCHEMA,
         database: options.delete(:dbname), username: options.delete(:user), **options
       )
     end
@@ -179,6 +179,16 @@ class OrmTarget
 
     def set_pumpkin
       "stuff = jsonb_set(stuff::jsonb, '{pumpkin}', '\"2\"')::text"
+    end
+
+    private
+
+    # The gem in the version that ActiveRecord asks for.
+    def load_pg
+      gem "pg", "~> 1.1"
+      require "pg"
+    rescue LoadError => error
+      raise CannotRun, "#{error.message}; #{HINT}"
     end
   end
 end

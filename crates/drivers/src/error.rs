@@ -30,7 +30,9 @@ pub enum DriverError {
     )]
     NotInstalled(String),
     /// A command of the installation failed.
-    #[error("installing the driver {driver} failed: `{command}` {how}; it said: {said}")]
+    #[error(
+        "installing the driver {driver} failed: `{command}` {how}; it said: {said}; it needs {needs}"
+    )]
     Install {
         /// The driver.
         driver: String,
@@ -40,6 +42,8 @@ pub enum DriverError {
         how: String,
         /// The end of what it said.
         said: String,
+        /// What the driver needs, and how to get it.
+        needs: String,
     },
     /// The driver does not describe itself.
     #[error("the driver {driver} {what}")]

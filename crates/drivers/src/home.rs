@@ -4,6 +4,7 @@
 //! half of one. Its name holds a hash of the sources, so that a newer pragmark installs anew.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -96,6 +97,18 @@ impl Home {
         Ok(place)
     }
 
+    /// Removes the home that a driver has in this state of its sources; none is no error.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(crate) fn discard(&self, manifest: &Manifest) -> Result<(), DriverError> {
+        let home = self.of(manifest)?;
+        match fs::remove_dir_all(&home) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.context("remove", &home),
+        }
+    }
+
     /// Removes every home of a driver; returns whether there was one.
     ///
     /// # Errors
@@ -179,6 +192,7 @@ fn carry_out(
             command: command.join(" "),
             how,
             said: ended.said,
+            needs: manifest.needs.clone(),
         }),
     }
 }
@@ -235,6 +249,7 @@ mod tests {
             error.contains("no network") && error.contains('7') && error.contains("made-up"),
             "{error}"
         );
+        assert!(error.contains("install a shell"), "{error}");
         assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
     }
 

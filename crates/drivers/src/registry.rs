@@ -1,18 +1,18 @@
 //! All drivers, and the trials that are run through them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use engine::Source;
 use lab::record::EngineRecord;
 use lab::target;
-use lab::trial::{BindingSpec, Outcome, TrialSpec};
+use lab::trial::{BindingSpec, Measured, Outcome, TrialSpec};
 use runner::{Bindings, Prepared};
 use serde::Deserialize;
 
@@ -38,8 +38,8 @@ pub struct Registry {
     home: Home,
     /// pragmark itself: it starts drivers so that they end with it, and describes engines.
     program: PathBuf,
-    /// Source ids by engine, asked for once each.
-    source_ids: Mutex<HashMap<String, Result<String, String>>>,
+    /// What engines say of themselves, asked for once each.
+    engines: Mutex<HashMap<String, Result<EngineRecord, String>>>,
 }
 
 /// What a driver says of itself.
@@ -85,7 +85,7 @@ impl Registry {
             manifests,
             home,
             program,
-            source_ids: Mutex::default(),
+            engines: Mutex::default(),
         })
     }
 
@@ -106,18 +106,40 @@ impl Registry {
         })
     }
 
-    /// Installs a driver and asks it to describe itself.
+    /// Installs a driver, unless it is there and works, and asks it to describe itself.
     ///
     /// # Errors
     /// When a command of the installation fails or is cancelled, or the driver does not work
-    /// afterwards.
+    /// afterwards; nothing is left of it then.
     pub fn install(
         &self,
         manifest: &Manifest,
         cancelled: &AtomicBool,
     ) -> Result<Description, DriverError> {
+        let was_there = self.home.of(manifest)?.is_dir();
+        match self.install_and_describe(manifest, cancelled) {
+            // What was made for one version of a language may not work with the next one.
+            Err(_) if was_there && !cancelled.load(Ordering::Relaxed) => {
+                self.install_and_describe(manifest, cancelled)
+            }
+            described => described,
+        }
+    }
+
+    /// Installs a driver unless it is there; one that does not describe itself is not kept.
+    fn install_and_describe(
+        &self,
+        manifest: &Manifest,
+        cancelled: &AtomicBool,
+    ) -> Result<Description, DriverError> {
         self.home.install(manifest, cancelled)?;
-        self.describe(manifest)
+        let described = self.describe(manifest);
+        if let Err(error) = &described
+            && !is_missing_language(error)
+        {
+            self.home.discard(manifest)?;
+        }
+        described
     }
 
     /// Removes what was installed of a driver; returns whether there was something.
@@ -216,10 +238,10 @@ impl Registry {
         })
     }
 
-    /// The source id of an engine, from a process of its own, because loading a library runs its code.
-    fn source_id(&self, engine: &str) -> Result<String, String> {
+    /// What an engine says of itself, from a process of its own, because loading a library runs its code.
+    fn engine(&self, engine: &str) -> Result<EngineRecord, String> {
         let mut known = self
-            .source_ids
+            .engines
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         let ask = || describe_engine(&self.program, engine);
@@ -228,20 +250,25 @@ impl Registry {
 
     /// Why the engine under test did not do the work; none where it did, or where nothing was put in
     /// front of the driver.
-    fn objection(&self, spec: &TrialSpec, binding: &BindingSpec, found: &str) -> Option<String> {
+    fn objection(
+        &self,
+        spec: &TrialSpec,
+        binding: &BindingSpec,
+        measured: &Measured,
+    ) -> Option<String> {
         let manifest = self.find(&binding.driver).ok()?;
         let own = manifest.library == Library::Carried || spec.engine == Source::System.to_string();
         if own || !target::is_sqlite(&spec.settings) {
             return None;
         }
-        match self.source_id(&spec.engine) {
-            Ok(wanted) if wanted == found => None,
-            Ok(wanted) => Some(format!(
-                "the driver {} did its work with the SQLite {found}, although {wanted} was put in front of it: here this language has a SQLite of its own, which `--engine system` measures",
-                manifest.name
-            )),
-            Err(why) => Some(why),
-        }
+        let another = match self.engine(&spec.engine) {
+            Ok(wanted) => another(&wanted, measured)?,
+            Err(why) => return Some(why),
+        };
+        Some(format!(
+            "the driver {} did its work with {another}: here this language has a SQLite of its own, which `--engine system` measures",
+            manifest.name
+        ))
     }
 }
 
@@ -264,7 +291,7 @@ impl Bindings for Registry {
         let Outcome::Measured(measured) = &outcome else {
             return outcome;
         };
-        match self.objection(spec, binding, &measured.engine.source_id) {
+        match self.objection(spec, binding, measured) {
             Some(why) => Outcome::Skipped { why },
             None => outcome,
         }
@@ -292,23 +319,62 @@ fn ending_with_parent(command: Filled) -> Vec<OsString> {
     arguments
 }
 
-fn describe_engine(program: &Path, engine: &str) -> Result<String, String> {
+/// Whether a driver cannot describe itself because a program is not on the path. Its home is not to
+/// blame for that, and without the program could not be made anew.
+fn is_missing_language(error: &DriverError) -> bool {
+    matches!(error, DriverError::NoProgram { program, .. } if !program.contains('/'))
+}
+
+/// The SQLite that did the work in place of the one that was wanted; none where it was that one, as
+/// far as its source and its compile options tell. Builds that differ in the compiler's flags alone
+/// cannot be told apart.
+fn another(wanted: &EngineRecord, measured: &Measured) -> Option<String> {
+    let found = &measured.engine.source_id;
+    if *found != wanted.source_id {
+        return Some(format!(
+            "the SQLite {found}, although {} was put in front of it",
+            wanted.source_id
+        ));
+    }
+    let found = measured.binding.as_ref()?;
+    let differ = differing_options(&wanted.compile_options, &found.compile_options)?;
+    Some(format!(
+        "another build of the SQLite that was put in front of it, which differs in {differ}"
+    ))
+}
+
+/// The compile options that only one of two builds has; none where they are the same, or where one of
+/// the two does not tell its own. Both lists come of `sqlite3_compileoption_get`, which the PRAGMA
+/// `compile_options` goes through, so that one library always gives the same, `COMPILER` included;
+/// their order is the driver's.
+fn differing_options(wanted: &[String], found: &[String]) -> Option<String> {
+    if wanted.is_empty() || found.is_empty() {
+        return None;
+    }
+    let [wanted, found] = [wanted, found].map(|options| options.iter().collect::<BTreeSet<_>>());
+    let differ: Vec<&str> = wanted
+        .symmetric_difference(&found)
+        .map(|option| option.as_str())
+        .collect();
+    (!differ.is_empty()).then(|| differ.join(", "))
+}
+
+fn describe_engine(program: &Path, engine: &str) -> Result<EngineRecord, String> {
     let answer = Command::new(program)
         .args(["describe-engine", engine])
         .output()
         .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    let record: EngineRecord = serde_json::from_slice(&answer.stdout).map_err(|_| {
+    serde_json::from_slice(&answer.stdout).map_err(|_| {
         let words = String::from_utf8_lossy(&answer.stderr);
         format!("the engine {engine} cannot be described: {}", words.trim())
-    })?;
-    Ok(record.source_id)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use lab::level::Settings;
-    use lab::trial::{BindingMark, EngineMark, Measured, PROTOCOL, ReadBack};
+    use lab::trial::{BindingMark, EngineMark, PROTOCOL, ReadBack};
 
     const MANIFEST: &str = r#"
 needs = "install a shell"
@@ -341,9 +407,19 @@ library   = "carried"
 workloads = ["binding-basics"]
 install   = [["touch", "{home}/installed"]]
 run       = ["sh", "{home}/driver.sh"]
+
+[[driver]]
+name      = "shell-broken"
+about     = "does not work when it is installed"
+library   = "carried"
+workloads = ["binding-basics"]
+install   = [["touch", "{home}/installed"]]
+run       = ["sh", "{home}/no-such-driver.sh"]
 "#;
 
+    /// Works until the language is upgraded.
     const DRIVER: &str = r#"
+[ -e "$(dirname "$0")/upgraded" ] && exit 3
 case "$1" in describe)
 echo '{"name":"Shell","version":"3.0","source_id":"id","compile_options":[],"defaults":{}}'
 esac"#;
@@ -453,6 +529,47 @@ esac"#;
         assert!(registry.remove(manifest).unwrap());
     }
 
+    #[test]
+    fn a_driver_that_has_ceased_to_work_is_installed_anew() {
+        let fixture = fixture();
+        let registry = &fixture.registry;
+        let manifest = registry.find("shell-to-install").unwrap();
+        registry.install(manifest, &NEVER).unwrap();
+        let home = registry.home.of(manifest).unwrap();
+        std::fs::write(home.join("upgraded"), "").unwrap();
+        assert!(matches!(
+            registry.state(manifest),
+            State::Missing(DriverError::Mute { .. })
+        ));
+        assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
+        assert!(matches!(registry.state(manifest), State::Ready(_)));
+        assert!(!home.join("upgraded").exists());
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_driver_that_does_not_work_when_it_is_installed() {
+        let fixture = fixture();
+        let registry = &fixture.registry;
+        let manifest = registry.find("shell-broken").unwrap();
+        for _ in 0..2 {
+            let error = registry.install(manifest, &NEVER).unwrap_err();
+            assert!(matches!(error, DriverError::Mute { .. }), "{error}");
+            assert!(!registry.remove(manifest).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_home_outlives_a_language_that_is_not_on_the_path() {
+        let fixture = fixture();
+        let registry = &fixture.registry;
+        let manifest = registry.find("shell-missing").unwrap();
+        for _ in 0..2 {
+            let error = registry.install(manifest, &NEVER).unwrap_err();
+            assert!(matches!(error, DriverError::NoProgram { .. }), "{error}");
+            assert!(registry.home.of(manifest).unwrap().is_dir());
+        }
+    }
+
     fn measured(journal_mode: &str) -> Outcome {
         Outcome::Measured(Box::new(Measured {
             engine: EngineMark {
@@ -482,9 +599,13 @@ esac"#;
     fn work_of_another_engine_than_the_one_under_test_is_no_measurement() {
         let fixture = fixture();
         let registry = &fixture.registry;
-        registry.source_ids.lock().unwrap().extend([
-            ("default".to_owned(), Ok("the default's".to_owned())),
-            ("/same.so".to_owned(), Ok("another".to_owned())),
+        let described = |source_id: &str| EngineRecord {
+            source_id: source_id.to_owned(),
+            ..EngineRecord::default()
+        };
+        registry.engines.lock().unwrap().extend([
+            ("default".to_owned(), Ok(described("the default's"))),
+            ("/same.so".to_owned(), Ok(described("another"))),
         ]);
         let judged = |engine| registry.judge(&spec("shell", engine), measured("wal"));
         let why = judged("default").problem().unwrap();
@@ -498,5 +619,43 @@ esac"#;
         // The program that stands for pragmark describes nothing.
         let why = judged("/unknown.so").problem().unwrap();
         assert!(why.contains("cannot be described"), "{why}");
+    }
+
+    fn options(all: &[&str]) -> Vec<String> {
+        all.iter().map(|&option| option.to_owned()).collect()
+    }
+
+    #[test]
+    fn another_build_of_the_same_source_is_told_by_its_compile_options() {
+        let wanted = |wanted: &[&str]| EngineRecord {
+            source_id: "same".to_owned(),
+            compile_options: options(wanted),
+            ..EngineRecord::default()
+        };
+        let measured = Measured {
+            engine: EngineMark {
+                version: "3.0".to_owned(),
+                source_id: "same".to_owned(),
+            },
+            binding: Some(BindingMark {
+                compile_options: options(&["THREADSAFE=1", "COMPILER=gcc-12"]),
+                ..BindingMark::default()
+            }),
+            ..Measured::default()
+        };
+        let tuned = another(&wanted(&["COMPILER=gcc-12", "THREADSAFE=0"]), &measured).unwrap();
+        assert!(
+            tuned.contains("in THREADSAFE=0, THREADSAFE=1") && !tuned.contains("COMPILER"),
+            "{tuned}"
+        );
+        // The order is the driver's; and a build without diagnostics tells no options.
+        for same in [&["COMPILER=gcc-12", "THREADSAFE=1"][..], &[]] {
+            assert_eq!(another(&wanted(same), &measured), None);
+        }
+        let silent = Measured {
+            binding: None,
+            ..measured
+        };
+        assert_eq!(another(&wanted(&["THREADSAFE=0"]), &silent), None);
     }
 }

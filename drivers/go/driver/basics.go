@@ -173,12 +173,21 @@ func (b *basics) insertSingle() (int, error) {
 
 // with prepares a statement for the time of the work.
 func (b *basics) with(query string, work func(*sql.Stmt) error) error {
-	statement, err := b.c.PrepareContext(background, query)
-	if err != nil {
-		return err
+	return b.withAll([]string{query}, func(prepared []*sql.Stmt) error { return work(prepared[0]) })
+}
+
+// withAll prepares statements, each once, for the time of the work.
+func (b *basics) withAll(queries []string, work func([]*sql.Stmt) error) error {
+	var prepared []*sql.Stmt
+	for _, query := range queries {
+		statement, err := b.c.PrepareContext(background, query)
+		if err != nil {
+			return err
+		}
+		defer statement.Close()
+		prepared = append(prepared, statement)
 	}
-	defer statement.Close()
-	return work(statement)
+	return work(prepared)
 }
 
 func (b *basics) insertReused() (int, error) {
@@ -265,30 +274,46 @@ func (b *basics) live() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, task := range b.tasks {
-		if err := b.liveOnce(task); err != nil {
-			return 0, err
-		}
+	if err := b.withAll(life, b.liveAll); err != nil {
+		return 0, err
 	}
 	after, err := b.changes()
 	b.changed = after - before
 	return len(b.tasks) * statements, err
 }
 
-func (b *basics) liveOnce(task string) error {
-	if err := b.execute("INSERT INTO tasks(id, status, cmd, args) VALUES (?, 'pending', 'example', ?)", task, `["a","b","c"]`); err != nil {
-		return err
-	}
-	if err := b.execute("UPDATE tasks SET status = 'processing' WHERE id = ?", task); err != nil {
-		return err
-	}
-	for line := range 10 {
-		output := fmt.Sprintf("line %d of some kind of output", line)
-		if err := b.execute("UPDATE tasks SET output = ? WHERE id = ?", output, task); err != nil {
+// life is what happens to a task: it is inserted, taken up, written to and deleted.
+var life = []string{
+	"INSERT INTO tasks(id, status, cmd, args) VALUES (?, 'pending', 'example', ?)",
+	"UPDATE tasks SET status = 'processing' WHERE id = ?",
+	"UPDATE tasks SET output = ? WHERE id = ?",
+	"DELETE FROM tasks WHERE id = ?",
+}
+
+func (b *basics) liveAll(prepared []*sql.Stmt) error {
+	for _, task := range b.tasks {
+		if err := liveOnce(task, prepared); err != nil {
 			return err
 		}
 	}
-	return b.execute("DELETE FROM tasks WHERE id = ?", task)
+	return nil
+}
+
+func liveOnce(task string, prepared []*sql.Stmt) error {
+	insert, take, write, remove := prepared[0], prepared[1], prepared[2], prepared[3]
+	if _, err := insert.Exec(task, `["a","b","c"]`); err != nil {
+		return err
+	}
+	if _, err := take.Exec(task); err != nil {
+		return err
+	}
+	for line := range 10 {
+		if _, err := write.Exec(fmt.Sprintf("line %d of some kind of output", line), task); err != nil {
+			return err
+		}
+	}
+	_, err := remove.Exec(task)
+	return err
 }
 
 func (b *basics) changes() (changes int64, err error) {

@@ -21,11 +21,18 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 /// How often a process that waits for another's build looks again.
 const LOCK_POLL: Duration = Duration::from_millis(50);
+
+/// The beginning of the name of a directory in which a library is copied that is added.
+const ADDING: &str = "added";
+
+/// Age from which on the directory of a library that is added belongs to a process that was killed: it
+/// has no lock, and copying takes a moment.
+const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// The directory in which engines are kept.
 #[derive(Debug, Clone)]
@@ -136,7 +143,7 @@ impl Cache {
         }
         let bytes = fs::read(library).context("read", library)?;
         let (version, source_id) = describe(library)?;
-        let work = self.work("added")?;
+        let work = self.work(ADDING)?;
         let copy = work.path().join(LIBRARY_FILE);
         fs::write(&copy, &bytes).context("write", &copy)?;
         let provenance = Provenance {
@@ -181,8 +188,8 @@ impl Cache {
         Ok(libraries)
     }
 
-    /// Removes every engine that is kept, those that cannot be understood as well; says how many that
-    /// were.
+    /// Removes every engine that is kept, those that cannot be understood as well, and what killed
+    /// processes left; says how many engines that were.
     ///
     /// # Errors
     /// Something cannot be removed.
@@ -190,6 +197,9 @@ impl Cache {
         let libraries = self.all().len();
         remove_directory(&self.root.join("engines"))?;
         remove_directory(&self.root.join("added"))?;
+        for left in directories(&self.building()) {
+            remove_left(&left)?;
+        }
         Ok(libraries)
     }
 
@@ -288,6 +298,46 @@ impl Place {
     }
 }
 
+/// Removes the work of a process, unless that may still be at it.
+///
+/// Lock files stay: they are empty, and where one was removed while a process waits for it, two would
+/// build the same engine at once.
+fn remove_left(work: &Path) -> Result<(), BuildError> {
+    let name = work.file_name().unwrap_or_default().to_string_lossy();
+    let Some((what, _random)) = name.rsplit_once('-') else {
+        return Ok(());
+    };
+    if what == ADDING {
+        return match is_abandoned(work) {
+            true => remove_directory(work),
+            false => Ok(()),
+        };
+    }
+    let path = work.with_file_name(format!("{what}.lock"));
+    match File::open(&path) {
+        Ok(lock) => match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => remove_directory(work),
+            // Its process is at it.
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(()),
+            Err(error) => Err(std::io::Error::from(error)).context("lock", &path),
+        },
+        // A process makes the lock before it begins to work.
+        Err(error) if error.kind() == ErrorKind::NotFound => remove_directory(work),
+        Err(error) => Err(error).context("open", &path),
+    }
+}
+
+fn is_abandoned(directory: &Path) -> bool {
+    let changed = directory
+        .metadata()
+        .and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| {
+        SystemTime::now()
+            .duration_since(changed)
+            .is_ok_and(|age| age > ABANDONED)
+    })
+}
+
 /// Moves the work to where it is kept: there is all of it or nothing.
 fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, BuildError> {
     if let Some(parent) = target.parent() {
@@ -328,5 +378,41 @@ fn remove_directory(path: &Path) -> Result<(), BuildError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context("remove", path),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "0123456789abcdef";
+
+    #[test]
+    fn what_killed_processes_left_goes_with_all_engines_and_what_is_being_made_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::at(root.path().to_owned());
+        let making = cache.lock("3.46.0", KEY, &AtomicBool::new(false)).unwrap();
+        let left = |name: &str| {
+            let path = cache.building().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("sqlite3.o"), "half").unwrap();
+            path
+        };
+        let killed = left(&format!("3.46.0+lto-{KEY}-AbCdEf"));
+        File::create(cache.building().join(format!("3.46.0+lto-{KEY}.lock"))).unwrap();
+        let without_lock = left(&format!("3.46.0+pgo-{KEY}-AbCdEf"));
+        let (old, adding) = (left("added-AbCdEf"), left("added-GhIjKl"));
+        let long_ago = SystemTime::now() - 2 * ABANDONED;
+        File::open(&old).unwrap().set_modified(long_ago).unwrap();
+
+        assert_eq!(cache.remove_all().unwrap(), 0);
+        assert!(!killed.exists() && !without_lock.exists() && !old.exists());
+        assert!(making.path().is_dir() && adding.is_dir());
+
+        // As if that process were killed as well.
+        let work = making.work.keep();
+        drop(making._lock);
+        cache.remove_all().unwrap();
+        assert!(!work.exists());
     }
 }

@@ -57,6 +57,18 @@ impl Compiler {
         Ok(compiler)
     }
 
+    /// One that nobody was asked about.
+    #[cfg(test)]
+    pub(super) fn made_up() -> Compiler {
+        Compiler {
+            program: "cc".into(),
+            leading: Vec::new(),
+            version: "a compiler 1.0".to_owned(),
+            target: "a-machine".to_owned(),
+            supported: Vec::new(),
+        }
+    }
+
     /// The command as it was given.
     pub(super) fn command(&self) -> String {
         command::shown(&self.start(Vec::new()))

@@ -116,12 +116,21 @@ impl Recipe {
 }
 
 fn link(library: &Path) -> Vec<OsString> {
-    let system = std::env::consts::OS;
     let mut all: Vec<OsString> = vec!["-o".into(), library.into()];
-    all.extend(link_arguments(system).iter().map(OsString::from));
+    all.extend(linking().into_iter().map(OsString::from));
+    all
+}
+
+/// The arguments that make a shared library, the same for every recipe.
+pub(super) fn linking() -> Vec<String> {
+    let system = std::env::consts::OS;
+    let mut all: Vec<String> = link_arguments(system)
+        .iter()
+        .map(|&word| word.to_owned())
+        .collect();
     if system != "macos" {
         // So that the dynamic loader takes a preloaded library for the one that programs ask for.
-        all.push(format!("-Wl,-soname,{LIBRARY_FILE}").into());
+        all.push(format!("-Wl,-soname,{LIBRARY_FILE}"));
     }
     all
 }

@@ -36,7 +36,7 @@ pub const BINDING: &str = "binding";
 
 /// What [`BINDING`] means, in one line.
 pub const BINDING_MEANING: &str = "omits nothing that bindings of other languages import; \
-for a shared library that Python, Ruby or Go load instead of their own";
+for a shared library that Python or Ruby load instead of their own";
 
 const fn with(name: &'static str, value: &'static str, meaning: &'static str) -> CompileOption {
     CompileOption {

@@ -6,7 +6,7 @@ use super::error::{BuildError, Context};
 use super::fetch::Cargo;
 use super::name::BuildName;
 use super::provenance::{self, Compiled, Provenance};
-use super::recipe::{LIBRARY_FILE, Recipe, Stage};
+use super::recipe::{LIBRARY_FILE, Recipe, Stage, linking};
 use super::release::{CRATE, Release};
 use crate::library::{Library, Source};
 use std::collections::{HashMap, VecDeque};
@@ -29,6 +29,10 @@ const USUAL_S: f64 = 25.0;
 
 /// How often the source is compiled for a profile-guided build, training included, roughly.
 const PROFILE_GUIDED_TIMES: f64 = 2.5;
+
+/// Which training a profile-guided build has had; to be raised when the training changes, since a
+/// library with another profile is another library.
+const TRAINING: &str = "training 1";
 
 /// What happens while engines are built, for displays. The number is the place of the build among
 /// those asked for.
@@ -335,21 +339,30 @@ fn same_sets(kept: &str, name: &BuildName) -> bool {
 fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
     /// Enough digits that two builds of one name never share them.
     const DIGITS: usize = 16;
+    let parts = decisive(release, recipe, compiler).join("\n");
+    provenance::sha256(parts.as_bytes())[..DIGITS].to_owned()
+}
+
+/// All that decides what comes out of a build.
+fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String; 8] {
     let processor = match recipe.is_for_this_processor() {
         true => processor(),
         false => String::new(),
     };
-    let parts = [
-        release.crate_version,
-        &compiler.command(),
-        &compiler.version,
-        &compiler.target,
-        &recipe.arguments().join(" "),
-        if recipe.profile_guided { "profile" } else { "" },
-        &processor,
+    let training = match recipe.profile_guided {
+        true => TRAINING,
+        false => "",
+    };
+    [
+        release.crate_version.to_owned(),
+        compiler.command(),
+        compiler.version.clone(),
+        compiler.target.clone(),
+        recipe.arguments().join(" "),
+        linking().join(" "),
+        training.to_owned(),
+        processor,
     ]
-    .join("\n");
-    provenance::sha256(parts.as_bytes())[..DIGITS].to_owned()
 }
 
 /// What the processor of this machine can do, which decides what `-march=native` means; empty where
@@ -374,4 +387,29 @@ fn identity(library: &Path, release: &'static Release) -> Result<(String, String
         });
     }
     Ok((identity.version.clone(), identity.source_id.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts_of(name: &str) -> [String; 8] {
+        let name: BuildName = name.parse().unwrap();
+        let recipe = Recipe::of(&name, &[]);
+        decisive(name.release(), &recipe, &Compiler::made_up())
+    }
+
+    #[test]
+    fn how_a_library_is_linked_decides_what_comes_out() {
+        let parts = parts_of("3.46.0");
+        let linking = linking().join(" ");
+        assert!(linking.contains("-shared") || cfg!(target_os = "macos"));
+        assert!(parts.contains(&linking), "{parts:?}");
+    }
+
+    #[test]
+    fn the_training_decides_what_comes_out_of_a_profile_guided_build_and_of_no_other() {
+        assert!(parts_of("3.46.0+pgo").contains(&TRAINING.to_owned()));
+        assert!(!parts_of("3.46.0+lto").contains(&TRAINING.to_owned()));
+    }
 }

@@ -1,5 +1,11 @@
 //! Work done through bindings of other languages.
 
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
 use crate::laboratory::Laboratory;
 
 /// Two bindings beside the native one, a few milliseconds each.
@@ -184,6 +190,98 @@ fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
             .read("run/report.html")
             .contains("What a call through each binding costs")
     );
+}
+
+/// Runs the driver for ActiveRecord by itself, with the gems of a directory where one is given; none
+/// where this machine has no Ruby.
+fn active_record(arguments: &[&str], gems: Option<&Path>, input: &str) -> Option<Output> {
+    let driver = concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/ruby/driver.rb");
+    let mut command = Command::new("ruby");
+    command
+        .args([driver, "activerecord"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(gems) = gems {
+        command.env("GEM_HOME", gems).env("GEM_PATH", gems);
+    }
+    let mut child = command.spawn().ok()?;
+    // A driver that cannot run does not read what it is told.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    Some(child.wait_with_output().unwrap())
+}
+
+/// The outcome, which is the last line of a driver.
+fn outcome(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last: Option<Value> = said
+        .lines()
+        .next_back()
+        .and_then(|line| serde_json::from_str(line).ok());
+    last.unwrap_or_else(|| panic!("no outcome: {said}{words}"))["outcome"].clone()
+}
+
+/// The gemspec of an ActiveRecord that is newer than the driver's.
+const NEWER: &str = "# -*- encoding: utf-8 -*-
+# stub: activerecord 7.1.0 ruby lib
+
+Gem::Specification.new do |s|
+  s.name = 'activerecord'
+  s.version = '7.1.0'
+end
+";
+
+#[test]
+fn an_active_record_that_tunes_sqlite_by_itself_is_not_measured() {
+    let laboratory = Laboratory::new();
+    let gems = laboratory.path().join("gems");
+    let (specifications, library) = (
+        gems.join("specifications"),
+        gems.join("gems/activerecord-7.1.0/lib"),
+    );
+    std::fs::create_dir_all(&specifications).unwrap();
+    std::fs::create_dir_all(&library).unwrap();
+    std::fs::write(specifications.join("activerecord-7.1.0.gemspec"), NEWER).unwrap();
+    std::fs::write(library.join("active_record.rb"), "abort 'loaded'\n").unwrap();
+    let Some(output) = active_record(&[], Some(&gems), "{}") else {
+        eprintln!("skipped: this machine has no Ruby");
+        return;
+    };
+    let outcome = outcome(&output);
+    let why = outcome["skipped"]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("needs ActiveRecord 6.1"), "{outcome}");
+}
+
+#[test]
+fn connections_of_active_record_s_threads_are_as_the_arm_says_in_both_modes() {
+    let ready = active_record(&["describe"], None, "");
+    if !ready.is_some_and(|output| output.status.success()) {
+        eprintln!("skipped: this machine has no ActiveRecord 6.1");
+        return;
+    }
+    for mode in ["faithful", "corrected"] {
+        let laboratory = Laboratory::new();
+        let spec = json!({
+            "protocol": 1,
+            "workload": "orm",
+            "settings": { "n": 3, "mode": mode, "transaction": "immediate" },
+            "directory": laboratory.path(),
+            "seed": 1,
+            "binding": {
+                "pragmas": ["PRAGMA busy_timeout = '5000'", "PRAGMA journal_mode = 'wal'", "PRAGMA synchronous = 'off'"],
+                "read_back": ["busy_timeout", "foreign_keys", "journal_mode", "synchronous"],
+            },
+        });
+        let outcome = outcome(&active_record(&[], None, &spec.to_string()).unwrap());
+        let in_force = json!({ "busy_timeout": "5000", "foreign_keys": "1", "journal_mode": "wal", "synchronous": "0" });
+        let connections = json!([
+            { "connection": "main", "pragmas": in_force },
+            { "connection": "thread", "pragmas": in_force },
+        ]);
+        assert_eq!(outcome["measured"]["connections"], connections, "{outcome}");
+    }
 }
 
 #[test]
