@@ -513,7 +513,12 @@ pub const METRICS: &[Metric] = &[
         Unit::Bytes,
         "bytes written during the measured work",
     ),
-    counted("reads", "Read calls", Unit::Count, "read calls during the measured work"),
+    counted(
+        "reads",
+        "Read calls",
+        Unit::Count,
+        "read calls during the measured work",
+    ),
     counted(
         "bytes_read",
         "Bytes read",

@@ -14,6 +14,8 @@ use crate::trial::Outcome;
 pub struct Forecast {
     /// Seconds for the fewest rounds.
     pub seconds: f64,
+    /// Seconds of the longest single trial.
+    pub longest_s: f64,
     /// Bytes of the largest trial: its database twice, for copies, logs and journals.
     pub bytes: f64,
     /// Arms whose pilot was not measured, so that they are not in the figures.
@@ -48,7 +50,9 @@ pub fn forecast(
             settings(planned, pilot.index),
             settings(piloted, pilot.index),
         );
-        round_s += pilot.wall_s * growth;
+        let trial_s = pilot.wall_s * growth;
+        round_s += trial_s;
+        forecast.longest_s = forecast.longest_s.max(trial_s);
         let size = |metric: &str| measured.metrics.get(metric).copied().unwrap_or_default();
         let bytes = 2.0 * growth * (size("db_bytes") + size("wal_bytes"));
         forecast.bytes = forecast.bytes.max(bytes);
@@ -145,6 +149,7 @@ mod tests {
         let forecast = forecast(&planned(Scale::Paper), &planned(Scale::Quick), &pilots);
         // One arm of 50 s; three trials a round for two arms; seven rounds.
         assert_eq!(forecast.seconds, 50.0 * 1.5 * 7.0);
+        assert_eq!(forecast.longest_s, 50.0);
         assert_eq!(forecast.bytes, 2.0 * 100.0 * 10_000.0);
         assert_eq!(forecast.unknown, 1);
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of};
+use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of, fewest_trials};
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
@@ -102,6 +102,12 @@ impl RunPlan {
                 ..unlimited[index]
             })
             .collect()
+    }
+
+    /// Trials that the run makes at least, unless a time limit cuts it short.
+    pub fn fewest_trials(&self) -> usize {
+        let courses = self.experiments.iter().map(|one| one.course(self.seed));
+        courses.map(|course| fewest_trials(&course)).sum()
     }
 
     /// Time for the rounds of all experiments in seconds: the time limit less what the tiers will

@@ -13,7 +13,8 @@ pub struct Progress {
     display: Display,
     experiment: String,
     question: String,
-    trials: u64,
+    /// The experiment and round of which plain lines have said the time to go.
+    told: Option<(String, u32)>,
     told_of_tiers: bool,
 }
 
@@ -34,7 +35,7 @@ impl Progress {
             display,
             experiment: String::new(),
             question: String::new(),
-            trials: 0,
+            told: None,
             told_of_tiers: false,
         }
     }
@@ -53,16 +54,27 @@ impl Progress {
         }
     }
 
-    fn trial_begins(&mut self, round: u32, arm: &str, left_s: f64) {
+    fn trial_begins(&mut self, round: u32, arm: &str, left_s: Option<f64>) {
+        let to_go = left_s.map(|seconds| format!("{} to go", humanly(seconds)));
         if let Display::Bar(bar) = &self.display {
-            let to_go = humanly(left_s);
-            bar.set_prefix(format!("{} to go", to_go));
+            bar.set_prefix(to_go.unwrap_or_default());
             bar.set_message(format!("{}, round {}: {arm}", self.experiment, round + 1));
+        } else if let Some(to_go) = to_go
+            && self.is_first_to_tell(round)
+        {
+            self.line(&to_go);
         }
     }
 
+    /// Whether nothing has been told of this round yet; now it is.
+    fn is_first_to_tell(&mut self, round: u32) -> bool {
+        let begins = Some((self.experiment.clone(), round));
+        let first = self.told != begins;
+        self.told = begins;
+        first
+    }
+
     fn trial_ended(&mut self, record: &TrialRecord) {
-        self.trials += 1;
         let problem = record.outcome.problem();
         match (&self.display, problem) {
             (_, Some(problem)) => {
@@ -114,12 +126,13 @@ fn role(record: &TrialRecord) -> &'static str {
     }
 }
 
+/// What the bar shows.
+const TEMPLATE: &str = "{spinner} {elapsed} gone  {prefix:.bold}  {wide_msg}";
+
 fn spinner() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     // The template is fixed, so that it parses is checked by the tests.
-    if let Ok(style) =
-        ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}")
-    {
+    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(250));
@@ -184,9 +197,20 @@ mod tests {
 
     #[test]
     fn the_template_of_the_bar_parses() {
-        assert!(
-            ProgressStyle::with_template("{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}")
-                .is_ok()
-        );
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    }
+
+    #[test]
+    fn the_time_to_go_is_told_once_a_round_and_as_soon_as_it_is_known() {
+        let mut progress = Progress::new(false);
+        let mut told = |round: u32, left_s: Option<f64>| {
+            let before = progress.told.clone();
+            progress.trial_begins(round, "arm", left_s);
+            progress.told != before
+        };
+        assert!(!told(0, None));
+        assert!(told(0, Some(9.0)));
+        assert!(!told(0, Some(8.0)));
+        assert!(told(1, Some(7.0)));
     }
 }

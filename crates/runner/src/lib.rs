@@ -25,6 +25,6 @@ pub use pilot::run_pilots;
 pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
-pub use run::{End, Event, Observer, forecast_s, run};
+pub use run::{End, Event, Observer, run};
 pub use stamp::{now, run_id};
 pub use train::train;

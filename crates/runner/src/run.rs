@@ -25,9 +25,6 @@ use crate::stamp::now;
 use crate::tiers;
 use crate::workdir::WorkDir;
 
-/// Guess at the length of a trial before any has been run, in seconds; for the first time to go.
-const TRIAL_GUESS_S: f64 = 0.5;
-
 /// What happens during a run, for displays.
 pub enum Event<'a> {
     /// An experiment has its first turn, or its first after the run was taken up again.
@@ -47,8 +44,9 @@ pub enum Event<'a> {
         round: u32,
         /// Label of its arm.
         arm: &'a str,
-        /// Seconds that the whole run will probably still take.
-        left_s: f64,
+        /// Seconds that the whole run will probably still take; none before a trial has ended, from
+        /// which it could be told.
+        left_s: Option<f64>,
     },
     /// The trial's driver has entered a phase.
     Phase(&'a str),
@@ -145,27 +143,16 @@ fn run_rounds(mut conductor: Conductor<'_>, histories: &mut [History]) -> Result
     Ok(End::Finished)
 }
 
-/// Seconds that a planned run will probably take.
-pub fn forecast_s(plan: &RunPlan) -> f64 {
-    let histories: Vec<History> = plan
-        .experiments
-        .iter()
-        .map(|_| History::default())
-        .collect();
-    left_s(plan, &histories)
-}
-
-/// Seconds that what remains will probably take.
-fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
+/// Seconds that what remains will probably take, once a trial has ended.
+fn left_s(plan: &RunPlan, histories: &[History]) -> Option<f64> {
     let so_far: Vec<&History> = histories.iter().collect();
     let courses = plan.courses(&so_far);
     let trials: usize = histories.iter().map(History::len).sum();
     let elapsed: f64 = histories.iter().map(History::elapsed_s).sum();
-    let trial_s = if trials == 0 {
-        TRIAL_GUESS_S
-    } else {
-        elapsed / trials as f64
-    };
+    if trials == 0 {
+        return None;
+    }
+    let trial_s = elapsed / trials as f64;
     let left: f64 = outlook(&courses, &so_far)
         .iter()
         .zip(courses.iter().zip(histories))
@@ -175,7 +162,7 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> f64 {
     let rounds = plan
         .rounds_budget_s()
         .map_or(left, |limit| left.min((limit - elapsed).max(0.0)));
-    rounds + plan.tiers.as_ref().map_or(0.0, TierPlan::expected_s)
+    Some(rounds + plan.tiers.as_ref().map_or(0.0, TierPlan::expected_s))
 }
 
 fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, RunError> {

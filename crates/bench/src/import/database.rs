@@ -77,14 +77,18 @@ pub(super) fn names(path: &Path, wanted: Option<&str>) -> Result<Vec<String>, Im
         "SELECT name FROM pragma_table_info({}) WHERE type LIKE '%char%' OR type LIKE '%clob%' OR type LIKE '%text%' OR type = ''",
         quoted(&table, '\'')
     );
-    let names = texts(&connection, &sql).map_err(|error| unusable(path, error.to_string()))?;
-    if names.is_empty() {
-        return Err(unusable(
-            path,
-            format!("the table `{table}` has no column of text"),
-        ));
-    }
-    Ok(names)
+    texts(&connection, &sql).map_err(|error| unusable(path, error.to_string()))
+}
+
+/// All columns, whatever they are declared to hold.
+pub(super) fn all_names(path: &Path, wanted: Option<&str>) -> Result<Vec<String>, ImportError> {
+    let connection = open(path)?;
+    let table = table(path, &connection, wanted)?;
+    let sql = format!(
+        "SELECT name FROM pragma_table_info({})",
+        quoted(&table, '\'')
+    );
+    texts(&connection, &sql).map_err(|error| unusable(path, error.to_string()))
 }
 
 fn texts(connection: &Connection, sql: &str) -> Result<Vec<String>, EngineError> {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
+use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 
 use super::{ImportError, Rows, bad_row, unreadable, unusable};
 use crate::generate::Documents;
@@ -20,7 +20,11 @@ pub(super) struct Delimited {
 
 fn reader(path: &Path, delimiter: u8) -> Result<Reader<File>, ImportError> {
     let file = File::open(path).map_err(|source| unreadable(path, source))?;
-    Ok(ReaderBuilder::new().delimiter(delimiter).from_reader(file))
+    // A blank beside the comma of a heading belongs to no name; in a field it may be of the text.
+    Ok(ReaderBuilder::new()
+        .delimiter(delimiter)
+        .trim(Trim::Headers)
+        .from_reader(file))
 }
 
 /// The names in the first line.

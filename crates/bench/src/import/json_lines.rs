@@ -9,6 +9,10 @@ use serde_json::{Map, Value};
 use super::{ImportError, Rows, bad_row, unreadable};
 use crate::generate::Documents;
 
+/// Lines whose names are looked at: a line need not have every name, and so many, which take but a
+/// moment, tell of all but odd ones.
+const LOOKED_AT: usize = 1_000;
+
 /// A pass over such a file.
 pub(super) struct JsonLines {
     path: PathBuf,
@@ -18,12 +22,25 @@ pub(super) struct JsonLines {
     row: u64,
 }
 
-/// The names on the first line whose values are texts.
+/// The names on the first lines that have a text on one of them, in the order in which the lines
+/// bring them.
 pub(super) fn names(path: &Path) -> Result<Vec<String>, ImportError> {
-    let first = JsonLines::open(path, &[])?.next_object()?;
-    let first = first.ok_or_else(|| ImportError::Empty(path.to_owned()))?;
-    let texts = first.into_iter().filter(|(_, value)| value.is_string());
-    Ok(texts.map(|(name, _)| name).collect())
+    let mut lines = JsonLines::open(path, &[])?;
+    let mut names: Vec<String> = Vec::new();
+    for _ in 0..LOOKED_AT {
+        let Some(object) = lines.next_object()? else {
+            break;
+        };
+        for (name, value) in object {
+            if value.is_string() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    match lines.row {
+        0 => Err(ImportError::Empty(path.to_owned())),
+        _ => Ok(names),
+    }
 }
 
 impl JsonLines {

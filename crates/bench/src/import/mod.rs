@@ -65,7 +65,7 @@ pub enum ImportError {
 pub struct TextFile {
     path: PathBuf,
     kind: Kind,
-    /// The columns, by name; all of them where none is named.
+    /// The columns, by name; all that hold text where none is named.
     columns: Vec<String>,
     /// The table of a database; its only one where none is named.
     table: Option<String>,
@@ -164,21 +164,15 @@ impl TextFile {
         }
     }
 
-    /// The columns wanted, as the file names them.
+    /// The columns wanted, as the file names them: any may be named, but only those of text are
+    /// taken without a word.
     fn resolve(&self) -> Result<Vec<String>, ImportError> {
-        let known = match self.kind {
-            Kind::Delimited(delimiter) => delimited::names(&self.path, delimiter)?,
-            Kind::JsonLines => json_lines::names(&self.path)?,
-            // Any column may be named, but only those of text are taken without a word.
-            Kind::Parquet if self.columns.is_empty() => parquet::names(&self.path)?,
-            Kind::Parquet => parquet::all_names(&self.path)?,
-            Kind::Database => database::names(&self.path, self.table.as_deref())?,
-        };
         if self.columns.is_empty() {
-            return Ok(known);
+            return self.text_columns();
         }
-        // The names on the first line of JSON are not all that there may be.
+        // The names on the first lines of JSON are not all that there may be.
         if self.kind != Kind::JsonLines {
+            let known = self.all_columns()?;
             for column in &self.columns {
                 if !known.contains(column) {
                     return Err(self.missing(column, &known));
@@ -186,6 +180,30 @@ impl TextFile {
             }
         }
         Ok(self.columns.clone())
+    }
+
+    fn text_columns(&self) -> Result<Vec<String>, ImportError> {
+        let names = match self.kind {
+            Kind::Parquet => parquet::names(&self.path)?,
+            Kind::Database => database::names(&self.path, self.table.as_deref())?,
+            Kind::Delimited(_) | Kind::JsonLines => self.all_columns()?,
+        };
+        match names.is_empty() {
+            true => Err(unusable(
+                &self.path,
+                "it has no column of text; name the columns",
+            )),
+            false => Ok(names),
+        }
+    }
+
+    fn all_columns(&self) -> Result<Vec<String>, ImportError> {
+        match self.kind {
+            Kind::Delimited(delimiter) => delimited::names(&self.path, delimiter),
+            Kind::JsonLines => json_lines::names(&self.path),
+            Kind::Parquet => parquet::all_names(&self.path),
+            Kind::Database => database::all_names(&self.path, self.table.as_deref()),
+        }
     }
 
     fn missing(&self, column: &str, known: &[String]) -> ImportError {
@@ -377,6 +395,45 @@ mod tests {
         assert!(problem(&path, &["body"]).contains("c.parquet holds no rows"));
         let path = folder.file("d.parquet", b"this is none");
         assert!(problem(&path, &["body"]).contains("d.parquet: not a Parquet file"));
+    }
+
+    #[test]
+    fn blanks_around_the_names_of_a_heading_do_not_count() {
+        let folder = Folder::new();
+        let path = folder.file("a.csv", b"id, subject , body\n1, one,two \n");
+        assert_eq!(
+            check(&path, &[]).unwrap().columns,
+            ["id", "subject", "body"]
+        );
+        let found = rows(&path, &["subject", "body"]);
+        assert_eq!(found, [[Some(" one".to_owned()), Some("two ".to_owned())]]);
+    }
+
+    #[test]
+    fn columns_of_a_table_that_hold_no_text_can_be_named() {
+        let folder = Folder::new();
+        let path = folder.database(
+            "CREATE TABLE own(id INTEGER PRIMARY KEY, size REAL);
+             INSERT INTO own VALUES (1, 2.5), (7, NULL)",
+        );
+        assert!(problem(&path, &[]).contains("no column of text; name the columns"));
+        let found = rows(&path, &["size", "id"]);
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(found, [[text("2.5"), text("1")], [None, text("7")]]);
+        check(&path, &["id"]).unwrap();
+        assert!(problem(&path, &["title"]).contains("no column `title` (it has id, size)"));
+    }
+
+    #[test]
+    fn names_come_from_more_lines_of_json_than_the_first() {
+        let folder = Folder::new();
+        let lines =
+            b"{\"title\":\"T\",\"size\":1}\n\n{\"body\":\"B\",\"title\":null}\n{\"size\":2}\n";
+        let path = folder.file("a.jsonl", lines);
+        assert_eq!(check(&path, &[]).unwrap().columns, ["title", "body"]);
+        let path = folder.file("b.jsonl", b"{\"size\":1}\n");
+        assert!(problem(&path, &[]).contains("no column of text"));
+        assert_eq!(rows(&path, &["size"]), [[Some("1".to_owned())]]);
     }
 
     #[test]

@@ -32,11 +32,7 @@ pub(super) struct Parquet {
 pub(super) fn names(path: &Path) -> Result<Vec<String>, ImportError> {
     let schema = builder(path)?.schema().clone();
     let texts = schema.fields().iter().filter(|it| is_text(it.data_type()));
-    let names: Vec<String> = texts.map(|field| field.name().clone()).collect();
-    match names.is_empty() {
-        true => Err(unusable(path, "it has no column of text; name the columns")),
-        false => Ok(names),
-    }
+    Ok(texts.map(|field| field.name().clone()).collect())
 }
 
 /// The names of all columns.

@@ -1,6 +1,6 @@
 //! How long an experiment will still take, as far as can be told from its trials so far.
 
-use super::turns::counting_seconds;
+use super::turns::{counting_seconds, counting_trials};
 use super::{Course, History, Stopping};
 use crate::samples::Samples;
 use crate::stats::standard_deviation;
@@ -25,6 +25,12 @@ pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u3
         .powi(2)
         .ceil();
     (needed as u32).clamp(stopping.rounds, stopping.max_rounds.max(stopping.rounds))
+}
+
+/// Trials of the fewest rounds, and of counting.
+pub fn fewest_trials(course: &Course) -> usize {
+    let per_round = super::trials_per_round(course.arms + course.limits);
+    course.stopping.rounds as usize * per_round + counting_trials(course)
 }
 
 /// Seconds that the experiment will probably still take; `trial_s` is how long a trial takes

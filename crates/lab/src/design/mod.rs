@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::level::Settings;
 
 pub use arms::{ArmsError, arms, limits, partners, select};
-pub use forecast::{expected_rounds, expected_seconds};
+pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
 pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};

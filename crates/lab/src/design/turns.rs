@@ -46,13 +46,14 @@ pub fn budget_of(limit_s: f64, index: usize, courses: &[Course], histories: &[&H
     limit_s - used_by_others - put_aside
 }
 
+/// Trials of an experiment that are counted and not timed: one for each arm.
+pub(super) fn counting_trials(course: &Course) -> usize {
+    if course.counting { course.arms } else { 0 }
+}
+
 /// Seconds that the counting trials of an experiment take in all when a trial takes `trial_s`.
 pub(super) fn counting_seconds(course: &Course, trial_s: f64) -> f64 {
-    if course.counting {
-        course.arms as f64 * trial_s
-    } else {
-        0.0
-    }
+    counting_trials(course) as f64 * trial_s
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub struct RunArgs {
     /// tokenizer suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
-    /// Columns of --text that are used [default: all columns of text].
+    /// Columns of --text that are used, of any type [default: all columns of text].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "text")]
     pub columns: Vec<String>,
     /// Table of --text, where it is a database with several.
@@ -76,7 +76,8 @@ pub struct RunArgs {
     /// pass it.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub time_limit: Option<f64>,
-    /// Time after which a single trial is stopped and recorded as timed out.
+    /// Time after which a single trial is stopped and recorded as timed out; a run at the published
+    /// sizes whose trials would probably pass it is refused.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = seconds)]
     pub trial_limit: f64,
     /// Seconds to look at the noise of the machine ahead of the run, which tells how small a

@@ -24,7 +24,8 @@ pub fn apply(
         Failure::unusable(format!("cannot read {}: {error}", path.display()))
             .hint("--text names an existing file")
     })?;
-    let summary = TextFile::new(&path, args.columns.clone(), args.table.clone())
+    let columns = args.columns.iter().map(|name| name.trim().to_owned());
+    let summary = TextFile::new(&path, columns.collect(), args.table.clone())
         .and_then(|file| file.check(u64::MAX))
         .map_err(|error| {
             Failure::unusable(error)
@@ -61,5 +62,5 @@ fn check_takes_text(experiment: &Experiment, catalogue: &Catalogue) -> Result<()
         "the experiment `{}` uses no documents, so --text means nothing to it",
         experiment.id
     ))
-    .hint("`pragmark list` shows the experiments on full-text search; those with the workloads fts-insert and fts-query take --text"))
+    .hint("`pragmark list` shows the experiments on full-text search; those with the workloads fts-insert, fts-query and fts-overlap take --text"))
 }

@@ -3,6 +3,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdin};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use lab::pilot::{Forecast, forecast};
 use lab::record::{EnvironmentFile, PlannedExperiment, RunPlan};
@@ -11,9 +12,9 @@ use runner::{Driver, Servers, run_pilots};
 use crate::failure::Failure;
 use crate::progress::humanly;
 
-/// Judges the planned run by pilots at the quick scale, refuses it where a disk is too small, and
-/// asks whether to begin unless `yes` has been said already. `Ok(false)` means that it was declined
-/// or interrupted.
+/// Judges the planned run by pilots at the quick scale, refuses it where a disk is too small or a
+/// trial would be stopped before its end, and asks whether to begin unless `yes` has been said
+/// already. `Ok(false)` means that it was declined or interrupted.
 pub fn is_wanted(
     plan: &RunPlan,
     quick: &RunPlan,
@@ -34,6 +35,7 @@ pub fn is_wanted(
         let forecast = forecast(planned, piloted, &pilots);
         eprintln!("  {}: {}", planned.key, describe(&forecast));
         check_space(planned, &forecast, environment)?;
+        check_limit(&planned.key, forecast.longest_s, plan.trial_limit_s)?;
         seconds += forecast.seconds;
     }
     eprintln!("in all {} at least", humanly(seconds));
@@ -71,6 +73,23 @@ fn check_space(
     }
 }
 
+/// Trials that are all stopped at their limit would be hours for nothing.
+fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<(), Failure> {
+    if longest_s <= limit_s {
+        return Ok(());
+    }
+    // A pilot is a rough judge, so the limit that is proposed leaves as much again.
+    let minutes = (2.0 * longest_s / 60.0).ceil();
+    let limit = humantime::format_duration(Duration::from_secs_f64(limit_s));
+    Err(Failure::usage(format!(
+        "the longest trial of {key} will take {}, but a trial is stopped after {limit}",
+        humanly(longest_s)
+    ))
+    .hint(format!(
+        "give a longer one, such as --trial-limit {minutes:.0}m, or choose --scale default"
+    )))
+}
+
 fn asked(question: &str) -> Result<bool, Failure> {
     if !stdin().is_terminal() {
         return Err(
@@ -85,4 +104,20 @@ fn asked(question: &str) -> Result<bool, Failure> {
     let mut answer = String::new();
     stdin().read_line(&mut answer).map_err(unheard)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_that_would_be_stopped_is_refused_with_both_times() {
+        assert!(check_limit("x", 600.0, 600.0).is_ok());
+        let why = check_limit("x", 1_200.0, 600.0).unwrap_err().words();
+        for part in ["about 20 min", "after 10m", "--trial-limit 40m"] {
+            assert!(why.contains(part), "{why}");
+        }
+        let why = check_limit("x", 91.0, 5.0).unwrap_err().words();
+        assert!(why.contains("after 5s") && why.contains("4m"), "{why}");
+    }
 }

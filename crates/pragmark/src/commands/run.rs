@@ -258,11 +258,11 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
         .first()
         .map_or("", |engine| engine.version.as_str());
     eprintln!(
-        "pragmark {}: SQLite {version}, scale {}, seed {}, {}",
+        "pragmark {}: SQLite {version}, scale {}, seed {}, at least {} trials",
         plan.pragmark,
         plan.scale,
         plan.seed.0,
-        humanly(runner::forecast_s(plan))
+        plan.fewest_trials()
     );
     if let Some(noise) = &environment.noise {
         eprintln!("{}", predicted(noise, plan));

@@ -14,7 +14,8 @@ fn an_experiment_is_run_and_reported() {
         "confirmed",
         "run/report.html",
     ]);
-    answer.complains(&["record: run"]);
+    let trials = format!("at least {SMALL_TRIALS} trials");
+    answer.complains(&["record: run", &trials, " to go"]);
 
     assert!(laboratory.trials("run").len() >= SMALL_TRIALS);
     let page = laboratory.read("run/report.html");

@@ -25,7 +25,7 @@ at_least = 2.0
 exact = true
 "#;
 
-const TEXT: &str = "id,subject,body\n\
+const TEXT: &str = "id, subject, body\n\
     1,one,please connect\n\
     2,two,\"it connected, \"\"well\"\"\"\n\
     3,three,connections\n";
@@ -42,7 +42,7 @@ fn ones_own_text_is_searched_and_an_unknown_tokenizer_skipped_by_name() {
             "--text",
             "mails.csv",
             "--columns",
-            "subject,body",
+            "subject, body",
             "--out",
             "run",
         ])
@@ -102,6 +102,28 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
         .pragmark(&["run", "small.toml", "--text", "mails.csv", "--out", "run"])
         .exits(2)
         .complains(&["`small`", "--text"]);
+    assert!(!laboratory.path().join("run").exists());
+}
+
+#[test]
+fn a_run_whose_trials_would_be_stopped_is_refused_with_the_limit_that_they_need() {
+    let laboratory = Laboratory::new();
+    let scale = "scale = { quick = { rows = 1_000 }, paper = { rows = 500_000 } }\nfactors =";
+    laboratory.write("own.toml", &OWN.replace("factors =", scale));
+    laboratory
+        .pragmark(&[
+            "run",
+            "own.toml",
+            "--scale",
+            "paper",
+            "--trial-limit",
+            "5s",
+            "--yes",
+            "--out",
+            "run",
+        ])
+        .exits(2)
+        .complains(&["trial of own", "stopped after 5s", "--trial-limit"]);
     assert!(!laboratory.path().join("run").exists());
 }
 

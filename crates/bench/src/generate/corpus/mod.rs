@@ -75,7 +75,8 @@ const SITES: u64 = 20_000;
 
 const NAME_ENDS: [&str; 8] = ["1", "2", "7", "42", "99", "2007", "x", "_"];
 
-/// With one diacritic a letter, and with two, which `remove_diacritics 1` leaves as they are.
+/// With one diacritic a letter, and with two, which `remove_diacritics 1` leaves as they are. Queries
+/// of the class `accented` ask for two of them.
 const ACCENTED_WORDS: [&str; 16] = [
     "café",
     "naïve",
@@ -94,7 +95,8 @@ const ACCENTED_WORDS: [&str; 16] = [
     "phở",
     "Erdős",
 ];
-/// Without spaces between words, which is why unicode61 takes each for one token.
+/// Without spaces between words, which is why unicode61 takes each for one token. Queries of the class
+/// `cjk` ask for a part of one.
 const CJK_WORDS: [&str; 8] = [
     "日本語",
     "東京都",

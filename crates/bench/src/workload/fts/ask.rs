@@ -12,6 +12,7 @@ use regex::Regex;
 use super::queries::{Query, Sql};
 use super::table::{TableOptions, is_refusal};
 use crate::error::TrialError;
+use crate::measure::CpuTime;
 use crate::target::sqlite;
 use crate::workload::Trial;
 use crate::workload::common::expect;
@@ -41,6 +42,15 @@ pub(super) struct Answer {
     pub(super) found: Vec<i64>,
     /// The time of each asking, from preparing the statement to its last row.
     pub(super) times: Vec<Duration>,
+    /// CPU time of all these askings.
+    pub(super) cpu: CpuTime,
+}
+
+/// One asking.
+struct Asking {
+    rows: usize,
+    time: Duration,
+    cpu: CpuTime,
 }
 
 impl Answer {
@@ -50,6 +60,12 @@ impl Answer {
         times.sort_unstable();
         let (low, high) = (times[(times.len() - 1) / 2], times[times.len() / 2]);
         (low + high).as_secs_f64() / 2.0
+    }
+
+    /// As many times as each query should have: those of a query that its limit stopped early come
+    /// again, so that slow queries weigh as much among others as quick ones.
+    pub(super) fn weighed(&self, repeat: usize) -> impl Iterator<Item = Duration> + '_ {
+        self.times.iter().copied().cycle().take(repeat)
     }
 }
 
@@ -90,6 +106,7 @@ impl<'t, 'p> Asker<'t, 'p> {
         let wanted = query.rows_given(found.len());
         let mut times = Vec::new();
         let mut spent = Duration::ZERO;
+        let mut cpu = CpuTime::default();
         if self.cache == Cache::Warm {
             timed(connection, sql)?;
         }
@@ -97,7 +114,7 @@ impl<'t, 'p> Asker<'t, 'p> {
             || times.len() < self.effort.repeat
                 && self.effort.limit.is_none_or(|limit| spent < limit)
         {
-            let (count, time) = match self.cache {
+            let asking = match self.cache {
                 Cache::Warm => timed(connection, sql)?,
                 Cache::Cold => self.ask_cold(sql)?,
             };
@@ -105,14 +122,15 @@ impl<'t, 'p> Asker<'t, 'p> {
                 "the count of rows of the {} query `{}`",
                 query.class, query.text
             );
-            expect(&what, count, wanted)?;
-            times.push(time);
-            spent += time;
+            expect(&what, asking.rows, wanted)?;
+            times.push(asking.time);
+            spent += asking.time;
+            cpu = cpu.plus(asking.cpu);
         }
-        Ok(Answer { found, times })
+        Ok(Answer { found, times, cpu })
     }
 
-    fn ask_cold(&self, sql: &Sql) -> Result<(usize, Duration), TrialError> {
+    fn ask_cold(&self, sql: &Sql) -> Result<Asking, TrialError> {
         forget_file(&self.path)?;
         let connection = sqlite::open(self.trial, &self.path)?;
         self.options.load_extension(&connection)?;
@@ -124,7 +142,8 @@ impl<'t, 'p> Asker<'t, 'p> {
 }
 
 /// How many rows there are, and how long it took to get them.
-fn timed(connection: &Connection, sql: &Sql) -> Result<(usize, Duration), TrialError> {
+fn timed(connection: &Connection, sql: &Sql) -> Result<Asking, TrialError> {
+    let cpu = CpuTime::now()?;
     let start = Instant::now();
     let mut statement = connection.prepare(&sql.asked)?;
     if statement.parameter_count() > 0 {
@@ -134,7 +153,12 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<(usize, Duration), TrialE
     while statement.step()? == Step::Row {
         rows += 1;
     }
-    Ok((rows, start.elapsed()))
+    let time = start.elapsed();
+    Ok(Asking {
+        rows,
+        time,
+        cpu: CpuTime::now()?.since(cpu),
+    })
 }
 
 /// The rowids of all rows that are found.
@@ -201,4 +225,22 @@ pub(super) fn add_regexp(connection: &Connection) -> Result<(), TrialError> {
         Ok(answer)
     })?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_that_was_asked_less_often_weighs_as_much() {
+        let times = [3, 4].map(Duration::from_millis);
+        let answer = Answer {
+            found: Vec::new(),
+            times: times.to_vec(),
+            cpu: CpuTime::default(),
+        };
+        let weighed: Vec<u128> = answer.weighed(5).map(|time| time.as_millis()).collect();
+        assert_eq!(weighed, [3, 4, 3, 4, 3]);
+        assert_eq!(answer.weighed(2).count(), 2);
+    }
 }

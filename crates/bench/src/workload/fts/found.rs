@@ -160,17 +160,27 @@ fn promised(asked: &Asked<'_>, options: &TableOptions) -> Option<Sense> {
     let How::Match(meaning, _) = &asked.query.how else {
         return Some(Sense::Substring);
     };
-    let tokenizer = options.tokenizer.as_str();
     match options.kind {
         Kind::Plain | Kind::Indexed => Some(Sense::Substring),
-        Kind::Fts5 if tokenizer == "ascii" || tokenizer.starts_with("unicode61") => {
-            Some(Sense::Word)
-        }
-        // Trigrams know nothing of words shorter than themselves.
-        Kind::Fts5 if tokenizer == "trigram" && meaning.terms().iter().all(|t| t.len() > 2) => {
-            Some(Sense::Substring)
-        }
-        Kind::Fts5 => None,
+        Kind::Fts5 => tokenizer_promise(&options.tokenizer, meaning),
+    }
+}
+
+/// Only tokenizers whose words are those of the scan promise words: with `tokenchars` they are
+/// others, and a loaded extension may call a tokenizer as it likes.
+fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
+    // Trigrams know nothing of words shorter than themselves.
+    let is_long = |term: &&str| term.chars().count() > 2;
+    match tokenizer {
+        // Which accents a tokenizer drops is what such queries are there to tell.
+        _ if matches!(meaning, Meaning::Unaccented(_)) => None,
+        "ascii"
+        | "unicode61"
+        | "unicode61 remove_diacritics 0"
+        | "unicode61 remove_diacritics 1"
+        | "unicode61 remove_diacritics 2" => Some(Sense::Word),
+        "trigram" if meaning.terms().iter().all(is_long) => Some(Sense::Substring),
+        _ => None,
     }
 }
 
@@ -248,6 +258,36 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_tokenizers_with_the_words_of_the_scan_promise_words() {
+        let promise = |tokenizer| tokenizer_promise(tokenizer, &Meaning::Words(&["data"]));
+        for words in [
+            "ascii",
+            "unicode61",
+            "unicode61 remove_diacritics 0",
+            "unicode61 remove_diacritics 1",
+            "unicode61 remove_diacritics 2",
+        ] {
+            assert_eq!(promise(words), Some(Sense::Word), "{words}");
+        }
+        for unknown in [
+            "unicode61 tokenchars '-_'",
+            "unicode61_of_an_extension",
+            "ascii separators 'x'",
+            "porter",
+            "trigram case_sensitive 1",
+        ] {
+            assert_eq!(promise(unknown), None, "{unknown}");
+        }
+        assert_eq!(promise("trigram"), Some(Sense::Substring));
+        let short = Meaning::Words(&["数据"]);
+        assert_eq!(tokenizer_promise("trigram", &short), None);
+        let accented = Meaning::Unaccented("müller");
+        for tokenizer in ["unicode61", "ascii", "trigram"] {
+            assert_eq!(tokenizer_promise(tokenizer, &accented), None);
+        }
+    }
 
     #[test]
     fn shares_are_noted_only_where_they_are_defined() {

@@ -265,6 +265,26 @@ mod tests {
     }
 
     #[test]
+    fn a_column_of_ones_own_may_be_called_id_in_every_kind_of_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("own.csv");
+        std::fs::write(&path, "id,body\nA7,two words\nB9,three\n").unwrap();
+        for (name, level) in [
+            ("content", "ordinary"),
+            ("content", "external"),
+            ("content", "contentless"),
+            ("table", "plain-indexed"),
+        ] {
+            let settings = [
+                ("text_file", path.to_str().unwrap().into()),
+                (name, level.into()),
+            ];
+            let measured = run("fts-insert", &settings).unwrap();
+            assert!(measured.metrics["db_bytes"] > 0.0, "{level}");
+        }
+    }
+
+    #[test]
     fn what_the_engine_does_not_know_is_named() {
         let tokenizer = problem("fts-insert", &[("tokenizer", "unicode16".into())]);
         assert!(tokenizer.contains("unicode16"), "{tokenizer}");

@@ -42,7 +42,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
         optional(
             "text_file",
             Accepts::Text,
-            "absolute path of a file with documents of your own instead of generated ones: .csv, .tsv, .jsonl or a SQLite database",
+            "absolute path of a file with documents of your own instead of generated ones: .csv, .tsv, .jsonl, .parquet or a SQLite database",
         ),
         optional(
             "text_columns",

@@ -286,7 +286,8 @@ impl TableOptions {
             }
             (Kind::Fts5, Content::External) => {
                 let mut all = vec![
-                    format!("CREATE TABLE {CONTENT_TABLE}(id INTEGER PRIMARY KEY, {list})"),
+                    // Rows go by their rowid: a key with a name could have that of a column.
+                    format!("CREATE TABLE {CONTENT_TABLE}({list})"),
                     self.virtual_table(&quoted),
                 ];
                 all.extend(triggers(&quoted));
@@ -315,10 +316,7 @@ impl TableOptions {
                 arguments.push("content=''".to_owned());
                 arguments.push("contentless_delete=1".to_owned());
             }
-            Content::External => {
-                arguments.push(format!("content='{CONTENT_TABLE}'"));
-                arguments.push("content_rowid='id'".to_owned());
-            }
+            Content::External => arguments.push(format!("content='{CONTENT_TABLE}'")),
         }
         format!(
             "CREATE VIRTUAL TABLE {TABLE} USING fts5({})",
@@ -378,9 +376,9 @@ fn triggers(columns: &[String]) -> [String; 3] {
         values.join(", ")
     };
     let (new, old) = (of("new"), of("old"));
-    let insert = format!("INSERT INTO {TABLE}(rowid, {list}) VALUES (new.id, {new});");
+    let insert = format!("INSERT INTO {TABLE}(rowid, {list}) VALUES (new.rowid, {new});");
     let delete =
-        format!("INSERT INTO {TABLE}({TABLE}, rowid, {list}) VALUES ('delete', old.id, {old});");
+        format!("INSERT INTO {TABLE}({TABLE}, rowid, {list}) VALUES ('delete', old.rowid, {old});");
     let trigger = |name: &str, event: &str, work: &str| {
         format!("CREATE TRIGGER {name} AFTER {event} ON {CONTENT_TABLE} BEGIN {work} END")
     };

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use memchr::memmem::Finder;
 use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 
@@ -17,6 +18,8 @@ use super::queries::PATTERN_COLUMN;
 pub(super) enum Meaning {
     /// All of these words, in any columns.
     Words(&'static [&'static str]),
+    /// This word, which is asked for without its accents.
+    Unaccented(&'static str),
     /// These words one after the other.
     Phrase(&'static [&'static str]),
     /// A word that begins so.
@@ -66,17 +69,107 @@ const STEMS: usize = 200_000;
 
 /// Judges documents for some queries.
 pub(super) struct Judge {
-    meanings: Vec<Meaning>,
-    columns: Vec<String>,
+    questions: Vec<Question>,
+    /// Of each query, its question: queries that differ only in what they give mean the same.
+    asked: Vec<usize>,
+    vocabulary: Vocabulary,
+    /// The document being judged, column by column.
+    texts: Vec<Text>,
+    /// Of each question, whether the document is right in each sense.
+    right: Vec<[Option<bool>; 3]>,
+}
+
+impl Judge {
+    pub(super) fn new(meanings: Vec<Meaning>, columns: &[String]) -> Judge {
+        let vocabulary = Vocabulary::of(&meanings);
+        let mut distinct: Vec<Meaning> = Vec::new();
+        let asked = meanings.into_iter().map(|meaning| {
+            let known = distinct.iter().position(|other| *other == meaning);
+            known.unwrap_or_else(|| {
+                distinct.push(meaning);
+                distinct.len() - 1
+            })
+        });
+        Judge {
+            asked: asked.collect(),
+            questions: distinct
+                .into_iter()
+                .map(|meaning| Question::new(meaning, &vocabulary, columns))
+                .collect(),
+            vocabulary,
+            texts: columns.iter().map(|_| Text::default()).collect(),
+            right: Vec::new(),
+        }
+    }
+
+    /// Judges a document.
+    pub(super) fn read<'a>(&mut self, fields: impl Iterator<Item = Option<&'a str>>) {
+        for (text, field) in self.texts.iter_mut().zip(fields) {
+            text.read(field.unwrap_or(""), &mut self.vocabulary);
+        }
+        let texts = &self.texts;
+        let answers = self.questions.iter();
+        self.right.clear();
+        self.right.extend(
+            answers.map(|question| Sense::ALL.map(|sense| question.is_answered(texts, sense))),
+        );
+    }
+
+    /// Whether the document is right for the query of this number in this sense; none where the
+    /// scan cannot tell.
+    pub(super) fn is_right(&self, query: usize, sense: Sense) -> Option<bool> {
+        self.right[self.asked[query]][sense as usize]
+    }
+}
+
+/// The words that queries name, by numbers, so that documents are compared without looking at letters.
+struct Vocabulary {
     stemmer: Stemmer,
-    patterns: HashMap<String, Regex>,
-    /// The numbers of the words that queries name, and of their stems.
     words: HashMap<String, u32>,
     stems: HashMap<String, u32>,
     /// The number of the stem of each word seen.
     seen: HashMap<String, u32>,
-    /// The document being judged, column by column.
-    texts: Vec<Text>,
+}
+
+impl Vocabulary {
+    fn of(meanings: &[Meaning]) -> Vocabulary {
+        let stemmer = Stemmer::create(Algorithm::English);
+        let (mut words, mut stems) = (HashMap::new(), HashMap::new());
+        for term in meanings.iter().flat_map(Meaning::terms) {
+            let next = words.len() as u32;
+            words.entry(term.to_owned()).or_insert(next);
+            let next = stems.len() as u32;
+            stems.entry(stemmer.stem(term).into_owned()).or_insert(next);
+        }
+        Vocabulary {
+            stemmer,
+            words,
+            stems,
+            seen: HashMap::new(),
+        }
+    }
+
+    fn word(&self, word: &str) -> u32 {
+        self.words.get(word).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// The number of the word's stem.
+    fn stem(&mut self, word: &str) -> u32 {
+        if let Some(stem) = self.seen.get(word) {
+            return *stem;
+        }
+        if self.seen.len() > STEMS {
+            self.seen.clear();
+        }
+        let stem = self.stem_of(word);
+        self.seen.insert(word.to_owned(), stem);
+        stem
+    }
+
+    fn stem_of(&self, word: &str) -> u32 {
+        let stem = self.stems.get(&*self.stemmer.stem(word));
+        stem.copied().unwrap_or(UNKNOWN)
+    }
 }
 
 /// One column of a document.
@@ -92,6 +185,28 @@ struct Text {
 }
 
 impl Text {
+    fn read(&mut self, field: &str, vocabulary: &mut Vocabulary) {
+        self.original.clear();
+        self.original.push_str(field);
+        self.lower.clear();
+        if field.is_ascii() {
+            self.lower.push_str(field);
+            self.lower.make_ascii_lowercase();
+        } else {
+            self.lower
+                .extend(field.chars().flat_map(char::to_lowercase));
+        }
+        self.ranges.clear();
+        self.ranges.extend(words_of(&self.lower));
+        self.words.clear();
+        self.stems.clear();
+        for (from, to) in &self.ranges {
+            let word = &self.lower[*from..*to];
+            self.words.push(vocabulary.word(word));
+            self.stems.push(vocabulary.stem(word));
+        }
+    }
+
     fn numbers(&self, sense: Sense) -> &[u32] {
         match sense {
             Sense::Stem => &self.stems,
@@ -103,169 +218,115 @@ impl Text {
         let (from, to) = self.ranges[number];
         &self.lower[from..to]
     }
+
+    fn has(&self, letters: &Finder<'_>) -> bool {
+        letters.find(self.lower.as_bytes()).is_some()
+    }
 }
 
-impl Judge {
-    pub(super) fn new(meanings: Vec<Meaning>, columns: &[String]) -> Judge {
-        let stemmer = Stemmer::create(Algorithm::English);
-        let (mut words, mut stems) = (HashMap::new(), HashMap::new());
-        for term in meanings.iter().flat_map(Meaning::terms) {
-            let next = words.len() as u32;
-            words.entry(term.to_owned()).or_insert(next);
-            let next = stems.len() as u32;
-            stems.entry(stemmer.stem(term).into_owned()).or_insert(next);
-        }
-        let patterns = meanings.iter().filter_map(|meaning| match meaning {
-            // A pattern that is none was an error of its query, which then has no answer to judge.
-            Meaning::Matches(pattern) => Some((pattern.clone(), Regex::new(pattern).ok()?)),
+/// A meaning with whatever of it does not depend on the document.
+struct Question {
+    meaning: Meaning,
+    /// The numbers of its words, and of their stems.
+    words: Vec<u32>,
+    stems: Vec<u32>,
+    /// The letters looked for: of each word, or of all of it.
+    letters: Vec<Finder<'static>>,
+    /// The regular expression, where it is one.
+    pattern: Option<Regex>,
+    /// The only column that counts, where it names one.
+    column: Option<usize>,
+}
+
+impl Question {
+    fn new(meaning: Meaning, vocabulary: &Vocabulary, columns: &[String]) -> Question {
+        let terms = meaning.terms();
+        let letters: Vec<String> = match &meaning {
+            Meaning::Phrase(terms) => vec![terms.join(" ")],
+            Meaning::Contains(letters, true) => vec![letters.clone()],
+            Meaning::Contains(letters, false) => vec![letters.to_lowercase()],
+            _ => terms.iter().map(|term| (*term).to_owned()).collect(),
+        };
+        let finder = |letters: &String| Finder::new(letters).into_owned();
+        let column = match &meaning {
+            Meaning::Column(name, _) => Some(*name),
+            Meaning::Contains(..) | Meaning::Matches(_) => Some(PATTERN_COLUMN),
             _ => None,
-        });
-        Judge {
-            patterns: patterns.collect(),
-            meanings,
-            columns: columns.to_vec(),
-            stemmer,
-            words,
-            stems,
-            seen: HashMap::new(),
-            texts: columns.iter().map(|_| Text::default()).collect(),
+        };
+        Question {
+            words: terms.iter().map(|term| vocabulary.word(term)).collect(),
+            stems: terms.iter().map(|term| vocabulary.stem_of(term)).collect(),
+            letters: letters.iter().map(finder).collect(),
+            pattern: match &meaning {
+                // A pattern that is none was an error of its query, which has no answer to judge.
+                Meaning::Matches(pattern) => Regex::new(pattern).ok(),
+                _ => None,
+            },
+            column: column.and_then(|name| columns.iter().position(|column| column == name)),
+            meaning,
         }
     }
 
-    /// Takes up a document.
-    pub(super) fn read<'a>(&mut self, fields: impl Iterator<Item = Option<&'a str>>) {
-        for (number, field) in fields.enumerate() {
-            self.read_column(number, field.unwrap_or(""));
-        }
-    }
-
-    fn read_column(&mut self, number: usize, field: &str) {
-        if self.seen.len() > STEMS {
-            self.seen.clear();
-        }
-        let Judge {
-            texts,
-            words,
-            stems,
-            stemmer,
-            seen,
-            ..
-        } = self;
-        let text = &mut texts[number];
-        text.original.clear();
-        text.original.push_str(field);
-        text.lower.clear();
-        if field.is_ascii() {
-            text.lower.push_str(field);
-            text.lower.make_ascii_lowercase();
-        } else {
-            text.lower
-                .extend(field.chars().flat_map(char::to_lowercase));
-        }
-        text.ranges.clear();
-        text.ranges.extend(words_of(&text.lower));
-        text.words.clear();
-        text.stems.clear();
-        for (from, to) in &text.ranges {
-            let word = &text.lower[*from..*to];
-            text.words.push(words.get(word).copied().unwrap_or(UNKNOWN));
-            let stem = match seen.get(word) {
-                Some(stem) => *stem,
-                None => {
-                    let stem = stems.get(&*stemmer.stem(word)).copied().unwrap_or(UNKNOWN);
-                    seen.insert(word.to_owned(), stem);
-                    stem
-                }
-            };
-            text.stems.push(stem);
-        }
-    }
-
-    /// Whether the document is right for the query of this number in this sense; none where the
-    /// scan cannot tell.
-    pub(super) fn is_right(&self, query: usize, sense: Sense) -> Option<bool> {
-        let meaning = &self.meanings[query];
+    /// Whether a document is right in this sense; none where the scan cannot tell.
+    fn is_answered(&self, texts: &[Text], sense: Sense) -> Option<bool> {
         match sense {
-            Sense::Substring => self.has_letters(meaning),
-            Sense::Word | Sense::Stem => self.has_words(meaning, sense),
+            Sense::Substring => self.has_letters(texts),
+            Sense::Word => self.has_words(texts, sense, &self.words),
+            Sense::Stem => self.has_words(texts, sense, &self.stems),
         }
     }
 
-    fn has_words(&self, meaning: &Meaning, sense: Sense) -> Option<bool> {
-        let id = |term: &str| self.number(term, sense);
-        let mut texts = self.texts.iter();
-        Some(match meaning {
-            Meaning::Words(terms) => terms.iter().all(|term| {
-                let id = id(term);
-                self.texts
-                    .iter()
-                    .any(|text| text.numbers(sense).contains(&id))
+    fn has_words(&self, texts: &[Text], sense: Sense, wanted: &[u32]) -> Option<bool> {
+        let has = |text: &Text, number| text.numbers(sense).contains(number);
+        let mut all = texts.iter();
+        Some(match &self.meaning {
+            Meaning::Words(_) | Meaning::Unaccented(_) => wanted
+                .iter()
+                .all(|number| texts.iter().any(|text| has(text, number))),
+            Meaning::Phrase(_) => all.any(|text| {
+                let mut runs = text.numbers(sense).windows(wanted.len());
+                runs.any(|run| run == wanted)
             }),
-            Meaning::Phrase(terms) => {
-                let ids: Vec<u32> = terms.iter().map(|term| id(term)).collect();
-                texts.any(|text| text.numbers(sense).windows(ids.len()).any(|run| run == ids))
-            }
-            Meaning::Prefix(term) => texts.any(|text| {
+            Meaning::Prefix(term) => all.any(|text| {
                 (0..text.ranges.len()).any(|number| text.word(number).starts_with(term))
             }),
             Meaning::StartsWith(term, true) => {
-                texts.any(|text| !text.ranges.is_empty() && text.word(0).starts_with(term))
+                all.any(|text| !text.ranges.is_empty() && text.word(0).starts_with(term))
             }
-            Meaning::StartsWith(term, false) => {
-                texts.any(|text| text.numbers(sense).first() == Some(&id(term)))
+            Meaning::StartsWith(_, false) => {
+                all.any(|text| text.numbers(sense).first() == wanted.first())
             }
-            Meaning::Column(column, term) => self
-                .column(column)
-                .is_some_and(|text| text.numbers(sense).contains(&id(term))),
-            Meaning::Near(first, second, between) => {
-                texts.any(|text| near(text.numbers(sense), id(first), id(second), *between))
+            Meaning::Column(..) => self
+                .column
+                .is_some_and(|column| has(&texts[column], &wanted[0])),
+            Meaning::Near(_, _, between) => {
+                all.any(|text| near(text.numbers(sense), wanted[0], wanted[1], *between))
             }
             Meaning::Contains(..) | Meaning::Matches(_) | Meaning::Other => return None,
         })
     }
 
-    fn has_letters(&self, meaning: &Meaning) -> Option<bool> {
-        let mut texts = self.texts.iter();
-        Some(match meaning {
-            Meaning::Words(terms) => terms
-                .iter()
-                .all(|term| self.texts.iter().any(|text| text.lower.contains(term))),
-            Meaning::Phrase(terms) => {
-                let letters = terms.join(" ");
-                texts.any(|text| text.lower.contains(&letters))
+    fn has_letters(&self, texts: &[Text]) -> Option<bool> {
+        let named = self.column.map(|column| &texts[column]);
+        let in_any = |letters: &Finder<'_>| texts.iter().any(|text| text.has(letters));
+        Some(match &self.meaning {
+            Meaning::Words(_)
+            | Meaning::Unaccented(_)
+            | Meaning::Phrase(_)
+            | Meaning::Prefix(_) => self.letters.iter().all(in_any),
+            Meaning::StartsWith(term, _) => texts.iter().any(|text| text.lower.starts_with(term)),
+            Meaning::Contains(_, true) => {
+                named.is_some_and(|text| self.letters[0].find(text.original.as_bytes()).is_some())
             }
-            Meaning::Prefix(term) => texts.any(|text| text.lower.contains(term)),
-            Meaning::StartsWith(term, _) => texts.any(|text| text.lower.starts_with(term)),
-            Meaning::Column(column, term) => self
-                .column(column)
-                .is_some_and(|text| text.lower.contains(term)),
-            Meaning::Contains(letters, case_counts) => {
-                self.column(PATTERN_COLUMN)
-                    .is_some_and(|text| match case_counts {
-                        true => text.original.contains(letters),
-                        false => text.lower.contains(&letters.to_lowercase()),
-                    })
+            Meaning::Column(..) | Meaning::Contains(_, false) => {
+                named.is_some_and(|text| text.has(&self.letters[0]))
             }
-            Meaning::Matches(pattern) => {
-                let regex = self.patterns.get(pattern)?;
-                self.column(PATTERN_COLUMN)
-                    .is_some_and(|text| regex.is_match(&text.original))
+            Meaning::Matches(_) => {
+                let pattern = self.pattern.as_ref()?;
+                named.is_some_and(|text| pattern.is_match(&text.original))
             }
             Meaning::Near(..) | Meaning::Other => return None,
         })
-    }
-
-    fn number(&self, term: &str, sense: Sense) -> u32 {
-        let known = match sense {
-            Sense::Stem => self.stems.get(&*self.stemmer.stem(term)),
-            _ => self.words.get(term),
-        };
-        known.copied().unwrap_or(UNKNOWN)
-    }
-
-    fn column(&self, name: &str) -> Option<&Text> {
-        let number = self.columns.iter().position(|column| column == name)?;
-        Some(&self.texts[number])
     }
 }
 
@@ -274,9 +335,10 @@ impl Meaning {
     pub(super) fn terms(&self) -> Vec<&'static str> {
         match self {
             Meaning::Words(terms) | Meaning::Phrase(terms) => terms.to_vec(),
-            Meaning::Prefix(term) | Meaning::StartsWith(term, _) | Meaning::Column(_, term) => {
-                vec![term]
-            }
+            Meaning::Unaccented(term)
+            | Meaning::Prefix(term)
+            | Meaning::StartsWith(term, _)
+            | Meaning::Column(_, term) => vec![term],
             Meaning::Near(first, second, _) => vec![first, second],
             Meaning::Contains(..) | Meaning::Matches(_) | Meaning::Other => Vec::new(),
         }
@@ -359,6 +421,12 @@ mod tests {
         assert_eq!(judged(column("text"), "dawg"), [YES, YES, YES]);
         assert_eq!(judged(column("title"), "dawg"), [NO, NO, NO]);
         assert_eq!(judged(Meaning::Other, "dawg"), [None, None, None]);
+        let accented = || Meaning::Unaccented("müller");
+        assert_eq!(judged(accented(), "Herr Müller"), [YES, YES, YES]);
+        assert_eq!(judged(accented(), "Herr Muller"), [NO, NO, NO]);
+        let inside = || Meaning::Words(&["エンジン"]);
+        assert_eq!(judged(inside(), "検索エンジン"), [NO, NO, YES]);
+        assert_eq!(judged(inside(), "検索 エンジン"), [YES, YES, YES]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::super::source::Source;
 use super::super::table::{TABLE, TableOptions, identifier, listed};
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents};
+use crate::measure::CpuTime;
 use crate::workload::common::expect;
 
 /// What is done to the rows.
@@ -215,9 +216,9 @@ impl<'c> Changes<'c> {
         })
     }
 
-    /// Makes these changes in one transaction and says how long that took, without the making of
-    /// the documents.
-    pub(super) fn run(&mut self, changes: &[Change]) -> Result<Duration, TrialError> {
+    /// Makes these changes in one transaction and says how long that took by the clock and of the
+    /// CPU, without the making of the documents.
+    pub(super) fn run(&mut self, changes: &[Change]) -> Result<(Duration, CpuTime), TrialError> {
         self.documents.clear();
         for change in changes {
             match change {
@@ -227,6 +228,7 @@ impl<'c> Changes<'c> {
                 Change::Delete { .. } => {}
             }
         }
+        let cpu = CpuTime::now()?;
         let start = Instant::now();
         self.begin.run()?;
         let mut row = 0;
@@ -249,7 +251,8 @@ impl<'c> Changes<'c> {
             }
         }
         self.commit.run()?;
-        Ok(start.elapsed())
+        let time = start.elapsed();
+        Ok((time, CpuTime::now()?.since(cpu)))
     }
 }
 

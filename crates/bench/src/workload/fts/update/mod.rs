@@ -192,9 +192,7 @@ impl Parameters {
         let mut model = Model::new(self.source.rows(), self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, &self.source, begin)?;
-        let mut histogram = LatencyHistogram::new()?;
-        let mut active = Duration::ZERO;
-        let cpu = CpuTime::now()?;
+        let mut work = Work::new()?;
         probe.ask(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
@@ -202,23 +200,49 @@ impl Parameters {
             while done < until {
                 let count = self.rows_per_txn.min(until - done);
                 let plan = model.next(count);
-                let time = changes.run(&plan)?;
-                histogram.record(time);
-                active += time;
+                work.add(changes.run(&plan)?);
                 done += count;
             }
             probe.ask(&query_phase(part), measured)?;
         }
-        let cpu = CpuTime::now()?.since(cpu);
-        set(measured, "cpu_user_s", cpu.user);
-        set(measured, "cpu_system_s", cpu.system);
-        let seconds = active.as_secs_f64().max(1e-9);
+        work.note(done, measured)?;
+        Ok(model)
+    }
+}
+
+/// What the changes came to, without the queries among them.
+struct Work {
+    active: Duration,
+    cpu: CpuTime,
+    /// The time of each transaction.
+    histogram: LatencyHistogram,
+}
+
+impl Work {
+    fn new() -> Result<Work, TrialError> {
+        Ok(Work {
+            active: Duration::ZERO,
+            cpu: CpuTime::default(),
+            histogram: LatencyHistogram::new()?,
+        })
+    }
+
+    fn add(&mut self, (time, cpu): (Duration, CpuTime)) {
+        self.active += time;
+        self.cpu = self.cpu.plus(cpu);
+        self.histogram.record(time);
+    }
+
+    fn note(&self, rows: usize, measured: &mut Measured) -> Result<(), TrialError> {
+        set(measured, "cpu_user_s", self.cpu.user);
+        set(measured, "cpu_system_s", self.cpu.system);
+        let seconds = self.active.as_secs_f64().max(1e-9);
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
-        set(measured, "rows_per_s", done as f64 / seconds);
-        measured.metrics.extend(histogram.metrics());
-        measured.latency = Some(histogram.latency()?);
-        Ok(model)
+        set(measured, "rows_per_s", rows as f64 / seconds);
+        measured.metrics.extend(self.histogram.metrics());
+        measured.latency = Some(self.histogram.latency()?);
+        Ok(())
     }
 }
 
