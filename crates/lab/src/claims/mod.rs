@@ -83,7 +83,8 @@ pub struct Claim {
     /// of all; it needs a run over a directory on one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
-    /// Sizes, counts and plans: the predicate must hold in every round, no statistics.
+    /// Sizes, counts and plans: the predicate must hold in every round, no statistics; it is not
+    /// confirmed while trials of its arms failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }
