@@ -104,7 +104,7 @@ impl RunPlan {
             .collect()
     }
 
-    /// Trials that the run makes at least, unless a time limit cuts it short.
+    /// Trials that the run makes at least, unless a time limit cuts it short or arms cannot be measured.
     pub fn fewest_trials(&self) -> usize {
         let courses = self.experiments.iter().map(|one| one.course(self.seed));
         courses.map(|course| fewest_trials(&course)).sum()

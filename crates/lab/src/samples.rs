@@ -54,6 +54,26 @@ impl Samples {
         placed.into_iter().map(|(_, value)| value).collect()
     }
 
+    /// Every figure of an arm by round, those of the reference's canaries among them, which are trials of
+    /// the reference as well.
+    pub fn all_by_round(&self, arm: usize) -> BTreeMap<u32, Vec<f64>> {
+        let mut placed = self.placed(arm);
+        if arm == 0 {
+            placed.extend(self.canaries.iter().map(|(place, value)| (*place, *value)));
+        }
+        by_round(placed)
+    }
+
+    /// The mean logarithm of an arm's figures in each round: the reference may be measured in several
+    /// blocks of one, which are no rounds of their own.
+    pub fn mean_log_by_round(&self, arm: usize) -> Vec<f64> {
+        let rounds = by_round(self.placed(arm)).into_values();
+        let mean = |values: Vec<f64>| {
+            values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64
+        };
+        rounds.map(mean).collect()
+    }
+
     /// The logarithms of `of` divided by `to`, one for each round in which both were measured.
     ///
     /// Rounds whose ratio is no finite number (a size of zero, for example) are left out.
@@ -225,7 +245,12 @@ impl Samples {
             return Some(0.0);
         }
         let (place, value) = self.arms[arm].get(&round)?;
-        let ratio = (value / self.references.get(place)?).ln();
+        let reference = self.references.get(place)?;
+        if value == reference {
+            // Two that are 0 are the same.
+            return Some(0.0);
+        }
+        let ratio = (value / reference).ln();
         ratio.is_finite().then_some(ratio)
     }
 
@@ -250,12 +275,28 @@ impl Samples {
     fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
         let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
         match own_blocks {
+            // Two that are 0 are the same.
+            Some(((place_of, value_of), (place_to, value_to)))
+                if place_of == place_to && value_of == value_to =>
+            {
+                Some(0.0)
+            }
             Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
                 Some((value_of / value_to).ln())
             }
             _ => Some(self.log_over_reference(round, of)? - self.log_over_reference(round, to)?),
         }
     }
+}
+
+/// Figures by round, in the order of blocks.
+fn by_round(mut placed: Vec<(BlockId, f64)>) -> BTreeMap<u32, Vec<f64>> {
+    placed.sort_unstable_by_key(|(place, _)| *place);
+    let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for ((round, _), value) in placed {
+        rounds.entry(round).or_default().push(value);
+    }
+    rounds
 }
 
 /// What the rows of a table (one column a round) have in common in each round: the mean of each

@@ -23,6 +23,8 @@ struct World {
     missing: Option<usize>,
     /// An arm some of whose trials failed.
     failing: Option<usize>,
+    /// The figure of the reference's canaries, where there are any.
+    canary: Option<f64>,
     devices: Vec<DeviceLevels>,
 }
 
@@ -35,6 +37,7 @@ impl Default for World {
             fsync_median_ns: Some(500_000),
             missing: None,
             failing: None,
+            canary: None,
             devices: Vec::new(),
         }
     }
@@ -78,6 +81,9 @@ impl World {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
                 let role = if arm == 0 { Role::Reference } else { Role::Arm };
                 samples.add(round, 0, arm, role, truth * drift * wobble);
+            }
+            if let Some(canary) = self.canary {
+                samples.add(round, 0, 0, Role::Canary, canary * drift);
             }
         }
         samples
@@ -370,6 +376,59 @@ fn an_exact_claim_is_not_confirmed_by_the_trials_that_did_not_fail() {
     };
     let inexact = format!("{ratio}\nat_most = 1.2");
     assert_eq!(verdict(&noisy, &inexact), Verdict::Confirmed);
+}
+
+#[test]
+fn what_a_canary_shows_refutes_an_exact_claim_about_the_reference() {
+    let world = |canary: f64| World {
+        truth: [2.0, 1.0, 1.0, 1.0],
+        noise: 0.0,
+        rounds: 3,
+        canary: Some(canary),
+        ..World::default()
+    };
+    let exact = "value = { of = { columns = 1 } }\nat_most = 3\nexact = true";
+    assert_eq!(verdict(&world(2.0), exact), Verdict::Confirmed);
+    let exception = judged(&world(2.6), exact);
+    assert_eq!(exception.verdict, Verdict::Refuted);
+    assert_eq!(exception.rounds, 3);
+    assert_eq!(exception.why.unwrap(), "it holds in 1 of 3 rounds only");
+}
+
+#[test]
+fn an_exact_ratio_is_not_confirmed_by_the_rounds_that_have_one() {
+    let world = |truth: [f64; 4]| World {
+        truth,
+        noise: 0.0,
+        rounds: 3,
+        ..World::default()
+    };
+    let exact = "spread = { over = \"columns\" }\nat_most = 0\nexact = true";
+    // Nothing everywhere is the same everywhere.
+    assert_eq!(verdict(&world([0.0; 4]), exact), Verdict::Confirmed);
+    let unsure = judged(&world([0.0, 0.0, 0.0, 5.0]), exact);
+    assert_eq!(unsure.verdict, Verdict::Inconclusive, "{unsure:?}");
+}
+
+#[test]
+fn preliminary_claims_share_the_error_rate_by_holm_as_others_do() {
+    let world = World {
+        rounds: 4,
+        ..World::default()
+    };
+    let both = [1.2, 1.25].map(|bound| {
+        claim(
+            &format!("c{bound}"),
+            &format!("{RATIO}\nat_least = {bound}"),
+        )
+    });
+    let mut levels: Vec<f64> = world
+        .judge(&both.concat())
+        .iter()
+        .map(|one| one.alpha)
+        .collect();
+    levels.sort_by(f64::total_cmp);
+    assert_eq!(levels, [0.025, 0.05]);
 }
 
 #[test]

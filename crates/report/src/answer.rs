@@ -11,6 +11,9 @@ use crate::words::{Standing, gain_words, plural};
 /// Tied arms that are named; of more only the number is given.
 const NAMED: usize = 3;
 
+/// Arms out of which the best looks better than it is by more than its interval tells.
+const MANY: usize = 20;
+
 /// A piece of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -71,6 +74,12 @@ pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
         sentence.push(Piece::Code(label(&finding.conditions)));
     }
     sentence.push(words("."));
+    if finding.chosen_from >= MANY {
+        sentence.push(words(&format!(
+            " The same rounds chose it out of {} arms, so the true gain is probably a little smaller.",
+            finding.chosen_from
+        )));
+    }
     sentence.extend(tiers::of_finding(finding, metric));
     sentence
 }

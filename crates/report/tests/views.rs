@@ -155,6 +155,26 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
 }
 
 #[test]
+fn an_arm_that_is_found_better_is_named_though_a_noisier_one_stands_above_it() {
+    let mut analysis = made_up::analysis().clone();
+    let experiment = &mut analysis.experiments[0];
+    assert!(findings(std::slice::from_ref(experiment)).len() == 1);
+    let better = experiment.ranking.iter().take_while(|arm| **arm != 0);
+    let better: Vec<usize> = better.copied().collect();
+    assert!(better.len() >= 2, "{better:?}");
+    experiment.arms[better[0]].effect = None;
+    let found = findings(std::slice::from_ref(experiment));
+    assert_eq!(found.len(), 1);
+    let second = &experiment.arms[better[1]];
+    assert!(
+        found[0]
+            .levels
+            .iter()
+            .all(|(name, level)| second.levels.get(name) == Some(level))
+    );
+}
+
+#[test]
 fn an_arm_for_whose_levels_the_reference_has_none_is_compared_with_the_reference_by_name() {
     let mut analysis = made_up::analysis().clone();
     analysis.findings[0].instead_of.clear();

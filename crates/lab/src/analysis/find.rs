@@ -28,6 +28,9 @@ pub struct Finding {
     pub gain: f64,
     /// The interval of the gain at 95 %.
     pub interval: Interval,
+    /// How many arms could have been the best. The rounds that show the gain have also chosen the arm, so
+    /// that chance had a hand in it: the more arms, the more.
+    pub chosen_from: usize,
     /// Other arms that cannot be told apart from the best.
     pub tied: Vec<String>,
     /// Whether there were too few rounds for more than a preliminary answer.
@@ -128,12 +131,14 @@ pub(super) fn best_where(
     experiment: &ExperimentAnalysis,
     may: impl Fn(&ArmAnalysis) -> bool,
 ) -> Option<usize> {
-    let best = experiment.ranking.iter().copied().find(|index| {
+    let above_reference = experiment.ranking.iter().copied();
+    let mut above_reference = above_reference.take_while(|index| *index != 0);
+    // One with more noise may stand above it that cannot be told from the reference.
+    above_reference.find(|index| {
         let arm = &experiment.arms[*index];
-        experiment.is_alternative(arm) && may(arm)
-    })?;
-    let (gain, _) = gain_of(experiment, &experiment.arms[best])?;
-    (gain > 1.0).then_some(best)
+        let is_better = || gain_of(experiment, arm).is_some_and(|(gain, _)| gain > 1.0);
+        experiment.is_alternative(arm) && may(arm) && is_better()
+    })
 }
 
 /// How many times better than the reference an arm is, with its interval at 95 %; none where it
@@ -185,6 +190,7 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         levels,
         gain,
         interval,
+        chosen_from: candidates(experiment),
         tied: tied_with(best, experiment),
         preliminary: best
             .effect
@@ -198,6 +204,12 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .filter(|fastest| as_safe != Some(*fastest))
             .and_then(|fastest| faster(experiment, &experiment.arms[fastest])),
     })
+}
+
+/// The arms that were compared with the reference and might have been taken in its place.
+fn candidates(experiment: &ExperimentAnalysis) -> usize {
+    let is_candidate = |arm: &&ArmAnalysis| arm.effect.is_some() && experiment.is_alternative(arm);
+    experiment.arms.iter().filter(is_candidate).count()
 }
 
 fn faster(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<Faster> {

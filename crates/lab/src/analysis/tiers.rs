@@ -133,7 +133,34 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
 
 /// Whether two arms cannot be told apart.
 pub(super) fn shares_a_group(one: &ArmAnalysis, other: &ArmAnalysis) -> bool {
-    one.groups
-        .chars()
-        .any(|letter| other.groups.contains(letter))
+    let groups = group_labels(&other.groups);
+    let mut own = group_labels(&one.groups).into_iter();
+    own.any(|label| groups.contains(&label))
+}
+
+/// The labels of groups one by one: letters, and from the 53rd on numbers in brackets.
+fn group_labels(groups: &str) -> Vec<&str> {
+    let mut labels = Vec::new();
+    let mut rest = groups;
+    while let Some(first) = rest.chars().next() {
+        let end = match (first, rest.find(')')) {
+            ('(', Some(bracket)) => bracket + 1,
+            _ => first.len_utf8(),
+        };
+        let (label, behind) = rest.split_at(end);
+        labels.push(label);
+        rest = behind;
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_beyond_the_letters_are_told_apart_by_their_numbers() {
+        assert_eq!(group_labels("aZ(53)(154)"), ["a", "Z", "(53)", "(154)"]);
+        assert_eq!(group_labels(""), [""; 0]);
+    }
 }

@@ -88,6 +88,16 @@ impl Compared {
     }
 }
 
+/// Whether the figure is made of as many arms as were measured.
+fn is_over_the_design(form: Form<'_>) -> bool {
+    match form {
+        Form::Ratio(pair) | Form::Equal(pair) => pair.across,
+        Form::Ordering(listed) | Form::Spread(listed) => listed.across,
+        Form::Best(_) => true,
+        _ => false,
+    }
+}
+
 impl Evidence<'_> {
     pub(super) fn check(&self, precondition: Precondition) -> Result<(), Unable> {
         let Precondition::Fsync = precondition;
@@ -118,15 +128,48 @@ impl Evidence<'_> {
     /// Whether every trial of the arms behind an exact figure was measured. What has to hold each time
     /// may seem to hold only because the trials in which it did not have failed.
     pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<(), Unable> {
-        let problems = self.problems.iter().zip(self.failures);
+        // Those leave arms out that have a problem.
+        if is_over_the_design(form)
+            && let Some(why) = self.failures.iter().flatten().next()
+        {
+            return Err(Unable::NotMeasured(why.clone()));
+        }
+        let has_ratios = !matches!(form, Form::Value(_));
+        let problems = self.problems.iter().zip(self.failures).enumerate();
         let problems: Vec<Option<String>> = problems
-            .map(|(problem, failures)| problem.clone().or_else(|| failures.clone()))
+            .map(|(arm, (problem, failures))| {
+                let zero = || {
+                    has_ratios
+                        .then(|| self.without_ratio(arm, metric))
+                        .flatten()
+                };
+                problem.clone().or_else(|| failures.clone()).or_else(zero)
+            })
             .collect();
         let strict = Evidence {
             problems: &problems,
             ..*self
         };
         strict.figure(form, metric, true).map(drop)
+    }
+
+    /// Why an arm has rounds that no ratio tells of: a figure is 0, and those of other arms are not.
+    fn without_ratio(&self, arm: usize, metric: &str) -> Option<String> {
+        let samples = self.samples.get(metric)?;
+        let zeros = |arm: usize| {
+            samples
+                .values(arm)
+                .iter()
+                .filter(|value| **value == 0.0)
+                .count()
+        };
+        let all_are_zero = (0..self.arms.len()).all(|arm| zeros(arm) == samples.values(arm).len());
+        (zeros(arm) > 0 && !all_are_zero).then(|| {
+            format!(
+                "{metric} is 0 in {} of its trials, which has no ratio",
+                zeros(arm)
+            )
+        })
     }
 
     pub(super) fn figure(
@@ -262,19 +305,16 @@ impl Evidence<'_> {
         exact: bool,
     ) -> Result<(Figure, String), Unable> {
         let arm = self.arm(&single.of)?;
-        let values = self
-            .samples
-            .get(metric)
-            .map(|samples| samples.values(arm))
-            .unwrap_or_default();
         let measure = format!("{metric} of {}", self.arms[arm].label);
-        if exact && !values.is_empty() {
-            return Ok((Figure::Plain(values), measure));
+        let samples = self.samples.get(metric);
+        let all = samples.map(|samples| samples.all_by_round(arm));
+        if let Some(all) = all.filter(|all| exact && !all.is_empty()) {
+            return Ok((Figure::Plain(all.into_values().collect()), measure));
         }
-        let comparison =
-            Comparison::new(values.into_iter().map(f64::ln).collect()).ok_or_else(|| {
-                Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-            })?;
+        let logs = samples.map(|samples| samples.mean_log_by_round(arm));
+        let comparison = Comparison::new(logs.unwrap_or_default()).ok_or_else(|| {
+            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
+        })?;
         Ok((Figure::Ratio(comparison), measure))
     }
 

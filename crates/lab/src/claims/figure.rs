@@ -16,8 +16,8 @@ use crate::stats::{Interval, PooledDifference, median, range};
 pub(super) enum Figure {
     /// A single ratio.
     Ratio(Comparison),
-    /// Figures as they are, one for each round; for values that must hold exactly, which may be 0.
-    Plain(Vec<f64>),
+    /// Figures as they are, all those of each round; for values that must hold exactly, which may be 0.
+    Plain(Vec<Vec<f64>>),
     /// The smallest of several ratios.
     Smallest(Vec<Comparison>),
     /// The largest of several ratios, less one. Both directions of each pair are among them.
@@ -44,7 +44,7 @@ impl Figure {
     pub(super) fn point(&self) -> f64 {
         match self {
             Figure::Ratio(comparison) => comparison.ratio(),
-            Figure::Plain(values) => median(values).unwrap_or(f64::NAN),
+            Figure::Plain(rounds) => median(&rounds.concat()).unwrap_or(f64::NAN),
             Figure::Chosen { pooled, .. } => pooled.centre().exp(),
             Figure::Smallest(all) => smallest(all.iter().map(Comparison::ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(Comparison::ratio)) - 1.0,
@@ -60,7 +60,7 @@ impl Figure {
     pub(super) fn interval(&self, alpha: f64) -> Interval {
         match self {
             Figure::Ratio(comparison) => comparison.interval(alpha),
-            Figure::Plain(values) => range(values).unwrap_or(Interval::EVERYTHING),
+            Figure::Plain(rounds) => range(&rounds.concat()).unwrap_or(Interval::EVERYTHING),
             Figure::Smallest(all) => Interval {
                 low: smallest(lows(all, alpha)),
                 high: smallest(highs(all, alpha / all.len() as f64)),
@@ -89,20 +89,17 @@ impl Figure {
         }
     }
 
-    /// The figure in each single round; for predicates that must hold exactly.
-    pub(super) fn by_round(&self) -> Vec<f64> {
-        match self {
-            Figure::Plain(values) => values.clone(),
-            _ => (0..self.rounds())
-                .map(|round| self.in_round(round))
-                .collect(),
-        }
+    /// The figures in each single round; for predicates that must hold exactly.
+    pub(super) fn by_round(&self) -> Vec<Vec<f64>> {
+        (0..self.rounds())
+            .map(|round| self.in_round(round))
+            .collect()
     }
 
     /// The rounds behind the figure.
     pub(super) fn rounds(&self) -> usize {
         match self {
-            Figure::Plain(values) => values.len(),
+            Figure::Plain(rounds) => rounds.len(),
             _ => {
                 let rounds = self.comparisons().into_iter().map(Comparison::rounds);
                 rounds.min().unwrap_or(0)
@@ -110,14 +107,14 @@ impl Figure {
         }
     }
 
-    fn in_round(&self, round: usize) -> f64 {
+    fn in_round(&self, round: usize) -> Vec<f64> {
         let ratio = |comparison: &Comparison| comparison.diffs()[round].exp();
-        match self {
+        let figure = match self {
+            Figure::Plain(rounds) => return rounds[round].clone(),
             Figure::Ratio(comparison)
             | Figure::Chosen {
                 ratio: comparison, ..
             } => ratio(comparison),
-            Figure::Plain(values) => values[round],
             Figure::Smallest(all) => smallest(all.iter().map(ratio)),
             Figure::LargestLessOne(all) => largest(all.iter().map(ratio)) - 1.0,
             Figure::Lead(candidates) => largest(
@@ -125,7 +122,8 @@ impl Figure {
                     .iter()
                     .map(|rivals| smallest(rivals.iter().map(ratio))),
             ),
-        }
+        };
+        vec![figure]
     }
 }
 

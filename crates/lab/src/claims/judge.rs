@@ -119,10 +119,12 @@ impl Prepared {
     /// the rate grows, so a claim decided at one rate is decided at every greater one.
     fn p_value(&self) -> f64 {
         const STEPS: u32 = 40;
-        if self.verdict(1.0) == Verdict::Inconclusive {
+        // At 1 itself not every interval is defined.
+        const MOST: f64 = 1.0 - 1e-9;
+        if self.verdict(MOST) == Verdict::Inconclusive {
             return 1.0;
         }
-        let (mut undecided, mut decided) = (0.0, 1.0);
+        let (mut undecided, mut decided) = (0.0, MOST);
         for _ in 0..STEPS {
             let middle = 0.5 * (undecided + decided);
             if self.verdict(middle) == Verdict::Inconclusive {
@@ -171,15 +173,17 @@ impl Prepared {
 
     fn holds_in_every_round(&self) -> bool {
         let rounds = self.figure.by_round();
-        rounds.into_iter().all(|figure| self.bounds.hold(figure))
+        rounds.iter().all(|figures| self.hold(figures))
+    }
+
+    /// Whether the predicate holds for all figures of a round.
+    fn hold(&self, figures: &[f64]) -> bool {
+        figures.iter().all(|figure| self.bounds.hold(*figure))
     }
 
     fn judge_exactly(&self, claim: &Claim) -> Judged {
         let rounds = self.figure.by_round();
-        let holding = rounds
-            .iter()
-            .filter(|figure| self.bounds.hold(**figure))
-            .count();
+        let holding = rounds.iter().filter(|figures| self.hold(figures)).count();
         let (verdict, why) = match holding {
             all if all == rounds.len() => (Verdict::Confirmed, None),
             0 => (Verdict::Refuted, None),

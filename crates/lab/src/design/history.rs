@@ -51,6 +51,8 @@ pub struct History {
     /// By arm, the rounds in which it was not measured and whether it was skipped there; asked
     /// before every trial, so kept apart.
     troubles: HashMap<usize, Vec<(u32, bool)>>,
+    /// The rounds of the reference's trials that were measured, its canaries among them.
+    references: Vec<u32>,
     pub(super) begun: HashSet<u32>,
     /// Arms whose counting trial has been run.
     pub(super) counted: HashSet<usize>,
@@ -72,6 +74,8 @@ impl History {
         if !matches!(seen.done, Done::Measured(_)) {
             let trouble = (seen.place.0, seen.done == Done::Skipped);
             self.troubles.entry(seen.arm).or_default().push(trouble);
+        } else if seen.arm == 0 {
+            self.references.push(seen.place.0);
         }
         self.seen.insert(seen.place, seen);
         true
@@ -112,7 +116,9 @@ impl History {
     /// The blocks that are dropped because the machine was disturbed.
     ///
     /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is
-    /// how this machine is, and what remained would be no better.
+    /// how this machine is, and what remained would be no better. The same holds where more than half of
+    /// the blocks of one arm were: it may keep every processor busy by itself, and would lose its trials
+    /// for what they are.
     pub fn dropped_blocks(&self) -> Vec<(u32, u32)> {
         let mut blocks: HashMap<(u32, u32), bool> = HashMap::new();
         for seen in self.seen.values() {
@@ -123,11 +129,26 @@ impl History {
             .filter(|(_, disturbed)| **disturbed)
             .map(|(place, _)| *place)
             .collect();
-        if 2 * dropped.len() > blocks.len() {
+        if 2 * dropped.len() > blocks.len() || self.is_mostly_in(&dropped) {
             dropped.clear();
         }
         dropped.sort_unstable();
         dropped
+    }
+
+    /// Whether an arm would lose more than half of its trials with these blocks.
+    fn is_mostly_in(&self, dropped: &[(u32, u32)]) -> bool {
+        if dropped.is_empty() {
+            return false;
+        }
+        let dropped: HashSet<(u32, u32)> = dropped.iter().copied().collect();
+        let mut arms: HashMap<usize, (usize, usize)> = HashMap::new();
+        for seen in self.seen.values().filter(|seen| seen.role == Role::Arm) {
+            let (lost, all) = arms.entry(seen.arm).or_default();
+            *lost += usize::from(dropped.contains(&(seen.place.0, seen.place.1)));
+            *all += 1;
+        }
+        arms.values().any(|(lost, all)| 2 * lost > *all)
     }
 
     /// The figures of the experiment's metric without the dropped blocks.
@@ -145,13 +166,18 @@ impl History {
         samples
     }
 
-    /// Whether the arm is given up before `round`: it was skipped, or failed twice.
+    /// Whether the arm is given up before `round`: it was skipped, or failed twice. Without the reference
+    /// nothing is left, and it has several trials in a round: it has to fail as often as it was measured.
     pub(super) fn given_up(&self, arm: usize, round: u32) -> bool {
         let Some(troubles) = self.troubles.get(&arm) else {
             return false;
         };
         let before = || troubles.iter().filter(|(when, _)| *when < round);
-        before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH
+        let measured = match arm {
+            0 => self.references.iter().filter(|when| **when < round).count(),
+            _ => 0,
+        };
+        before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH.max(measured)
     }
 }
 
@@ -178,5 +204,54 @@ mod tests {
         history.add(seen(3, true));
         history.add(seen(4, true));
         assert!(history.dropped_blocks().is_empty());
+    }
+
+    #[test]
+    fn an_arm_that_disturbs_by_itself_keeps_its_blocks() {
+        let seen = |round, block, arm, disturbed| Seen {
+            place: (round, block, 0),
+            arm,
+            role: Role::Arm,
+            done: Done::Measured(1.0),
+            wall_s: 1.0,
+            disturbed,
+        };
+        let mut history = History::default();
+        for round in 0..5 {
+            history.add(seen(round, 0, 1, false));
+            history.add(seen(round, 1, 2, round < 2));
+        }
+        assert_eq!(history.dropped_blocks(), [(0, 1), (1, 1)]);
+        history.add(seen(5, 0, 1, false));
+        history.add(seen(5, 1, 2, true));
+        assert_eq!(history.dropped_blocks().len(), 3);
+        history.add(seen(6, 0, 1, false));
+        history.add(seen(6, 1, 2, true));
+        assert!(history.dropped_blocks().is_empty());
+    }
+
+    #[test]
+    fn the_reference_is_given_up_when_it_fails_as_often_as_it_is_measured() {
+        let seen = |round, block, done| Seen {
+            place: (round, block, 0),
+            arm: 0,
+            role: Role::Reference,
+            done,
+            wall_s: 1.0,
+            disturbed: false,
+        };
+        let mut history = History::default();
+        for block in 0..2 {
+            history.add(seen(0, block, Done::Failed));
+        }
+        assert!(history.given_up(0, 1));
+        for block in 2..20 {
+            history.add(seen(0, block, Done::Measured(1.0)));
+        }
+        assert!(!history.given_up(0, 1), "a disk that was full for a moment");
+        for block in 0..16 {
+            history.add(seen(1, block, Done::Failed));
+        }
+        assert!(history.given_up(0, 2));
     }
 }
