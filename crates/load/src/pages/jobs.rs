@@ -12,6 +12,8 @@ const LARGE: usize = 4 << 20;
 /// one row, there would be pages of one row.
 const ENOUGH_BYTES: usize = 1 << 20;
 const ENOUGH_ROWS: usize = 16 << 10;
+/// Batches that are gathered at most: each takes a kilobyte or two, however short it is.
+const MOST_PIECES: usize = 1 << 10;
 
 /// A batch, or a part of one.
 pub(super) struct Piece {
@@ -80,8 +82,10 @@ impl<S: FnMut(Job) -> bool> Outbox<S> {
         self.rows += piece.rows.range().len();
         self.bytes += piece.rows.bytes();
         self.pieces.push(piece);
-        let is_small = self.rows < ENOUGH_ROWS && self.bytes < ENOUGH_BYTES;
-        is_small || self.hand_out()
+        let is_enough = self.rows >= ENOUGH_ROWS
+            || self.bytes >= ENOUGH_BYTES
+            || self.pieces.len() >= MOST_PIECES;
+        !is_enough || self.hand_out()
     }
 
     /// Hands out what is gathered; false when nobody takes it.

@@ -10,6 +10,9 @@ pub(crate) enum Kind {
     Unknown,
     /// Integers that SQLite keeps as such, without leading zeros.
     Integer,
+    /// Integers, some of which SQLite cannot keep: they stay texts, unless there are numbers with
+    /// fractions among them, which lose digits anyway.
+    LongInteger,
     /// Numbers.
     Real,
     /// Anything.
@@ -33,8 +36,7 @@ impl Kind {
         }
     }
 
-    /// The kind of what has digits only; none for anything else. A number would lose digits of an
-    /// integer that SQLite cannot keep, such as an id of 20 digits, so that is a text.
+    /// The kind of what has digits only; none for anything else.
     pub(crate) fn of_digits(text: &[u8]) -> Option<Kind> {
         if integer(text).is_some() {
             return Some(Kind::Integer);
@@ -44,7 +46,11 @@ impl Kind {
             return None;
         }
         let fits = str::from_utf8(text).is_ok_and(|text| text.parse::<i64>().is_ok());
-        Some(if fits { Kind::Integer } else { Kind::Text })
+        Some(if fits {
+            Kind::Integer
+        } else {
+            Kind::LongInteger
+        })
     }
 
     /// The declared type for values of this kind.
@@ -52,7 +58,8 @@ impl Kind {
         match self {
             Kind::Integer => "INTEGER",
             Kind::Real => "REAL",
-            Kind::Text | Kind::Unknown => "TEXT",
+            // As a number it would lose digits.
+            Kind::LongInteger | Kind::Text | Kind::Unknown => "TEXT",
         }
     }
 }
@@ -154,8 +161,8 @@ mod tests {
             ("1234567890123456789", Kind::Integer),
             ("9223372036854775807", Kind::Integer),
             ("-9223372036854775808", Kind::Integer),
-            ("9223372036854775808", Kind::Text),
-            ("9999999999999999999", Kind::Text),
+            ("9223372036854775808", Kind::LongInteger),
+            ("9999999999999999999", Kind::LongInteger),
             ("9999999999999999999.0", Kind::Real),
             ("1.5", Kind::Real),
             (".5", Kind::Real),
@@ -174,6 +181,17 @@ mod tests {
         ] {
             assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
         }
+    }
+
+    #[test]
+    fn a_long_integer_makes_a_text_of_integers_and_not_of_other_numbers() {
+        let column = |texts: &[&str]| {
+            let kinds = texts.iter().map(|text| Kind::of(text.as_bytes()));
+            kinds.fold(Kind::Unknown, Kind::max).declared()
+        };
+        assert_eq!(column(&["1", "18446744073709551616"]), "TEXT");
+        assert_eq!(column(&["0.5", "100000000000000000000", "2"]), "REAL");
+        assert_eq!(column(&["0.5", "100000000000000000000", "x"]), "TEXT");
     }
 
     proptest! {

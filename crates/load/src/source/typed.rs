@@ -157,6 +157,11 @@ fn record_batch(
     )
 }
 
+/// Rows and bytes that a column has room for at first. Where types change from row to row each batch has one
+/// row, and thousands of them may wait for their turn.
+const FEW: usize = 16;
+const FEW_BYTES: usize = 128;
+
 /// Up to here every integer is a floating point number.
 const EXACT: u64 = 1 << 53;
 
@@ -223,22 +228,22 @@ impl Cells {
                 Cells::begin(nulls, ValueRef::Real(0.0), affinity)
             }
             ValueRef::Integer(_) => {
-                let mut values = Int64Builder::new();
+                let mut values = Int64Builder::with_capacity(FEW);
                 values.append_nulls(nulls);
                 Cells::Integers(values)
             }
             ValueRef::Real(_) => {
-                let mut values = Float64Builder::new();
+                let mut values = Float64Builder::with_capacity(FEW);
                 values.append_nulls(nulls);
                 Cells::Reals(values)
             }
             ValueRef::Text(_) => {
-                let mut values = StringBuilder::new();
+                let mut values = StringBuilder::with_capacity(FEW, FEW_BYTES);
                 (0..nulls).for_each(|_| values.append_null());
                 Cells::Texts(values)
             }
             ValueRef::Blob(_) => {
-                let mut values = BinaryBuilder::new();
+                let mut values = BinaryBuilder::with_capacity(FEW, FEW_BYTES);
                 (0..nulls).for_each(|_| values.append_null());
                 Cells::Blobs(values)
             }

@@ -265,6 +265,6 @@ fn batches_of_single_rows_fill_their_pages() {
         .unwrap();
         open(&database).query_i64("PRAGMA page_count").unwrap()
     });
-    // SQLite fills pages too when keys ascend.
-    assert!(pages[0] <= pages[1] + 1, "{pages:?}");
+    // SQLite fills pages too when keys ascend; a page may be open where a worker's job ends.
+    assert!(pages[0] <= pages[1] + 6, "{pages:?}");
 }
