@@ -23,6 +23,14 @@ pub enum CrashError {
         /// What SQLite said.
         reason: String,
     },
+    /// A database with a path: all of them lie in memory side by side.
+    #[error("{}: a database is called {name}; give databases plain names, such as 'other.db', since they lie in memory side by side", .path.display())]
+    Name {
+        /// The script.
+        path: PathBuf,
+        /// The name of the file.
+        name: String,
+    },
     /// A script that ends within a statement.
     #[error("{}:{line}: the statement that begins here has no end", .path.display())]
     Unfinished {

@@ -23,8 +23,10 @@ const SECOND_CRASHES: usize = 2;
 struct Seen {
     /// The most commits that had been acknowledged.
     acknowledged: usize,
-    /// The commit it holds; `None` for a violation.
+    /// A commit that left what it holds; `None` for a violation.
     committed: Option<usize>,
+    /// The most acknowledged commits that are missing after one of these crashes.
+    lost: u64,
     /// The occasions that it takes: none if one of these crashes touches none.
     touched: Occasions,
     /// The same of those crashes by which a commit is lost; `None` where none is.
@@ -32,19 +34,16 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(&mut self, acknowledged: usize, touched: Occasions) {
+    fn note(&mut self, recording: &Recording, acknowledged: usize, touched: Occasions) {
         self.acknowledged = self.acknowledged.max(acknowledged);
         self.touched = self.touched.of_either(touched);
-        if self.committed.is_some_and(|held| acknowledged > held) {
+        let lost = |number| acknowledged.saturating_sub(recording.held(number, acknowledged));
+        let lost = self.committed.map_or(0, lost) as u64;
+        if lost > 0 {
+            self.lost = self.lost.max(lost);
             let before = self.touched_losing.unwrap_or(touched);
             self.touched_losing = Some(before.of_either(touched));
         }
-    }
-
-    /// Acknowledged commits that are missing.
-    fn lost(&self) -> u64 {
-        let lost = |held| self.acknowledged.saturating_sub(held) as u64;
-        self.committed.map_or(0, lost)
     }
 }
 
@@ -125,7 +124,7 @@ impl<'a, 'b> Look<'a, 'b> {
         let key = hash(&candidate.files);
         let is_new = match self.seen.get_mut(&key) {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
-                seen.note(crash.acknowledged, crash.touched);
+                seen.note(self.recording, crash.acknowledged, crash.touched);
                 return Ok(());
             }
             before => before.is_none(),
@@ -135,7 +134,8 @@ impl<'a, 'b> Look<'a, 'b> {
         match self.judged(key, candidate.files, &crash)? {
             Judgement::Violated(violation) => self.keep_violation(&crash, violation),
             Judgement::Committed(committed) => {
-                self.keep_loss(&crash, committed);
+                let held = self.recording.held(committed, crash.acknowledged);
+                self.keep_loss(&crash, held);
                 match copy {
                     Some(files) => self.crash_again(&crash, &files),
                     None => Ok(()),
@@ -177,10 +177,13 @@ impl<'a, 'b> Look<'a, 'b> {
         let seen = self.seen.entry(key).or_insert(Seen {
             acknowledged: crash.acknowledged,
             committed,
+            lost: 0,
             touched: crash.touched,
             touched_losing: None,
         });
-        seen.note(crash.acknowledged, crash.touched);
+        // Of databases that do not belong together the latest crash tells what is held.
+        seen.committed = committed;
+        seen.note(self.recording, crash.acknowledged, crash.touched);
         Ok(judgement)
     }
 
@@ -325,9 +328,8 @@ impl<'a, 'b> Look<'a, 'b> {
     pub(crate) fn finish(mut self, visited: u64) -> (Tally, Option<Witness>) {
         self.tally.visited = visited;
         for seen in self.seen.values() {
-            let lost = seen.lost();
-            self.tally.losing += u64::from(lost > 0);
-            self.tally.most_lost = self.tally.most_lost.max(lost);
+            self.tally.losing += u64::from(seen.lost > 0);
+            self.tally.most_lost = self.tally.most_lost.max(seen.lost);
             put_down(&mut self.tally, seen);
         }
         let mut witness = self.violation.or(self.loss);
@@ -340,7 +342,7 @@ impl<'a, 'b> Look<'a, 'b> {
 
 /// Counts an image for everyday work or for the occasions that it takes.
 fn put_down(tally: &mut Tally, seen: &Seen) {
-    let (violates, lost) = (seen.committed.is_none(), seen.lost());
+    let (violates, lost) = (seen.committed.is_none(), seen.lost);
     let everyday = &mut tally.everyday;
     if seen.touched.is_empty() {
         everyday.images += 1;

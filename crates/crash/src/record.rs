@@ -10,6 +10,7 @@ use crate::trace::Trace;
 use engine::{Connection, EngineError, Value};
 use lab::seed::Seed;
 use std::collections::{BTreeMap, HashMap};
+use std::path::{Component, Path};
 
 /// The database that a workload opens.
 pub const MAIN: &str = "main.db";
@@ -88,11 +89,39 @@ impl Recording {
         recorder.finish(bench, script).map(Ok)
     }
 
+    /// The latest commit that left what commit `number` left, among those that a crash can have reached
+    /// when so many had been acknowledged: these and the one under way. Contents may recur, and a later
+    /// commit with the same content is no proof that nothing is lost.
+    pub fn held(&self, number: usize, acknowledged: usize) -> usize {
+        let reached = self.commits.len().min(acknowledged + 2);
+        let same = |commit: &Commit| commit.contents == self.commits[number].contents;
+        let latest = self.commits[..reached].iter().rposition(same);
+        latest.unwrap_or(number)
+    }
+
     /// How many commits had been acknowledged when the first `cut` steps had been taken.
     pub fn acknowledged(&self, cut: usize) -> usize {
         self.commits
             .partition_point(|commit| commit.cut <= cut)
             .saturating_sub(1)
+    }
+}
+
+/// Whether a name of a file says nothing of where it lies. Witnesses are written by these names, into a folder
+/// of their own and nowhere else.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let is_normal = |part| matches!(part, Component::Normal(_));
+    parts.next().is_none_or(is_normal) && parts.next().is_none()
+}
+
+fn not_plain(script: &Script, name: &str) -> CrashError {
+    match &script.path {
+        Some(path) => CrashError::Name {
+            path: path.clone(),
+            name: name.to_owned(),
+        },
+        None => CrashError::Defect(format!("the built-in workload has a file {name}")),
     }
 }
 
@@ -261,6 +290,9 @@ impl Recorder {
         }
         let calls = bench.take_calls();
         let trace = Trace::new(&[], &calls);
+        if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
+            return Err(not_plain(script, name));
+        }
         let databases: Vec<String> = trace
             .databases
             .iter()

@@ -5,6 +5,7 @@ use crate::error::CrashError;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
 use crate::present::slug;
+use crate::record::is_plain;
 use crate::tally::Witness;
 use crate::trace::File;
 use std::fs;
@@ -49,6 +50,11 @@ fn write_one(
 fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
     for (name, bytes) in files {
+        if !is_plain(name) {
+            return Err(CrashError::Defect(format!(
+                "a witness would be written to {name}"
+            )));
+        }
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(io("write", &path))?;
     }

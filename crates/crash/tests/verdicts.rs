@@ -286,6 +286,19 @@ fn a_script_is_split_where_its_statements_end() {
 }
 
 #[test]
+fn a_content_that_recurs_later_is_no_proof_that_nothing_is_lost() {
+    let toggles = "UPDATE t SET x = 1 - x;".repeat(6);
+    let text = format!("CREATE TABLE t(x); INSERT INTO t VALUES (0); {toggles}");
+    let recording = recorded(&text).expect("records");
+    // Nothing, a table, 0, and then 1 and 0 in turn.
+    assert_eq!(recording.commits.len(), 9);
+    assert_eq!(recording.held(8, 8), 8);
+    assert_eq!(recording.held(8, 5), 6, "the one under way may be there");
+    assert_eq!(recording.held(8, 4), 4);
+    assert_eq!(recording.held(7, 8), 7);
+}
+
+#[test]
 fn mistakes_in_a_script_are_named_with_file_and_line() {
     let message = |text: &str| recorded(text).expect_err("a mistake").to_string();
     assert_eq!(
@@ -294,6 +307,11 @@ fn mistakes_in_a_script_are_named_with_file_and_line() {
     );
     let unfinished = message("CREATE TABLE t(x);\nINSERT INTO t VALUES ('a;\n");
     assert!(unfinished.starts_with("my.sql:2: "), "{unfinished}");
+    // Witnesses are written under the names of databases, and only into their own folder.
+    for name in ["/home/me/app.db", "../app.db", "data/app.db"] {
+        let elsewhere = message(&format!("ATTACH '{name}' AS a; CREATE TABLE a.t(x);"));
+        assert!(elsewhere.contains("plain names"), "{elsewhere}");
+    }
     let nothing = message("SELECT 1;");
     assert!(nothing.contains("commits no change"), "{nothing}");
 }

@@ -274,13 +274,17 @@ impl<'c, 'd> Statement<'c, 'd> {
     pub fn with_borrowed<'short, R>(
         &mut self,
         work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R, EngineError>,
-    ) -> Result<R, EngineError> {
+    ) -> Result<R, EngineError>
+    where
+        'd: 'short,
+    {
         let guard = ClearOnDrop { statement: self };
         let place: *mut Statement<'c, 'd> = &mut *guard.statement;
         // SAFETY: the two types differ in a lifetime only. Memory of 'short may end after this
         // function, not before; until then the guard clears whichever statement is in this place. If
         // `work` swapped another one in, that one is cleared, and the original is where its type says
-        // 'short. The guard does not use its reference while this one lives.
+        // 'short, which is no longer than the 'd of what it borrowed before. The guard does not use its
+        // reference while this one lives.
         let lent = unsafe { &mut *place.cast::<Statement<'c, 'short>>() };
         let result = work(lent);
         let cleared = guard.statement.clear_bindings();
@@ -297,7 +301,10 @@ impl<'c, 'd> Statement<'c, 'd> {
         index: i32,
         array: Array<'short>,
         work: impl FnOnce(&mut Statement<'c, 'short>) -> Result<R, EngineError>,
-    ) -> Result<R, EngineError> {
+    ) -> Result<R, EngineError>
+    where
+        'd: 'short,
+    {
         self.with_borrowed(|statement: &mut Statement<'c, 'short>| {
             statement.bind_array(index, array)?;
             work(statement)
