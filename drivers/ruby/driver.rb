@@ -9,8 +9,12 @@ require "json"
 
 PROTOCOL = 1
 SHORT = %w[busy_timeout foreign_keys journal_mode synchronous].freeze
-HINT = "this driver needs ActiveRecord 6.1 with the gems sqlite3 1.4 and pg: `apt install ruby-activerecord " \
-  "ruby-sqlite3 ruby-pg` (Debian 12), or `bundle install` in drivers/ruby".freeze
+HINTS = {
+  "activerecord" => "this driver needs ActiveRecord 6.1 with the gems sqlite3 1.4 and pg: `apt install " \
+    "ruby-activerecord ruby-sqlite3 ruby-pg` (Debian 12), or `bundle install` in drivers/ruby",
+  "sqlite3" => "this driver needs the gem sqlite3 1.4: `apt install ruby-sqlite3` (Debian 12), or `bundle install` in " \
+    "drivers/ruby"
+}.freeze
 
 # The work was done and its result is not what it must be.
 class WrongResult < StandardError
@@ -84,7 +88,7 @@ end
 begin
   binding_class = load_binding(ARGV[0])
 rescue LoadError => error
-  why = "#{error.message}; #{HINT}"
+  why = "#{error.message}; #{HINTS.fetch(ARGV[0], HINTS["activerecord"])}"
   abort(why) if ARGV[1] == "describe"
   say(ended(:skipped, why))
   exit

@@ -188,7 +188,7 @@ class OrmTarget
       gem "pg", "~> 1.1"
       require "pg"
     rescue LoadError => error
-      raise CannotRun, "#{error.message}; #{HINT}"
+      raise CannotRun, "#{error.message}; #{HINTS.fetch("activerecord")}"
     end
   end
 end

@@ -119,7 +119,9 @@ impl Registry {
         let was_there = self.home.of(manifest)?.is_dir();
         match self.install_and_describe(manifest, cancelled) {
             // What was made for one version of a language may not work with the next one.
-            Err(_) if was_there && !cancelled.load(Ordering::Relaxed) => {
+            Err(error)
+                if was_there && is_of_the_home(&error) && !cancelled.load(Ordering::Relaxed) =>
+            {
                 self.install_and_describe(manifest, cancelled)
             }
             described => described,
@@ -135,7 +137,7 @@ impl Registry {
         self.home.install(manifest, cancelled)?;
         let described = self.describe(manifest);
         if let Err(error) = &described
-            && !is_missing_language(error)
+            && is_of_the_home(error)
         {
             self.home.discard(manifest)?;
         }
@@ -319,10 +321,15 @@ fn ending_with_parent(command: Filled) -> Vec<OsString> {
     arguments
 }
 
-/// Whether a driver cannot describe itself because a program is not on the path. Its home is not to
-/// blame for that, and without the program could not be made anew.
-fn is_missing_language(error: &DriverError) -> bool {
-    matches!(error, DriverError::NoProgram { program, .. } if !program.contains('/'))
+/// Whether what was installed of a driver is to blame for its not describing itself, so that it is worth
+/// making anew. A program that is not on the path, a full disk or a machine that cannot start another
+/// process are no reason to throw it away.
+fn is_of_the_home(error: &DriverError) -> bool {
+    match error {
+        DriverError::Mute { .. } => true,
+        DriverError::NoProgram { program, .. } => program.contains('/'),
+        _ => false,
+    }
 }
 
 /// The SQLite that did the work in place of the one that was wanted; none where it was that one, as

@@ -39,6 +39,12 @@ impl LatencyHistogram {
 
     /// Percentiles as metrics in microseconds, as far as the number of operations bears them.
     pub(crate) fn metrics(&self) -> BTreeMap<String, f64> {
+        self.metrics_of(self.count())
+    }
+
+    /// As [`LatencyHistogram::metrics`] where so many operations stand behind the latencies, some of which
+    /// were recorded more than once.
+    pub(crate) fn metrics_of(&self, operations: u64) -> BTreeMap<String, f64> {
         let enough = [
             ("p50_us", 0.5, 1),
             ("p90_us", 0.9, 10),
@@ -47,7 +53,7 @@ impl LatencyHistogram {
         ];
         let mut metrics: BTreeMap<String, f64> = enough
             .into_iter()
-            .filter(|(_, _, from)| self.count() >= *from)
+            .filter(|(_, _, from)| operations >= *from)
             .map(|(name, quantile, _)| {
                 (
                     name.to_owned(),

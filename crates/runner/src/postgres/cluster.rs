@@ -55,7 +55,7 @@ const QUOTED: usize = 1_000;
 const WATCH: &str = r#"sockets=$1; shift
 exec 3<&0
 "$@" </dev/null 3<&- & server=$!
-{ cat <&3 >/dev/null; kill -QUIT "$server" 2>/dev/null; } & holder=$!
+{ cat <&3 >/dev/null; kill -QUIT "$server" 2>/dev/null; exec sleep 600 </dev/null >/dev/null 2>&1 3<&-; } & holder=$!
 wait "$server"
 status=$?
 kill "$holder" 2>/dev/null

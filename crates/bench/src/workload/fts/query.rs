@@ -6,6 +6,8 @@
 //! each query once: the sum of their median times. Warm queries have been asked before; for cold
 //! ones the connection is new and the kernel has been told to forget the file.
 
+use std::collections::BTreeMap;
+
 use engine::{CheckpointMode, Connection};
 use lab::catalogue::{Accepts, WorkloadInfo};
 use lab::trial::{DataTable, Measured};
@@ -236,21 +238,19 @@ fn note_times(
     repeat: usize,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let mut all = LatencyHistogram::new()?;
+    let mut all = Latencies::new()?;
     let mut seconds = 0.0;
     for class in queries::classes() {
-        let mut histogram = LatencyHistogram::new()?;
+        let mut of_class = Latencies::new()?;
         let mut sum = 0.0;
         for asked in asked.iter().filter(|asked| asked.query.class == class) {
             let Ok(answer) = &asked.answer else { continue };
-            for time in answer.weighed(repeat) {
-                histogram.record(time);
-                all.record(time);
-            }
+            of_class.add(answer, repeat);
+            all.add(answer, repeat);
             sum += answer.median();
         }
-        if histogram.count() > 0 {
-            let percentiles = histogram.metrics();
+        if of_class.asked.count() > 0 {
+            let percentiles = of_class.metrics();
             let named = |(name, value)| (format!("{name}.{class}"), value);
             measured.metrics.extend(percentiles.into_iter().map(named));
             set(measured, &format!("seconds.{class}"), sum);
@@ -259,8 +259,39 @@ fn note_times(
     }
     set(measured, "seconds", seconds);
     measured.metrics.extend(all.metrics());
-    measured.latency = Some(all.latency()?);
+    measured.latency = Some(all.asked.latency()?);
     Ok(())
+}
+
+/// The latencies of several queries.
+struct Latencies {
+    /// Every asking.
+    asked: LatencyHistogram,
+    /// As many of each query.
+    weighed: LatencyHistogram,
+}
+
+impl Latencies {
+    fn new() -> Result<Latencies, TrialError> {
+        Ok(Latencies {
+            asked: LatencyHistogram::new()?,
+            weighed: LatencyHistogram::new()?,
+        })
+    }
+
+    fn add(&mut self, answer: &Answer, repeat: usize) {
+        for time in &answer.times {
+            self.asked.record(*time);
+        }
+        for time in answer.weighed(repeat) {
+            self.weighed.record(time);
+        }
+    }
+
+    /// Percentiles in which every query weighs alike, as far as the number of askings bears them.
+    fn metrics(&self) -> BTreeMap<String, f64> {
+        self.weighed.metrics_of(self.asked.count())
+    }
 }
 
 /// Results of each class; where wanted, what they should have been.
