@@ -87,9 +87,9 @@ impl Failure {
 
     /// Prints the failure and says how to exit.
     pub fn report(&self) -> Exit {
-        eprintln!("error: {}", self.message);
+        tell!("error: {}", self.message);
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            tell!("hint: {hint}");
         }
         self.exit
     }

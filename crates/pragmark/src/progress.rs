@@ -50,7 +50,7 @@ impl Progress {
     fn line(&self, text: &str) {
         match &self.display {
             Display::Bar(bar) => bar.println(text),
-            Display::Lines => eprintln!("{text}"),
+            Display::Lines => tell!("{text}"),
         }
     }
 

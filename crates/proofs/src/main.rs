@@ -5,11 +5,12 @@ use accidents::schedule::Extent;
 use clap::{Parser, Subcommand};
 use engine::{Library, Source};
 use pragmark_proofs::{Crashes, Instrument, Mutants, Mutation, look_for_alarms, noticed_by};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 /// Proves that the crash laboratory notices broken engines, and raises no false alarm.
@@ -70,12 +71,14 @@ fn threads() -> usize {
 }
 
 /// Set by Ctrl-C: what is under way is ended, and what was made is removed.
-static STOP: AtomicBool = AtomicBool::new(false);
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 fn main() -> ExitCode {
-    if let Err(error) = ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed)) {
-        eprintln!("error: cannot watch for Ctrl-C: {error}");
-        return ExitCode::from(3);
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&STOP)) {
+            eprintln!("error: cannot watch for Ctrl-C: {error}");
+            return ExitCode::from(3);
+        }
     }
     let done = match Cli::parse().command {
         Command::List => list(),

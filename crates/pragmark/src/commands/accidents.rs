@@ -28,14 +28,14 @@ const JOURNAL_MODES: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 pub struct AccidentArgs {
     /// Kill N processes while they write, at random moments on a real file system, and check what
     /// they leave. It takes about 30 s for a thousand.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "model", "psow"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain"])]
     pub kill: Option<u64>,
     /// Let two connections meet at every instant, in at most N schedules of each scenario: finds
     /// damage that needs no crash.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "model", "psow"])]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "synchronous", "locking_mode", "out"])]
     pub schedules: Option<u64>,
     /// Play one schedule again, as --schedules printed it, and tell every call.
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "model", "psow"])]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "journal_mode", "synchronous", "locking_mode", "out", "format"])]
     pub schedule: Option<Schedule>,
     /// Directory for the databases of these accidents [default: the current directory for --kill,
     /// memory for schedules].
@@ -98,6 +98,10 @@ fn kill_writers(
     common: &Common<'_>,
     stop: &AtomicBool,
 ) -> Result<Exit, Failure> {
+    if let Some(out) = common.out.filter(|out| out.exists()) {
+        return Err(Failure::usage(format!("{} exists already", out.display()))
+            .hint("name another folder with --out"));
+    }
     let program = std::env::current_exe()
         .map_err(|error| Failure::unusable(format!("cannot find the program itself: {error}")))?;
     let directory = args.dir.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -198,15 +202,14 @@ fn explore_schedules(
 fn replay(schedule: &Schedule, common: &Common<'_>, folder: &Path) -> Result<Exit, Failure> {
     let library = load(common)?;
     let played = Stage::new(&library, folder)?.play(schedule, true)?;
-    println!("{schedule}: calls of the first connection by number, acts of both indented\n");
-    for line in &played.trace {
-        println!("{line}");
-    }
-    match played.wrong.len() {
-        0 => println!("\nnothing went wrong"),
-        wrong => println!("\n{wrong} things went wrong"),
-    }
-    Ok(Exit::Success)
+    let head =
+        format!("{schedule}: calls of the first connection by number, acts of both indented");
+    let trace = played.trace.join("\n");
+    let came_of_it = match played.wrong.len() {
+        0 => "nothing went wrong".to_owned(),
+        wrong => format!("{wrong} things went wrong"),
+    };
+    output::write_text(None, &format!("{head}\n\n{trace}\n\n{came_of_it}\n"))
 }
 
 /// `pragmark write-until-killed`: the process that is killed, started by `--kill`.

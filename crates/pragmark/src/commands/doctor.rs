@@ -28,7 +28,7 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
         args.dirs.clone()
     };
     let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-    eprintln!(
+    tell!(
         "looking at the machine: {}",
         humanly(args.noise_seconds + 3.0 * dirs.len() as f64)
     );

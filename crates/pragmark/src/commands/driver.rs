@@ -119,20 +119,19 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let mut failed = Vec::new();
     for manifest in named(registry, names)? {
-        eprintln!("installing {}: {}", manifest.name, manifest.about);
+        tell!("installing {}: {}", manifest.name, manifest.about);
         match registry.install(manifest, &interrupted) {
-            Ok(description) => println!(
-                "{}: {}, {}",
-                manifest.name,
-                description.name,
-                library(manifest, &description)
-            ),
+            Ok(description) => {
+                let library = library(manifest, &description);
+                let line = format!("{}: {}, {library}\n", manifest.name, description.name);
+                output::write_text(None, &line)?;
+            }
             Err(_) if interrupted.load(Ordering::Relaxed) => {
-                eprintln!("stopped; nothing is left of {}", manifest.name);
+                tell!("stopped; nothing is left of {}", manifest.name);
                 return Ok(Exit::Interrupted);
             }
             Err(error) => {
-                eprintln!("error: {error}");
+                tell!("error: {error}");
                 failed.push(manifest.name.clone());
             }
         }
@@ -149,15 +148,12 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
 fn remove(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
     for manifest in named(registry, names)? {
         let found = registry.remove(manifest)?;
-        println!(
-            "{}: {}",
-            manifest.name,
-            if found {
-                "removed"
-            } else {
-                "was not installed"
-            }
-        );
+        let what = if found {
+            "removed"
+        } else {
+            "was not installed"
+        };
+        output::write_text(None, &format!("{}: {what}\n", manifest.name))?;
     }
     Ok(Exit::Success)
 }

@@ -13,16 +13,18 @@ use load::{
     Progress, RawWrite, Request, Selection, SourceColumn, Summary, Table, Way, WayChoice,
 };
 
+use super::output;
 use crate::cli::{FormatArg, LoadArgs, OnErrorArg, WayArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
 /// Loads and says what came of it.
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
-    let interrupted = interrupt::flag()?;
     let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
     let mut source = load::open(&args.inputs, &opening(args, &library)?)?;
     let request = request(args, source.columns())?;
+    // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
+    let interrupted = interrupt::flag()?;
     let mut bar = Bar::new(!args.plain && std::io::IsTerminal::is_terminal(&std::io::stderr()));
     let loaded = load::load(&library, &mut *source, &request, &mut |progress| {
         bar.show(progress);
@@ -31,14 +33,21 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     bar.finish();
     match loaded {
         Ok(summary) => {
-            print!("{}", told(&summary, &request));
+            let mut text = told(&summary, &request);
             if args.measure_disk {
-                print!("{}", share(&summary, &load::raw_write(&args.database)?));
+                match load::raw_write(&args.database) {
+                    Ok(raw) => text += &share(&summary, &raw),
+                    Err(error) => {
+                        tell!(
+                            "warning: the rows are loaded, but the disk was not measured: {error}"
+                        );
+                    }
+                }
             }
-            Ok(Exit::Success)
+            output::write_text(None, &text)
         }
         Err(LoadError::Interrupted) => {
-            eprintln!("stopped; {} is as it was", args.database.display());
+            tell!("stopped; {} is as it was", args.database.display());
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),

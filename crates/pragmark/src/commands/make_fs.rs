@@ -73,7 +73,7 @@ fn wait(directories: &[PathBuf], interrupted: &AtomicBool) -> Result<Exit, Failu
         .map(|directory| format!("{}\n", directory.display()))
         .collect();
     output::write_text(None, &lines)?;
-    eprintln!("they are there until Ctrl-C");
+    tell!("they are there until Ctrl-C");
     while !interrupted.load(Ordering::Relaxed) {
         thread::sleep(POLL);
     }

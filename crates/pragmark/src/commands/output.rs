@@ -1,7 +1,8 @@
 //! Where the answer of a command goes: a file, or standard output.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::failure::{Exit, Failure};
@@ -22,20 +23,44 @@ pub fn write(
             _ => Ok(Exit::Success),
         };
     };
-    let unfinished = path.with_extension("unfinished");
-    let written = File::create(&unfinished).and_then(|file| {
-        let mut writer = BufWriter::new(file);
-        fill(&mut writer)?;
-        writer.flush()
-    });
+    let is_other = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+    let written = match is_other {
+        true => through(path, fill),
+        false => replaced(path, fill),
+    };
     written
-        .and_then(|()| std::fs::rename(&unfinished, path))
-        .map_err(|error| {
-            // The unfinished file may never have been made.
-            let _ = std::fs::remove_file(&unfinished);
-            Failure::unusable(format!("cannot write {}: {error}", path.display()))
-        })?;
-    Ok(Exit::Success)
+        .map(|()| Exit::Success)
+        .map_err(|error| Failure::unusable(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Writes into a pipe or a device, which must stay what it is.
+fn through(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::new(File::options().write(true).open(path)?);
+    fill(&mut writer)?;
+    writer.flush()
+}
+
+/// Writes a file beside the place, which takes the place when it is whole.
+fn replaced(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // Behind a link is the file that is meant.
+    let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = match place.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut unfinished = tempfile::Builder::new()
+        .prefix(".unfinished-")
+        // The process's mask is taken off.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+        // Without the name of a file that nobody has asked for.
+        .map_err(|error| error.kind())?;
+    let mut writer = BufWriter::new(unfinished.as_file_mut());
+    fill(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    unfinished.persist(&place).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// Writes a text.
@@ -44,4 +69,38 @@ pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit, Failure> {
         writer.write_all(text.as_bytes())?;
         writer.flush()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_when_the_new_one_is_whole_and_links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["r.csv", "link"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        let broken = write(Some(&link), |writer| {
+            writer.write_all(b"half")?;
+            Err(io::ErrorKind::Other.into())
+        });
+        assert!(broken.is_err());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+        write_text(Some(&link), "new").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+        assert!(link.is_symlink());
+        assert_eq!(folder.path().read_dir().unwrap().count(), 2);
+        let lost = write_text(Some(&folder.path().join("no/such")), "").unwrap_err();
+        assert!(lost.words().contains("no/such"), "{}", lost.words());
+    }
+
+    #[test]
+    fn a_device_stays_a_device() {
+        use std::os::unix::fs::FileTypeExt;
+
+        write_text(Some(Path::new("/dev/null")), "gone").unwrap();
+        let kind = Path::new("/dev/null").metadata().unwrap().file_type();
+        assert!(kind.is_char_device());
+    }
 }

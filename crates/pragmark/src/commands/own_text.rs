@@ -31,7 +31,7 @@ pub fn apply(
             Failure::unusable(error)
                 .hint("--columns names the columns that are used, --table the table of a database")
         })?;
-    eprintln!(
+    tell!(
         "{}: {} documents, {} bytes in {}",
         path.display(),
         summary.rows,

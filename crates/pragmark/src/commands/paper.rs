@@ -2,7 +2,9 @@
 //! wanted.
 
 use std::io::{IsTerminal, Write, stderr, stdin};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use lab::pilot::{Forecast, forecast};
@@ -24,7 +26,7 @@ pub fn is_wanted(
     interrupted: &AtomicBool,
     yes: bool,
 ) -> Result<bool, Failure> {
-    eprintln!("judging time and size: each arm once at the quick scale");
+    tell!("judging time and size: each arm once at the quick scale");
     let mut seconds = 0.0;
     for (planned, piloted) in plan.experiments.iter().zip(&quick.experiments) {
         let engines = &environment.engines;
@@ -33,13 +35,13 @@ pub fn is_wanted(
             return Ok(false);
         };
         let forecast = forecast(planned, piloted, &pilots);
-        eprintln!("  {}: {}", planned.key, describe(&forecast));
+        tell!("  {}: {}", planned.key, describe(&forecast));
         check_space(planned, &forecast, environment)?;
         check_limit(&planned.key, forecast.longest_s, plan.trial_limit_s)?;
         seconds += forecast.seconds;
     }
-    eprintln!("in all {} at least", humanly(seconds));
-    Ok(yes || asked("begin?")?)
+    tell!("in all {} at least", humanly(seconds));
+    Ok(yes || asked("begin?", interrupted)?)
 }
 
 fn describe(forecast: &Forecast) -> String {
@@ -90,7 +92,11 @@ fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<(), Failure> {
     )))
 }
 
-fn asked(question: &str) -> Result<bool, Failure> {
+/// How often it is looked whether a signal has come.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Asks on the terminal; a signal ends the waiting.
+fn asked(question: &str, interrupted: &AtomicBool) -> Result<bool, Failure> {
     if !stdin().is_terminal() {
         return Err(
             Failure::usage("a run at the published sizes must be confirmed")
@@ -101,9 +107,24 @@ fn asked(question: &str) -> Result<bool, Failure> {
     let unheard =
         |error: std::io::Error| Failure::unusable(format!("cannot ask on the terminal: {error}"));
     stderr().flush().map_err(unheard)?;
-    let mut answer = String::new();
-    stdin().read_line(&mut answer).map_err(unheard)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    // On a thread of its own, because reading goes on after a signal.
+    let (sender, answers) = channel();
+    thread::spawn(move || {
+        let mut answer = String::new();
+        let read = stdin().read_line(&mut answer).map(|_| answer);
+        // Nobody waits for it any more after a signal.
+        let _ = sender.send(read);
+    });
+    loop {
+        match answers.recv_timeout(LOOK) {
+            Ok(answer) => {
+                let answer = answer.map_err(unheard)?;
+                return Ok(matches!(answer.trim(), "y" | "Y" | "yes"));
+            }
+            Err(RecvTimeoutError::Timeout) if !interrupted.load(Ordering::Relaxed) => {}
+            Err(_) => return Ok(false),
+        }
+    }
 }
 
 #[cfg(test)]

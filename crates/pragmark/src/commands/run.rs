@@ -245,7 +245,7 @@ fn noise(directories: &[&Path], seconds: f64) -> Result<Option<NoiseProbe>, Fail
     let Some(directory) = directories.first().filter(|_| seconds > 0.0) else {
         return Ok(None);
     };
-    eprintln!("looking at the noise of the machine: {}", humanly(seconds));
+    tell!("looking at the noise of the machine: {}", humanly(seconds));
     Ok(Some(noise_probe(
         directory,
         Duration::from_secs_f64(seconds),
@@ -257,19 +257,19 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
         .engines
         .first()
         .map_or("", |engine| engine.version.as_str());
-    eprintln!(
-        "pragmark {}: SQLite {version}, scale {}, seed {}, at least {} trials",
+    tell!(
+        "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more unless arms drop out",
         plan.pragmark,
         plan.scale,
         plan.seed.0,
         plan.fewest_trials()
     );
     if let Some(noise) = &environment.noise {
-        eprintln!("{}", predicted(noise, plan));
+        tell!("{}", predicted(noise, plan));
     }
-    eprintln!("record: {}", path.display());
+    tell!("record: {}", path.display());
     for warning in environment.machine.warnings() {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
 }
 
@@ -300,13 +300,10 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
     let analysis = report::analyse(folder)?;
     let page = folder.join(report::PAGE);
     output::write_text(Some(&page), &report::page(&analysis)?)?;
-    print!(
-        "{}",
-        ::report::terminal(&analysis, report::terminal_style())
-    );
-    println!("\nreport: {}", page.display());
+    let summary = ::report::terminal(&analysis, report::terminal_style());
+    output::write_text(None, &format!("{summary}\nreport: {}\n", page.display()))?;
     if end == End::Cancelled {
-        eprintln!(
+        tell!(
             "stopped; what was measured is kept\nhint: {}",
             resume_hint(folder)
         );

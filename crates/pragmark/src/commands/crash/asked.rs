@@ -120,7 +120,7 @@ fn arm(set: &TierSet, source: &Source) -> Result<Option<Arm>, Failure> {
     let mut arm = Arm::of_engine(&mut bench).map_err(failure)?;
     for (name, level) in &set.settings {
         if !put_level(&mut arm, name, level).map_err(Failure::usage)? {
-            eprintln!("not measured: {set}: crashes cannot be tried with {name} = {level}");
+            tell!("not measured: {set}: crashes cannot be tried with {name} = {level}");
             return Ok(None);
         }
     }

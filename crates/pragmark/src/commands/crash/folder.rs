@@ -45,7 +45,7 @@ pub(super) fn write(all: &[Measured], out: &Path, unfinished: &TempDir) -> Resul
         witnesses += write_witnesses(&measured.matrix, &place).map_err(failure)?;
     }
     fs::rename(&folder, out).map_err(cannot)?;
-    eprintln!(
+    tell!(
         "written: {} with crash.md, crash.json and {witnesses} witnesses (each with a show.sh)",
         out.display()
     );

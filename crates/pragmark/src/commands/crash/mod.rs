@@ -200,7 +200,7 @@ fn measured_with(
         Ok(matrix) => {
             let matrix = matrix.map_err(failure)?;
             let seconds = matrix.took.as_secs_f64();
-            eprintln!(
+            tell!(
                 "{} distinct images in {seconds:.1} s: {:.0} a second",
                 matrix.images,
                 matrix.images as f64 / seconds

@@ -21,7 +21,7 @@ impl Shown {
     /// Begins; without a bar where `plain`, and where standard error is no terminal.
     pub(super) fn new(plain: bool, cells: usize) -> Shown {
         let bar = !plain && std::io::stderr().is_terminal();
-        eprintln!("{cells} cells: settings × storage models");
+        tell!("{cells} cells: settings × storage models");
         let now = Instant::now();
         Shown {
             bar: bar.then(|| bar_of(cells)),
@@ -56,7 +56,7 @@ impl Shown {
                 bar.set_position(done as u64);
                 bar.set_message(message);
             }
-            None => eprintln!("  {message}"),
+            None => tell!("  {message}"),
         }
     }
 

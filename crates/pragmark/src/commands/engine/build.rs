@@ -30,7 +30,7 @@ pub fn execute(args: &BuildArgs) -> Result<Exit, Failure> {
                 let _ = writeln!(text, "{name}\t{path}");
             }
             Some(Err(failure)) => {
-                eprintln!("{name}:");
+                tell!("{name}:");
                 exit = failure.report();
             }
             None => {}

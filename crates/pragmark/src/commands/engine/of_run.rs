@@ -38,7 +38,7 @@ pub fn of_plan(
         if record.name == plan.engine {
             return Err(failure);
         }
-        eprintln!("warning: {}; arms with it are skipped", failure.words());
+        tell!("warning: {}; arms with it are skipped", failure.words());
     }
     Ok(engines)
 }
