@@ -27,6 +27,7 @@ mod html;
 mod knees;
 mod markdown;
 mod names;
+mod place;
 pub mod settings;
 mod side_by_side;
 mod terminal;

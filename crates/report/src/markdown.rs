@@ -19,6 +19,7 @@ use crate::facts;
 use crate::figures;
 use crate::knees;
 use crate::names::Names;
+use crate::place::place;
 use crate::words::{
     LIMIT, LIMIT_SIGN, Standing, by_rank, limit_problem, metric_heading, verdict_sign,
 };
@@ -96,7 +97,9 @@ fn findings(text: &mut String, analysis: &Analysis) {
             .iter()
             .find(|experiment| experiment.key == finding.experiment);
         let Some(experiment) = of else { continue };
-        let mut line = dressed(&answer::finding(finding, &experiment.metric));
+        let place = place(analysis, experiment);
+        let mut line = place.map_or_else(String::new, |place| format!("{}: ", code(&place)));
+        line.push_str(&dressed(&answer::finding(finding, &experiment.metric)));
         line.push_str(&format!(
             " {}",
             escaped(&figures::ratio(finding.gain, finding.interval))

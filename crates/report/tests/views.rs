@@ -175,6 +175,29 @@ fn an_arm_that_is_found_better_is_named_though_a_noisier_one_stands_above_it() {
 }
 
 #[test]
+fn the_same_question_on_several_directories_is_told_apart_by_their_names() {
+    let mut analysis = made_up::analysis().clone();
+    let found = analysis.findings[0].experiment.clone();
+    for experiment in &mut analysis.experiments {
+        let name = if experiment.key == found {
+            "ssd"
+        } else {
+            "hdd"
+        };
+        experiment.directory = std::path::Path::new("/mnt").join(name);
+    }
+    let style = report::Style {
+        width: 200,
+        colour: false,
+    };
+    assert!(report::terminal(&analysis, style).contains("1. ssd: "));
+    assert!(report::markdown(&analysis).contains("1. `ssd`: "));
+    let page = report::html(&analysis).unwrap();
+    assert!(page.contains(r#"<span class="place">ssd</span>"#));
+    assert!(page.contains(r#"<span class="place">hdd</span>"#));
+}
+
+#[test]
 fn an_arm_for_whose_levels_the_reference_has_none_is_compared_with_the_reference_by_name() {
     let mut analysis = made_up::analysis().clone();
     analysis.findings[0].instead_of.clear();

@@ -4,6 +4,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis};
 
 use super::{VerdictCount, counted};
 use crate::answer::{of_text, plain};
+use crate::place::place;
 
 /// From this number of questions on the list scrolls by itself on a narrow screen.
 const LONG: usize = 12;
@@ -29,6 +30,8 @@ pub(super) struct Group {
 pub(super) struct Entry {
     pub(super) anchor: String,
     pub(super) question: String,
+    /// The directory, where there are several.
+    pub(super) place: Option<String>,
     pub(super) key: String,
     pub(super) marks: Vec<VerdictCount>,
 }
@@ -40,7 +43,7 @@ impl Contents {
         let mut groups: Vec<(Option<&str>, Vec<Entry>)> = Vec::new();
         for (experiment, anchor) in analysis.experiments.iter().zip(anchors) {
             let source = experiment.source.as_deref();
-            let entry = entry(experiment, anchor);
+            let entry = entry(analysis, experiment, anchor);
             match groups.iter_mut().find(|group| group.0 == source) {
                 Some(group) => group.1.push(entry),
                 None => groups.push((source, vec![entry])),
@@ -66,11 +69,12 @@ impl Contents {
     }
 }
 
-fn entry(experiment: &ExperimentAnalysis, anchor: &str) -> Entry {
+fn entry(analysis: &Analysis, experiment: &ExperimentAnalysis, anchor: &str) -> Entry {
     let claims = &experiment.claims;
     Entry {
         anchor: anchor.to_owned(),
         question: plain(&of_text(&experiment.question)),
+        place: place(analysis, experiment),
         key: experiment.key.clone(),
         marks: counted(|verdict| {
             let of_verdict = claims.iter().filter(|judged| judged.verdict == verdict);

@@ -17,6 +17,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Verdict;
 
 use crate::answer::{self, Piece, Sentence};
+use crate::place::place;
 use crate::side_by_side::{self, Directories};
 use crate::words::{VERDICTS, verdict_sign};
 use crate::{Result, facts, figures};
@@ -145,7 +146,10 @@ fn findings(analysis: &Analysis, anchors: &[String]) -> Vec<FindingView> {
             interval: figures::interval_of_ratio(finding.gain, finding.interval),
             sentence: answer::finding(finding, &experiment.metric),
             tied: answer::tied(finding, experiment),
-            question: finding.question.clone(),
+            question: match place(analysis, experiment) {
+                Some(place) => format!("{} · {place}", finding.question),
+                None => finding.question.clone(),
+            },
             preliminary: finding.preliminary,
         })
     };

@@ -18,6 +18,7 @@ use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
 use lab::claims::Judged;
 
 use crate::durability;
+use crate::place::place;
 use crate::words::verdict_sign;
 use crate::{answer, facts, figures, knees};
 use paint::Paint;
@@ -101,13 +102,18 @@ fn findings(text: &mut Text, analysis: &Analysis) {
         text.item(
             Paint::Strong,
             &format!("{}.", index + 1),
-            &one_finding(finding, experiment),
+            &one_finding(analysis, finding, experiment),
         );
     }
 }
 
-fn one_finding(finding: &Finding, experiment: &ExperimentAnalysis) -> String {
-    let mut line = answer::plain(&answer::finding(finding, &experiment.metric));
+fn one_finding(analysis: &Analysis, finding: &Finding, experiment: &ExperimentAnalysis) -> String {
+    let place = place(analysis, experiment);
+    let mut line = place.map_or_else(String::new, |place| format!("{place}: "));
+    line.push_str(&answer::plain(&answer::finding(
+        finding,
+        &experiment.metric,
+    )));
     line.push_str(&format!(
         " {}",
         figures::ratio(finding.gain, finding.interval)
