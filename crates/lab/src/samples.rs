@@ -245,12 +245,7 @@ impl Samples {
             return Some(0.0);
         }
         let (place, value) = self.arms[arm].get(&round)?;
-        let reference = self.references.get(place)?;
-        if value == reference {
-            // Two that are 0 are the same.
-            return Some(0.0);
-        }
-        let ratio = (value / reference).ln();
+        let ratio = log_quotient(*value, *self.references.get(place)?);
         ratio.is_finite().then_some(ratio)
     }
 
@@ -275,18 +270,17 @@ impl Samples {
     fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
         let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
         match own_blocks {
-            // Two that are 0 are the same.
-            Some(((place_of, value_of), (place_to, value_to)))
-                if place_of == place_to && value_of == value_to =>
-            {
-                Some(0.0)
-            }
             Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
-                Some((value_of / value_to).ln())
+                Some(log_quotient(*value_of, *value_to))
             }
             _ => Some(self.log_over_reference(round, of)? - self.log_over_reference(round, to)?),
         }
     }
+}
+
+/// The logarithm of one figure divided by another; two that are 0 are the same.
+fn log_quotient(of: f64, to: f64) -> f64 {
+    if of == to { 0.0 } else { (of / to).ln() }
 }
 
 /// Figures by round, in the order of blocks.

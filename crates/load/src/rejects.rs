@@ -52,7 +52,7 @@ impl Rejects {
             return Ok(());
         };
         self.write(&path, &row)
-            .map_err(|source| LoadError::Write { path, source })
+            .map_err(|source| unwritable(&path, source))
     }
 
     fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
@@ -83,12 +83,8 @@ impl Rejects {
         let (Some(writer), Some(path)) = (&mut self.writer, &self.path) else {
             return Ok(());
         };
-        let unwritable = |source| LoadError::Write {
-            path: path.clone(),
-            source,
-        };
-        writer.flush().map_err(unwritable)?;
-        writer.get_ref().sync().map_err(unwritable)
+        let written = writer.flush().and_then(|()| writer.get_ref().sync());
+        written.map_err(|source| unwritable(path, source))
     }
 
     /// Puts the file in its place, over an older one. Without this call it is gone.
@@ -99,14 +95,19 @@ impl Rejects {
         let (Some(writer), Some(path)) = (self.writer.take(), &self.path) else {
             return Ok(());
         };
-        let unwritable = |source| LoadError::Write {
-            path: path.clone(),
-            source,
-        };
         let file = writer.into_inner().map_err(|error| {
-            unwritable(std::io::Error::new(error.error().kind(), error.to_string()))
+            let source = std::io::Error::new(error.error().kind(), error.to_string());
+            unwritable(path, source)
         })?;
-        file.replace(path).map_err(unwritable)
+        file.replace(path)
+            .map_err(|source| unwritable(path, source))
+    }
+}
+
+fn unwritable(path: &Path, source: std::io::Error) -> LoadError {
+    LoadError::Write {
+        path: path.to_owned(),
+        source,
     }
 }
 
