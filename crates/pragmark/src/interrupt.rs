@@ -11,8 +11,9 @@ use crate::failure::Failure;
 /// The flag, once it is watched for.
 static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
-/// A flag that becomes true at Ctrl-C, SIGTERM or SIGHUP; the same however often it is asked for. A signal
-/// that is ignored stays so: `nohup` has this process outlive its terminal.
+/// A flag that becomes true at Ctrl-C, SIGTERM or SIGHUP; the same however often it is asked for. SIGHUP
+/// stays ignored where it is: `nohup` has this process outlive its terminal. SIGINT does not: shells have
+/// it ignored in whatever a script puts into the background, where it is sent on purpose all the same.
 pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(flag) = known.as_ref() {
@@ -21,7 +22,7 @@ pub fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        if !is_ignored(signal, &status) {
+        if signal != SIGHUP || !is_ignored(signal, &status) {
             signal_hook::flag::register(signal, Arc::clone(&flag))
                 .map_err(|error| Failure::unusable(format!("cannot watch for Ctrl-C: {error}")))?;
         }

@@ -24,6 +24,21 @@ fn an_experiment_is_run_and_reported() {
 }
 
 #[test]
+fn a_run_in_the_background_of_a_script_is_stopped_by_the_signal_of_ctrl_c() {
+    let laboratory = Laboratory::new();
+    // A shell without job control has SIGINT ignored in what it puts into the background.
+    let script = "\"$0\" run txn-basics --quick --probe 0 --crash-seconds 0 --out run & \
+                  while [ ! -s run/outcomes.jsonl ]; do sleep 0.05; done; kill -INT $!; wait $!";
+    let ended = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_pragmark")])
+        .current_dir(laboratory.path())
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
 fn every_trial_records_engine_and_pragmas_read_back() {
     let laboratory = Laboratory::new();
     laboratory
