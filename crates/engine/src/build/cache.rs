@@ -16,8 +16,7 @@ use super::name::{EngineName, is_for_adding};
 use super::provenance::{self, Provenance};
 use super::recipe::LIBRARY_FILE;
 use etcetera::BaseStrategy;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -235,16 +234,16 @@ impl Cache {
         fs::create_dir_all(&building).context("create", &building)?;
         let what = format!("{name}-{key}");
         let path = building.join(format!("{what}.lock"));
-        let lock = File::create(&path).context("create", &path)?;
-        while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            if error != rustix::io::Errno::WOULDBLOCK {
-                return Err(std::io::Error::from(error)).context("lock", &path);
+        let lock = loop {
+            let file = File::create(&path).context("create", &path)?;
+            if let Some(lock) = Lock::try_on(file).context("lock", &path)? {
+                break lock;
             }
             if cancelled.load(Ordering::Relaxed) {
                 return Err(BuildError::Cancelled);
             }
             std::thread::sleep(LOCK_POLL);
-        }
+        };
         // A process that was killed leaves its work behind; whoever has the lock may remove it.
         for left in directories(&building) {
             let begins = left
@@ -262,12 +261,37 @@ impl Cache {
     }
 }
 
+/// A lock on a file, given back when dropped.
+///
+/// Closing the file would not do: a process that is being started by another thread holds copies of
+/// this one's handles until its own program begins, and a lock lasts as long as any copy is open.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    /// Takes it; none where another has it.
+    fn try_on(file: File) -> std::io::Result<Option<Lock>> {
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where that fails, closing the file gives it back.
+        let _ = self.0.unlock();
+    }
+}
+
 /// The right to build one engine, and a directory to do it in; what is not finished is removed.
 #[derive(Debug)]
 pub(super) struct Place {
     work: TempDir,
     target: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 impl Place {
@@ -315,11 +339,10 @@ fn remove_left(work: &Path) -> Result<(), BuildError> {
     }
     let path = work.with_file_name(format!("{what}.lock"));
     match File::open(&path) {
-        Ok(lock) => match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => remove_directory(work),
+        Ok(file) => match Lock::try_on(file).context("lock", &path)? {
+            Some(_lock) => remove_directory(work),
             // Its process is at it.
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(()),
-            Err(error) => Err(std::io::Error::from(error)).context("lock", &path),
+            None => Ok(()),
         },
         // A process makes the lock before it begins to work.
         Err(error) if error.kind() == ErrorKind::NotFound => remove_directory(work),
@@ -409,8 +432,10 @@ mod tests {
         assert!(!killed.exists() && !without_lock.exists() && !old.exists());
         assert!(making.path().is_dir() && adding.is_dir());
 
-        // As if that process were killed as well.
+        // As if that process were killed as well, while a process that another thread starts still
+        // holds a copy of the handle.
         let work = making.work.keep();
+        let _copy = making._lock.0.try_clone().unwrap();
         drop(making._lock);
         cache.remove_all().unwrap();
         assert!(!work.exists());
