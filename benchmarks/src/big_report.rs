@@ -99,6 +99,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
         trial_limit_s: 60.0,
         budget_s: None,
         tiers: None,
+        postgres_given: false,
         experiments: planned,
     };
     let environment = EnvironmentFile {

@@ -12,14 +12,15 @@ require "active_record/connection_adapters/sqlite3_adapter"
 # transactions as the trial says.
 module Tuned
   class << self
-    attr_accessor :pragmas, :immediate
+    attr_accessor :pragmas, :mode
   end
   self.pragmas = []
+  self.mode = "deferred"
 
   def begin_db_transaction
-    return super unless Tuned.immediate
+    return super if Tuned.mode == "deferred"
 
-    log("begin immediate transaction", nil) { @connection.transaction(:immediate) }
+    log("begin #{Tuned.mode} transaction", "TRANSACTION") { @connection.transaction(Tuned.mode) }
   end
 
   private
@@ -54,9 +55,16 @@ class Active
     settings.fetch("n", 0) + 1
   end
 
+  # Reads of the schema what ActiveRecord reads when a model is first used, and defines the methods of its
+  # objects. A program does it once in its life, so it belongs to no part of the work.
+  def self.warm(model)
+    model.connection.schema_cache.add(model.table_name)
+    model.define_attribute_methods
+  end
+
   def initialize(path, pragmas, settings)
     Tuned.pragmas = pragmas
-    Tuned.immediate = settings["transaction"] == "immediate"
+    Tuned.mode = settings.fetch("transaction", "deferred")
     pool = Active.connections(settings)
     ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: path, pool: pool)
   end
@@ -101,6 +109,11 @@ class Active
 
   def execute(sql)
     connection.execute(sql)
+  end
+
+  # To be called when the tables are made.
+  def warm
+    Tables.constants.each { |name| Active.warm(Tables.const_get(name)) }
   end
 
   def in_transaction(&work)

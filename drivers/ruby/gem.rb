@@ -40,6 +40,9 @@ class Gem3
     @database.execute(sql)
   end
 
+  # To be called when the tables are made, of which this binding learns nothing.
+  def warm; end
+
   def in_transaction
     @database.execute("BEGIN")
     yield

@@ -68,8 +68,11 @@ class OrmTarget
       ]
     end
 
+    # What SQLite answers, where it is a number; and whether the journal mode, which is a name, is WAL.
     def numbers(wanted)
-      @active.read_back(wanted).transform_values { |answer| Integer(answer, exception: false) }.compact
+      numbers = @active.read_back(wanted).transform_values { |answer| Integer(answer, exception: false) }.compact
+      wal = @active.column("PRAGMA main.journal_mode").first == "wal"
+      numbers.merge("journal_mode_wal" => wal ? 1 : 0)
     end
 
     def close
@@ -89,8 +92,9 @@ class OrmTarget
     end
 
     # Waiting inside SQLite would keep every other thread of Ruby from running, the one that holds the
-    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says. Installing a
-    # handler sets busy_timeout to 0, wherefore that is set again; PRAGMAs are read back after the clock.
+    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says, in the same steps
+    # as in crates/bench/src/workload/orm/pool.rs. Installing a handler sets busy_timeout to 0, wherefore
+    # that is set again; PRAGMAs are read back after the clock.
     def waiting_in_threads(connection)
       limit = @busy_timeout * 1_000_000
       since = nil
@@ -115,6 +119,13 @@ class OrmTarget
     # The schema of every trial, made after removing what a killed one may have left.
     SCHEMA = "pragmark_trial".freeze
 
+    # Kept by the trial's first session as long as it works, so that two never share the schema. It is the
+    # lock of crates/bench/src/target/postgres.rs.
+    LOCK = 8_102_645_776_437_572_203
+
+    # Nanoseconds in which a trial that has ended must have lost the lock.
+    PATIENCE = 10_000_000_000
+
     attr_reader :connections
 
     def initialize(spec)
@@ -130,22 +141,14 @@ class OrmTarget
     end
 
     def connect
+      occupy
       given = PG::Connection.conninfo_parse(@spec["postgres"]).select { |option| option[:val] }
       options = given.to_h { |option| [option[:keyword].to_sym, option[:val]] }
-      in_server { "DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}" }
       ActiveRecord::Base.establish_connection(
         adapter: "postgresql", pool: Active.connections(@spec["settings"]), schema_search_path: SCHEMA,
+        variables: { synchronous_commit: @spec["settings"].fetch("synchronous_commit", "on") },
         database: options.delete(:dbname), username: options.delete(:user), **options
       )
-    end
-
-    # Executes the SQL that the block gives, on a connection of its own.
-    def in_server
-      server = PG.connect(@spec["postgres"])
-      server.exec("SET client_min_messages = warning")
-      server.exec(yield)
-    ensure
-      server&.close
     end
 
     def name
@@ -166,7 +169,8 @@ class OrmTarget
 
     def close
       ActiveRecord::Base.remove_connection
-      in_server { "DROP SCHEMA #{SCHEMA} CASCADE" }
+      @first.exec("DROP SCHEMA #{SCHEMA} CASCADE")
+      @first.close
     end
 
     def key
@@ -182,6 +186,24 @@ class OrmTarget
     end
 
     private
+
+    # The trial's first session, the last to end: it makes the schema, holds it and removes it.
+    def occupy
+      @first = PG.connect(@spec["postgres"])
+      lock
+      @first.exec("SET client_min_messages = warning")
+      @first.exec("DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}")
+    end
+
+    # A trial that was killed has the lock until the server notices.
+    def lock
+      deadline = now + PATIENCE
+      until @first.exec("SELECT pg_try_advisory_lock(#{LOCK})").getvalue(0, 0) == "t"
+        raise CannotRun, "another pragmark works in the schema #{SCHEMA} of this server" if now >= deadline
+
+        sleep(0.05)
+      end
+    end
 
     # The gem in the version that ActiveRecord asks for.
     def load_pg

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use engine::pragma::{self, Access};
-use lab::level::Settings;
+use lab::level::{Level, Settings};
 use lab::target;
 use lab::trial::{BindingSpec, Measured, Outcome};
 
@@ -18,6 +18,7 @@ use crate::target::sqlite;
 /// say the same, which a test makes sure of.
 pub const BINDINGS: &[(&str, &[&str])] = &[
     ("go-mattn", BASICS),
+    ("go-mattn-shared", BASICS),
     ("go-modernc", BASICS),
     ("java-sqlite-jdbc", BASICS),
     ("node-better-sqlite3", BASICS),
@@ -76,23 +77,43 @@ fn normalise(pragmas: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Why a driver cannot do the workload; none where it can, or where the arm names no other driver.
+/// Why a driver cannot do the workload as the arm asks; none where it can, or where the arm names no
+/// other driver.
 pub(crate) fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
     let driver = settings.get(lab::trial::DRIVER)?.as_text()?;
     let (_, workloads) = BINDINGS.iter().find(|(name, _)| *name == driver)?;
-    (!workloads.contains(&workload)).then(|| {
-        let with: Vec<&str> = BINDINGS
-            .iter()
-            .filter(|(_, workloads)| workloads.contains(&workload))
-            .map(|(name, _)| *name)
-            .collect();
-        let others = if with.is_empty() {
-            "the native driver alone has it".to_owned()
-        } else {
-            format!("besides the native one, {} have it", with.join(", "))
-        };
-        format!("the driver {driver} has no workload `{workload}`; {others}")
-    })
+    match workloads.contains(&workload) {
+        true => refused_setting(driver, settings),
+        false => Some(lacks(driver, workload)),
+    }
+}
+
+fn lacks(driver: &str, workload: &str) -> String {
+    let with: Vec<&str> = BINDINGS
+        .iter()
+        .filter(|(_, workloads)| workloads.contains(&workload))
+        .map(|(name, _)| *name)
+        .collect();
+    let others = if with.is_empty() {
+        "the native driver alone has it".to_owned()
+    } else {
+        format!("besides the native one, {} have it", with.join(", "))
+    };
+    format!("the driver {driver} has no workload `{workload}`; {others}")
+}
+
+/// A setting of connections that only the native driver obeys: bindings open them in one way, and where
+/// an engine has no BEGIN CONCURRENT, as most have not, only the native driver can tell.
+fn refused_setting(driver: &str, settings: &Settings) -> Option<String> {
+    let text = |name: &str| settings.get(name).and_then(Level::as_text);
+    let asked = match (text("open_mutex"), text("transaction")) {
+        (Some(mutex @ ("no" | "full")), _) => format!("open_mutex={mutex}"),
+        (_, Some("concurrent")) => "transaction=concurrent".to_owned(),
+        _ => return None,
+    };
+    Some(format!(
+        "the driver {driver} cannot obey {asked}, which is for the native driver alone; leave it out, or give it to arms with driver=native only"
+    ))
 }
 
 #[cfg(test)]
@@ -177,5 +198,24 @@ mod tests {
         assert!(why.contains("ruby-activerecord"), "{why}");
         let why = why_impossible("quotes", &with("go-mattn")).unwrap();
         assert!(why.contains("native driver alone"), "{why}");
+    }
+
+    #[test]
+    fn a_setting_that_only_the_native_driver_obeys_is_refused_with_any_other() {
+        let why = |driver: &str, name: &str, level: &str| {
+            let asked = settings(&[("driver", driver.into()), (name, level.into())]);
+            why_impossible("binding-basics", &asked)
+        };
+        for (name, level) in [
+            ("open_mutex", "no"),
+            ("open_mutex", "full"),
+            ("transaction", "concurrent"),
+        ] {
+            let refused = why("ruby-activerecord", name, level).unwrap();
+            assert!(refused.contains(&format!("{name}={level}")), "{refused}");
+            assert_eq!(why("native", name, level), None);
+        }
+        assert_eq!(why("go-mattn", "open_mutex", "default"), None);
+        assert_eq!(why("ruby-activerecord", "transaction", "exclusive"), None);
     }
 }

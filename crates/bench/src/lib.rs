@@ -23,6 +23,7 @@ pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
 pub use import::{ImportError, TextFile, TextSummary};
 pub use measure::peak_memory_bytes;
+pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;
 pub use workload::contention::work as contention_worker;
 

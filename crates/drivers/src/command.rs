@@ -66,6 +66,8 @@ pub(crate) struct Ended {
     pub(crate) said: String,
     /// None where it succeeded.
     pub(crate) problem: Option<String>,
+    /// Whether it was killed because its time was up.
+    pub(crate) timed_out: bool,
 }
 
 /// Runs a command to its end, or kills it with all it started when the time is up.
@@ -99,6 +101,7 @@ pub(crate) fn run(
     Ok(Ended {
         said: last(&format!("{output}\n{errors}")),
         output,
+        timed_out: matches!(end, End::TimeUp),
         problem: problem(end, limit),
     })
 }
@@ -180,9 +183,11 @@ mod tests {
     fn the_end_of_a_command_is_told_with_what_it_said() {
         let long = Duration::from_secs(60);
         let good = run_shell("echo out; echo err >&2", long);
+        assert!(!good.timed_out);
         assert_eq!((good.output.as_str(), good.problem), ("out\n", None));
         assert!(good.said.contains("err"));
         let bad = run_shell("echo because >&2; exit 4", long);
+        assert!(!bad.timed_out);
         assert!(bad.problem.unwrap().contains('4'));
         assert!(bad.said.contains("because"));
     }
@@ -190,6 +195,7 @@ mod tests {
     #[test]
     fn a_command_that_hangs_is_stopped_in_time() {
         let hung = run_shell("sleep 600 & wait", Duration::from_millis(30));
+        assert!(hung.timed_out);
         assert!(hung.problem.unwrap().contains("not done"));
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why a driver cannot be installed or used.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,17 @@ pub enum DriverError {
         driver: String,
         /// What it did instead.
         what: String,
+    },
+    /// The driver takes too long to describe itself, which says more of the machine than of the driver.
+    #[error(
+        "the driver {driver} did not describe itself within {} s; try again when this machine is less busy, and if that does not help, make it anew with `pragmark driver remove {driver}` and `pragmark driver install {driver}`",
+        limit.as_secs_f64()
+    )]
+    Slow {
+        /// The driver.
+        driver: String,
+        /// The time that it was given.
+        limit: Duration,
     },
     /// The engine cannot be put in front of the binding.
     #[error("{0}")]

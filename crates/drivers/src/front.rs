@@ -53,15 +53,25 @@ pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
 }
 
 fn environment(directory: &Path, library: &Path) -> Vec<(OsString, OsString)> {
-    let mut search = directory.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
-        search.push(":");
-        search.push(others);
-    }
+    let with = |name: &str, path: &Path| {
+        let inherited = std::env::var_os(name);
+        (OsString::from(name), before(path, inherited))
+    };
     vec![
-        ("LD_LIBRARY_PATH".into(), search),
-        ("LD_PRELOAD".into(), library.as_os_str().to_owned()),
+        with("LD_LIBRARY_PATH", directory),
+        with("LD_PRELOAD", library),
     ]
+}
+
+/// The path before those that pragmark itself was started with. They stay, because the native driver has
+/// them too: an allocator that is preloaded for some bindings only would make the comparison unfair.
+fn before(path: &Path, inherited: Option<OsString>) -> OsString {
+    let mut all = path.as_os_str().to_owned();
+    if let Some(inherited) = inherited.filter(|paths| !paths.is_empty()) {
+        all.push(":");
+        all.push(inherited);
+    }
+    all
 }
 
 #[cfg(test)]
@@ -81,8 +91,20 @@ mod tests {
             let found = front.environment.iter().find(|(key, _)| key == name);
             found.unwrap().1.to_string_lossy().into_owned()
         };
-        assert_eq!(named("LD_PRELOAD"), library.to_string_lossy());
+        assert!(named("LD_PRELOAD").starts_with(&*library.to_string_lossy()));
         assert!(named("LD_LIBRARY_PATH").starts_with(&*front.directory.path().to_string_lossy()));
+    }
+
+    #[test]
+    fn what_pragmark_was_started_with_comes_after_the_engine() {
+        let library = Path::new("/copy/libsqlite3.so.0");
+        let with = |inherited: &str| before(library, Some(inherited.into()));
+        assert_eq!(
+            with("libjemalloc.so"),
+            "/copy/libsqlite3.so.0:libjemalloc.so"
+        );
+        assert_eq!(with(""), library.as_os_str());
+        assert_eq!(before(library, None), library.as_os_str());
     }
 
     #[test]

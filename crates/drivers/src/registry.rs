@@ -38,6 +38,8 @@ pub struct Registry {
     home: Home,
     /// pragmark itself: it starts drivers so that they end with it, and describes engines.
     program: PathBuf,
+    /// How long a driver may take to describe itself.
+    describe_limit: Duration,
     /// What engines say of themselves, asked for once each.
     engines: Mutex<HashMap<String, Result<EngineRecord, String>>>,
 }
@@ -85,6 +87,7 @@ impl Registry {
             manifests,
             home,
             program,
+            describe_limit: DESCRIBE_LIMIT,
             engines: Mutex::default(),
         })
     }
@@ -110,7 +113,7 @@ impl Registry {
     ///
     /// # Errors
     /// When a command of the installation fails or is cancelled, or the driver does not work
-    /// afterwards; nothing is left of it then.
+    /// afterwards; nothing is left of it then. One that is only slow to describe itself is kept.
     pub fn install(
         &self,
         manifest: &Manifest,
@@ -128,7 +131,8 @@ impl Registry {
         }
     }
 
-    /// Installs a driver unless it is there; one that does not describe itself is not kept.
+    /// Installs a driver unless it is there; one that does not describe itself is not kept, unless it is
+    /// only slow to do so.
     fn install_and_describe(
         &self,
         manifest: &Manifest,
@@ -163,8 +167,15 @@ impl Registry {
     fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
         let (home, mut command) = self.command(manifest)?;
         command.arguments.push(DESCRIBE.into());
-        let ended = command::run(&command, &home, DESCRIBE_LIMIT, &NEVER)
-            .context("start", &command.program)?;
+        let limit = self.describe_limit;
+        let ended =
+            command::run(&command, &home, limit, &NEVER).context("start", &command.program)?;
+        if ended.timed_out {
+            return Err(DriverError::Slow {
+                driver: manifest.name.clone(),
+                limit,
+            });
+        }
         let mute = |what: String| DriverError::Mute {
             driver: manifest.name.clone(),
             what,
@@ -322,8 +333,8 @@ fn ending_with_parent(command: Filled) -> Vec<OsString> {
 }
 
 /// Whether what was installed of a driver is to blame for its not describing itself, so that it is worth
-/// making anew. A program that is not on the path, a full disk or a machine that cannot start another
-/// process are no reason to throw it away.
+/// making anew. A program that is not on the path, a full disk, a machine that is busy or one that cannot
+/// start another process are no reason to throw it away: without a network it could not be had again.
 fn is_of_the_home(error: &DriverError) -> bool {
     match error {
         DriverError::Mute { .. } => true,
@@ -424,9 +435,10 @@ install   = [["touch", "{home}/installed"]]
 run       = ["sh", "{home}/no-such-driver.sh"]
 "#;
 
-    /// Works until the language is upgraded.
+    /// Works until the language is upgraded or the machine is busy.
     const DRIVER: &str = r#"
 [ -e "$(dirname "$0")/upgraded" ] && exit 3
+[ -e "$(dirname "$0")/busy" ] && sleep 600
 case "$1" in describe)
 echo '{"name":"Shell","version":"3.0","source_id":"id","compile_options":[],"defaults":{}}'
 esac"#;
@@ -551,6 +563,24 @@ esac"#;
         assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
         assert!(matches!(registry.state(manifest), State::Ready(_)));
         assert!(!home.join("upgraded").exists());
+    }
+
+    #[test]
+    fn a_driver_that_is_slow_on_a_busy_machine_is_kept_and_told_from_a_broken_one() {
+        let mut fixture = fixture();
+        fixture.registry.describe_limit = Duration::from_millis(200);
+        let registry = &fixture.registry;
+        let manifest = registry.find("shell-to-install").unwrap();
+        let home = registry.home.install(manifest, &NEVER).unwrap();
+        std::fs::write(home.join("busy"), "").unwrap();
+        let error = registry.install(manifest, &NEVER).unwrap_err();
+        assert!(matches!(error, DriverError::Slow { .. }), "{error}");
+        let words = error.to_string();
+        assert!(
+            words.contains("within 0.2 s") && words.contains("less busy"),
+            "{words}"
+        );
+        assert!(home.join("busy").exists());
     }
 
     #[test]

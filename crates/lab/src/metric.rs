@@ -115,7 +115,7 @@ pub const METRICS: &[Metric] = &[
         "PRAGMA read back",
         Unit::Count,
         Better::Higher,
-        "the number that SQLite answers for the PRAGMA of this name after the work",
+        "the number that SQLite answers for the PRAGMA of this name after the work; `journal_mode_wal` is 1 where the journal mode is WAL and 0 elsewhere",
     ),
     metric(
         "mib_per_s",
@@ -130,6 +130,13 @@ pub const METRICS: &[Metric] = &[
         Unit::OpsPerSecond,
         Better::Higher,
         "queries answered a second, each with whatever must be prepared for it",
+    ),
+    metric(
+        "answered",
+        "Queries answered",
+        Unit::Count,
+        Better::Higher,
+        "queries that the table answered; those it refused are missing from time, recall and precision, so an arm that answers fewer seems better there than it is",
     ),
     metric(
         "results",

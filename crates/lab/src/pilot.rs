@@ -120,6 +120,7 @@ mod tests {
             trial_limit_s: 1.0,
             budget_s: None,
             crash_s: 0.0,
+            postgres_given: false,
             experiments: vec![experiment],
             directories: vec!["/".into()],
         };

@@ -1,5 +1,7 @@
 //! From what the user asked for to the plan of a run.
 
+mod fresh;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -10,6 +12,8 @@ use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
 use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
+
+pub use fresh::fresh_plan;
 
 /// The largest part of a time limit that safety tiers may take.
 const TIERS_SHARE: f64 = 0.25;
@@ -37,6 +41,8 @@ pub struct Request {
     pub budget_s: Option<f64>,
     /// Time to measure the safety tier of one set of settings, in seconds; 0 leaves tiers out.
     pub crash_s: f64,
+    /// Whether a PostgreSQL server is given.
+    pub postgres_given: bool,
     /// The experiments, checked.
     pub experiments: Vec<Experiment>,
     /// The directories to be measured; every experiment is done on each.
@@ -91,6 +97,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
         trial_limit_s: request.trial_limit_s,
         budget_s: request.budget_s,
         tiers,
+        postgres_given: request.postgres_given,
         experiments,
     }
 }
@@ -223,6 +230,7 @@ mod tests {
             trial_limit_s: 1.0,
             budget_s,
             crash_s,
+            postgres_given: false,
             experiments: experiments
                 .iter()
                 .map(|(workload, factor)| experiment(workload, factor))
@@ -255,6 +263,15 @@ mod tests {
         let tiers = tiers(&plan.experiments[..1], "default", &catalogue(), 5.0, None).unwrap();
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full"]);
+    }
+
+    #[test]
+    fn a_run_drives_a_server_where_one_of_its_arms_does() {
+        let mut plan = planned(&[("w", "synchronous")], 0.0, None);
+        assert!(!plan.drives_postgres());
+        let settings = &mut plan.experiments[1].arms[0].settings;
+        settings.insert(target::SETTING.to_owned(), target::POSTGRES.into());
+        assert!(plan.drives_postgres());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! `run.json` holds the [`RunPlan`] as it stood before the data, `environment.json` the machine,
 //! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line, `tiers.jsonl` a [`Header`] and
-//! then one [`TierRecord`] a line; runs that measured no tiers have none. Reading and writing are the
+//! then one [`TierRecord`] a line, `fresh.jsonl` a [`Header`] and then one [`TrialRecord`] a line of arms
+//! that were chosen from many and measured again; runs without have none of these. Reading and writing are the
 //! runner's; the types stand here because statistics and reports start from them.
 
 use std::path::PathBuf;
@@ -13,13 +14,14 @@ use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of, fewe
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
+use crate::target;
 use crate::tier::{TierPlan, TierSet};
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
 pub const FORMAT: u32 = 1;
 
-/// First line of `outcomes.jsonl` and of `tiers.jsonl`.
+/// First line of `outcomes.jsonl`, `tiers.jsonl` and `fresh.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the file.
@@ -56,6 +58,9 @@ pub struct RunPlan {
     /// arm names a setting that decides what a crash can destroy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TierPlan>,
+    /// Whether the user gave a PostgreSQL server. Its address is not kept: it may hold a password.
+    #[serde(default)]
+    pub postgres_given: bool,
     /// The experiments, each on one directory.
     pub experiments: Vec<PlannedExperiment>,
 }
@@ -108,6 +113,16 @@ impl RunPlan {
     pub fn fewest_trials(&self) -> usize {
         let courses = self.experiments.iter().map(|one| one.course(self.seed));
         courses.map(|course| fewest_trials(&course)).sum()
+    }
+
+    /// Whether some arm or limit drives a PostgreSQL server.
+    pub fn drives_postgres(&self) -> bool {
+        let drives = |planned: &PlannedExperiment| {
+            let arms = planned.arms.iter().map(|arm| &arm.settings);
+            let limits = planned.limits.iter().map(|limit| &limit.settings);
+            arms.chain(limits).any(target::is_postgres)
+        };
+        self.experiments.iter().any(drives)
     }
 
     /// Time for the rounds of all experiments in seconds: the time limit less what the tiers will

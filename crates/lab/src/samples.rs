@@ -160,6 +160,37 @@ impl Samples {
             .collect()
     }
 
+    /// What an arm has more than another one, one figure for each round in which both were measured, in
+    /// the order of rounds. Arms of different blocks are compared through their references.
+    pub fn differences(&self, of: usize, to: usize) -> Vec<f64> {
+        if of == to {
+            return Vec::new();
+        }
+        self.rounds()
+            .into_iter()
+            .filter_map(|round| self.difference(round, of, to))
+            .collect()
+    }
+
+    fn difference(&self, round: u32, of: usize, to: usize) -> Option<f64> {
+        let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
+        match own_blocks {
+            Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
+                Some(value_of - value_to)
+            }
+            _ => Some(self.more_than_reference(round, of)? - self.more_than_reference(round, to)?),
+        }
+    }
+
+    /// What the arm has more than its block's reference in one round; zero for the reference itself.
+    fn more_than_reference(&self, round: u32, arm: usize) -> Option<f64> {
+        if arm == 0 {
+            return Some(0.0);
+        }
+        let (place, value) = self.arms[arm].get(&round)?;
+        Some(value - self.references.get(place)?)
+    }
+
     /// Every figure of an arm with its block.
     fn placed(&self, arm: usize) -> Vec<(BlockId, f64)> {
         if arm == 0 {
@@ -443,6 +474,27 @@ mod tests {
         );
         assert_eq!(upper.over_reference(1), [5.0, 19.0]);
         assert!(upper.over_reference(0).is_empty());
+    }
+
+    #[test]
+    fn arms_of_one_block_differ_by_themselves_and_others_by_what_they_are_over_their_references() {
+        let mut samples = Samples::new(3);
+        samples.add(0, 0, 0, Role::Reference, 10.0);
+        samples.add(0, 0, 1, Role::Arm, 15.0);
+        samples.add(0, 0, 2, Role::Arm, 40.0);
+        // The machine is slower in the second block of this round.
+        samples.add(1, 0, 0, Role::Reference, 10.0);
+        samples.add(1, 0, 1, Role::Arm, 16.0);
+        samples.add(1, 1, 0, Role::Reference, 110.0);
+        samples.add(1, 1, 2, Role::Arm, 143.0);
+        // A round without one of the two has no difference of them.
+        samples.add(2, 0, 0, Role::Reference, 10.0);
+        samples.add(2, 0, 2, Role::Arm, 50.0);
+        assert_eq!(samples.differences(2, 1), [25.0, 27.0]);
+        assert_eq!(samples.differences(1, 2), [-25.0, -27.0]);
+        assert_eq!(samples.differences(2, 0), samples.over_reference(2));
+        assert_eq!(samples.differences(2, 0), [30.0, 33.0, 40.0]);
+        assert!(samples.differences(1, 1).is_empty());
     }
 
     #[test]

@@ -37,6 +37,7 @@ fn planned() -> RunPlan {
         trial_limit_s: 1.0,
         budget_s: None,
         crash_s: 0.0,
+        postgres_given: false,
         experiments: vec![read(&columns("stopping = { rounds = 7, max_rounds = 7 }")).unwrap()],
         directories: vec!["/here".into()],
     };

@@ -156,9 +156,13 @@ impl Observer for Progress {
                 planned,
                 number,
                 of,
+                again,
             } => {
                 self.experiment = planned.key.clone();
-                self.question = planned.experiment.question.clone();
+                self.question = match again {
+                    true => "the best of many arms, measured again".to_owned(),
+                    false => planned.experiment.question.clone(),
+                };
                 self.line(&format!(
                     "[{number}/{of}] {}: {}",
                     self.experiment, self.question

@@ -1,18 +1,17 @@
 //! The sentences that answer a question, in pieces that each view dresses in its own way.
 
 use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding};
+use lab::design::MANY;
 use lab::level::label;
 
 use crate::figures;
 use crate::names::Names;
+use crate::recall;
 use crate::tiers;
 use crate::words::{Standing, gain_words, plural};
 
 /// Tied arms that are named; of more only the number is given.
 const NAMED: usize = 3;
-
-/// Arms out of which the best looks better than it is by more than its interval tells.
-const MANY: usize = 20;
 
 /// A piece of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +49,18 @@ pub(crate) fn of_text(text: &str) -> Sentence {
     parts.iter().enumerate().map(piece).collect()
 }
 
+/// What a finding says, and what it loses of what is found, where that is what the experiment is about.
+pub(crate) fn told(found: &Finding, experiment: &ExperimentAnalysis) -> Sentence {
+    let mut sentence = finding(found, &experiment.metric);
+    sentence.extend(recall::of_finding(found, experiment));
+    sentence
+}
+
 /// What a finding says: `index=after is 2.1 times as fast as index=before`.
 ///
 /// Where settings that decide what a crash can destroy made the difference, it says what is known of
 /// their safety: speed alone recommends nothing.
-pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
+fn finding(finding: &Finding, metric: &str) -> Sentence {
     let mut sentence = vec![
         Piece::Code(finding.what()),
         words(" is "),
@@ -75,13 +81,28 @@ pub(crate) fn finding(finding: &Finding, metric: &str) -> Sentence {
     }
     sentence.push(words("."));
     if finding.chosen_from >= MANY {
-        sentence.push(words(&format!(
-            " The same rounds chose it out of {} arms, so the true gain is probably a little smaller.",
-            finding.chosen_from
-        )));
+        sentence.push(words(&choice(finding)));
     }
     sentence.extend(tiers::of_finding(finding, metric));
     sentence
+}
+
+/// What it says of the gain that the arm was chosen out of many.
+fn choice(finding: &Finding) -> String {
+    let many = finding.chosen_from;
+    let Some(rounds) = finding.fresh_rounds else {
+        return format!(
+            " The same rounds chose it out of {many} arms, so the true gain is probably a little smaller."
+        );
+    };
+    let held = match finding.interval.contains(1.0) {
+        true => "in which it can no longer be told apart",
+        false => "which show this gain",
+    };
+    format!(
+        " It was chosen out of {many} arms and then measured again in {} of its own, {held}.",
+        plural(rounds, "round", "rounds")
+    )
 }
 
 /// The arms that cannot be told apart from the best one; none where it stands alone.
@@ -121,7 +142,7 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -
         return without_reference(experiment);
     };
     if let Some(found) = found {
-        let mut sentence = finding(found, &experiment.metric);
+        let mut sentence = told(found, experiment);
         if let Some(tied) = tied(found, experiment) {
             sentence.push(words(" "));
             sentence.extend(tied);

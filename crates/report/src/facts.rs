@@ -72,13 +72,20 @@ pub(crate) fn trials(analysis: &Analysis) -> String {
     } else {
         format!("{all}: {}", told.join(", "))
     };
-    match analysis.tier_trials.total() {
-        0 => all,
-        tiers => format!(
-            "{all}; {} for safety tiers",
-            plural(tiers, "crash trial", "crash trials")
+    let (tiers, fresh) = (&analysis.tier_trials, &analysis.fresh_trials);
+    let later = [
+        (tiers, "crash trial", "crash trials", "for safety tiers"),
+        (
+            fresh,
+            "trial",
+            "trials",
+            "again of what was chosen from many",
         ),
-    }
+    ];
+    let later = later.iter().filter(|(counts, ..)| counts.total() > 0);
+    let told = later
+        .map(|(counts, one, more, why)| format!("{} {why}", plural(counts.total(), one, more)));
+    [all].into_iter().chain(told).collect::<Vec<_>>().join("; ")
 }
 
 /// The time that all trials took.
@@ -288,6 +295,10 @@ pub(crate) fn command(plan: &RunPlan) -> String {
     }
     if plan.engine != "default" {
         words.push(format!("--engine {}", quoted(&plan.engine)));
+    }
+    if plan.postgres_given {
+        // Its address may hold a password, so that the plan does not keep it.
+        words.push("--postgres URI".to_owned());
     }
     words.join(" ")
 }

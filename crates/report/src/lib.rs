@@ -7,7 +7,7 @@
 //! writer it is given.
 //!
 //! All views say the same in the same words: [`figures`] turns numbers into text, the private
-//! modules `words`, `answer`, `effects`, `knees`, `advice` and `facts` hold the sentences, `work` and
+//! modules `words`, `answer`, `recall`, `effects`, `knees`, `advice` and `facts` hold the sentences, `work` and
 //! `found` what trials found out besides figures, and the views arrange them. [`settings`] prints
 //! settings of SQLite in the forms that programs take.
 
@@ -28,6 +28,7 @@ mod knees;
 mod markdown;
 mod names;
 mod place;
+mod recall;
 pub mod settings;
 mod side_by_side;
 mod terminal;

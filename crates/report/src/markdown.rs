@@ -99,7 +99,7 @@ fn findings(text: &mut String, analysis: &Analysis) {
         let Some(experiment) = of else { continue };
         let place = place(analysis, experiment);
         let mut line = place.map_or_else(String::new, |place| format!("{}: ", code(&place)));
-        line.push_str(&dressed(&answer::finding(finding, &experiment.metric)));
+        line.push_str(&dressed(&answer::told(finding, experiment)));
         line.push_str(&format!(
             " {}",
             escaped(&figures::ratio(finding.gain, finding.interval))

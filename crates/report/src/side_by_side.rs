@@ -2,14 +2,26 @@
 //! column.
 
 use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
+use lab::record::RunPlan;
 use lab::stats::Estimate;
 
 use crate::figures;
 use crate::names::Names;
 use crate::words::{Standing, by_rank, metric_heading};
 
-/// How the whole is told, for all views.
-pub(crate) const LEAD: &str = "The same arms on each directory: the median, and the ratio to the reference there. Rounds on different directories were not done side by side, so that what one directory is to another is less sure than what an arm is to the reference.";
+/// What the tables say and what not.
+const LEAD: &str = "The same arms on each directory: the median, and the ratio to the reference there. Rounds on different directories were not done side by side, so that what one directory is to another is less sure than what an arm is to the reference.";
+
+/// What is added where PostgreSQL is no server of pragmark's own, which lies in the directory.
+const ELSEWHERE: &str = "The PostgreSQL server was given by --postgres: its data lies where that server keeps it, in none of these directories.";
+
+/// How the tables of a run are told, for all views.
+pub(crate) fn lead(plan: &RunPlan) -> String {
+    match plan.postgres_given && plan.drives_postgres() {
+        true => format!("{LEAD} {ELSEWHERE}"),
+        false => LEAD.to_owned(),
+    }
+}
 
 /// The table of an experiment.
 pub(crate) struct Directories<'a> {

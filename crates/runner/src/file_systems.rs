@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::str::FromStr;
@@ -17,7 +18,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use crate::error::RunError;
-use crate::machine::parse_mountinfo;
+use crate::machine::{Mount, parse_mountinfo};
 use crate::workdir::{self, WorkDir};
 
 /// How a directory of file systems is told from those of runs.
@@ -169,6 +170,8 @@ impl FileSystems {
         }
         unmount_forgotten(parent);
         let work = WorkDir::create(parent, &format!("{MARK}{}", std::process::id()))?;
+        // A server on one of them runs as another user.
+        work.let_others_pass()?;
         let mut made = FileSystems {
             mounted: Vec::new(),
             work,
@@ -196,7 +199,7 @@ impl FileSystems {
     fn add(&mut self, kind: FileSystemKind, size: u64) -> Result<(), FileSystemError> {
         let directory = self.work.path().join(kind.name());
         std::fs::create_dir(&directory).map_err(failed("create", &directory))?;
-        let mut mount = Command::new("mount");
+        let mut mount = out_of_reach("mount");
         match kind.tool() {
             Some((tool, arguments, package)) => {
                 let image = directory.with_extension("img");
@@ -212,9 +215,13 @@ impl FileSystems {
             }
         }
         mount.arg(&directory);
-        run(mount, "mount", "mount", &directory)?;
-        self.mounted.push(directory);
-        Ok(())
+        self.mounted.push(directory.clone());
+        run(mount, "mount", "mount", &directory).inspect_err(|_| {
+            // A tool that was killed may have done its work before.
+            if !is_mounted(&directory) {
+                self.mounted.pop();
+            }
+        })
     }
 
     /// Unmounts and removes them.
@@ -273,7 +280,7 @@ fn allocate(image: &Path, size: u64) -> Result<(), FileSystemError> {
 /// Unmounts, and detaches what does not go.
 fn unmount(directory: &Path) -> Result<(), FileSystemError> {
     let with = |options: &[&str]| {
-        let mut command = Command::new("umount");
+        let mut command = out_of_reach("umount");
         command.args(options).arg(directory);
         run(command, "umount", "mount", directory)
     };
@@ -291,13 +298,10 @@ fn unmount(directory: &Path) -> Result<(), FileSystemError> {
 
 /// Unmounts what processes that were killed have left mounted in `parent`.
 fn unmount_forgotten(parent: &Path) {
-    let (Ok(parent), Ok(mounts)) = (
-        parent.canonicalize(),
-        std::fs::read_to_string("/proc/self/mountinfo"),
-    ) else {
+    let Ok(parent) = parent.canonicalize() else {
         return;
     };
-    for mount in parse_mountinfo(&mounts) {
+    for mount in mounts() {
         let Some(owner) = mount.mount_point.parent() else {
             continue;
         };
@@ -307,6 +311,28 @@ fn unmount_forgotten(parent: &Path) {
             let _ = unmount(&mount.mount_point);
         }
     }
+}
+
+/// Whether something is mounted on the directory, which mounts name by its true path.
+fn is_mounted(directory: &Path) -> bool {
+    let Ok(directory) = directory.canonicalize() else {
+        return false;
+    };
+    mounts().iter().any(|mount| mount.mount_point == directory)
+}
+
+/// What is mounted; nothing where the system does not tell.
+fn mounts() -> Vec<Mount> {
+    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    parse_mountinfo(&table)
+}
+
+/// A tool that Ctrl-C on a terminal does not reach: it could be killed after its work and before its
+/// word that all went well.
+fn out_of_reach(tool: &str) -> Command {
+    let mut command = Command::new(tool);
+    command.process_group(0);
+    command
 }
 
 fn run(
@@ -393,6 +419,14 @@ mod tests {
         assert!(error.contains("umount failed"), "{error}");
         drop(held);
         assert_eq!(parent.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_kernel_says_what_is_mounted() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(is_mounted(Path::new("/proc")), cfg!(target_os = "linux"));
+        assert!(!is_mounted(directory.path()));
+        assert!(!is_mounted(&directory.path().join("missing")));
     }
 
     #[test]

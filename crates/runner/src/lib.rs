@@ -8,6 +8,7 @@
 
 mod error;
 mod file_systems;
+mod fresh;
 pub mod machine;
 mod pilot;
 mod postgres;

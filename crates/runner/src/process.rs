@@ -7,14 +7,14 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::trial::{Message, Outcome, TrialSpec};
@@ -31,6 +31,10 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Characters of a driver's error output that are kept, its last ones.
 const STDERR_KEPT: usize = 2_000;
+
+/// Time in which the error output of a driver that has been stopped must end. What the driver started and
+/// let leave its process group may keep it open for as long as it likes.
+const STDERR_GRACE: Duration = Duration::from_secs(2);
 
 /// A program that runs trials.
 #[derive(Clone, Debug)]
@@ -127,13 +131,11 @@ fn converse(
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
 ) -> Option<Outcome> {
-    let stderr = collect_stderr(&mut child);
+    let stderr = LastWords::collect(&mut child);
     let lines = read_lines(&mut child);
     send(&mut child, spec);
     let heard = listen(&lines, limit, cancelled, on_phase);
     let status = end(&mut child, matches!(heard, Heard::Outcome(_)));
-    // The group is gone, so the pipes are closed and the reading threads end.
-    let stderr = stderr.join().unwrap_or_default();
     match heard {
         Heard::Cancelled => None,
         Heard::Outcome(outcome) => Some(outcome),
@@ -142,11 +144,11 @@ fn converse(
         }),
         Heard::Junk(line) => Some(failed(
             format!("the driver printed a line that is no message: {line}"),
-            &stderr,
+            &stderr.text(),
         )),
         Heard::Silence => Some(failed(
             format!("the driver ended without an outcome ({})", describe(status)),
-            &stderr,
+            &stderr.text(),
         )),
     }
 }
@@ -209,23 +211,56 @@ fn forward_lines(stdout: impl BufRead, sender: &Sender<Line>) {
     let _ = sender.send(Line::End);
 }
 
-fn collect_stderr(child: &mut Child) -> JoinHandle<String> {
-    let stderr = child.stderr.take();
-    thread::spawn(move || {
-        let mut kept = VecDeque::new();
-        let Some(stderr) = stderr else {
-            return String::new();
+/// The end of a driver's error output, which a thread collects for as long as there is some.
+struct LastWords {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    /// Hears from the thread, or loses it, when the output has ended.
+    ended: Receiver<()>,
+}
+
+impl LastWords {
+    fn collect(child: &mut Child) -> LastWords {
+        let (sender, ended) = channel();
+        let words = LastWords {
+            kept: Arc::default(),
+            ended,
         };
-        for byte in BufReader::new(stderr).bytes().map_while(Result::ok) {
-            if kept.len() == STDERR_KEPT {
-                kept.pop_front();
-            }
-            kept.push_back(byte);
+        if let Some(stderr) = child.stderr.take() {
+            let kept = Arc::clone(&words.kept);
+            thread::spawn(move || {
+                keep_last(stderr, &kept);
+                let _ = sender.send(());
+            });
         }
+        words
+    }
+
+    /// What was said to the end, or what there is of it when the end does not come in time.
+    fn text(&self) -> String {
+        let _ = self.ended.recv_timeout(STDERR_GRACE);
+        let mut kept = self
+            .kept
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         String::from_utf8_lossy(kept.make_contiguous())
             .trim()
             .to_owned()
-    })
+    }
+}
+
+fn keep_last(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
+    let mut chunk = [0; 1_024];
+    loop {
+        let read = match stderr.read(&mut chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => return,
+            Ok(read) => read,
+        };
+        let mut kept = kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        kept.extend(&chunk[..read]);
+        let excess = kept.len().saturating_sub(STDERR_KEPT);
+        kept.drain(..excess);
+    }
 }
 
 fn listen(
@@ -295,6 +330,7 @@ fn failed(why: String, stderr: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::kill_process;
 
     fn shell(script: &str) -> Driver {
         Driver {
@@ -383,6 +419,42 @@ mod tests {
             is_gone(grandchild.trim()),
             "the sleeping grandchild {grandchild} lives"
         );
+    }
+
+    #[test]
+    fn what_leaves_the_process_group_and_keeps_the_pipe_open_holds_nothing_up() {
+        // Other systems have no program `setsid`.
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let pid_file = directory.path().join("pid");
+        let script = format!(
+            "setsid sh -c 'echo $$ > {pid}; exec sleep 100' > /dev/null &
+            while [ ! -s {pid} ]; do sleep 0.01; done
+            echo 'no such table' >&2; exit 3",
+            pid = pid_file.display()
+        );
+        let begin = Instant::now();
+        let outcome = outcome_of(&script, Duration::from_secs(60));
+        let elapsed = begin.elapsed();
+        let grandchild = std::fs::read_to_string(pid_file).unwrap();
+        let grandchild = grandchild.trim().parse().ok().and_then(Pid::from_raw);
+        // It is no child of this process and ends by itself where it cannot be killed.
+        let _ = kill_process(grandchild.unwrap(), Signal::KILL);
+        assert!(
+            why(&outcome).contains("exit code 3") && why(&outcome).contains("no such table"),
+            "{outcome:?}"
+        );
+        assert!(elapsed < Duration::from_secs(50), "{elapsed:?}");
+    }
+
+    #[test]
+    fn only_the_last_words_of_a_driver_are_kept() {
+        let script = "i=0; while [ $i -lt 1000 ]; do echo word-$i; i=$((i+1)); done >&2; exit 3";
+        let outcome = outcome_of(script, Duration::from_secs(60));
+        let why = why(&outcome);
+        assert!(why.ends_with("word-999") && why.len() < 2_200, "{why}");
     }
 
     /// A killed process may stay for a moment until its new parent has collected it.

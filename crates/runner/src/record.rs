@@ -22,6 +22,7 @@ const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
 const OUTCOMES: &str = "outcomes.jsonl";
 const TIERS: &str = "tiers.jsonl";
+const FRESH: &str = "fresh.jsonl";
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
@@ -101,7 +102,25 @@ impl RunFolder {
     /// # Errors
     /// As for [`RunFolder::each_trial`].
     pub fn each_tier(&self, take: impl FnMut(TierRecord)) -> Result<(), RunError> {
-        let path = self.path.join(TIERS);
+        self.each_later(TIERS, take)
+    }
+
+    /// Reads every whole trial in which a chosen arm was measured again; there are none in runs that
+    /// chose from few.
+    ///
+    /// # Errors
+    /// As for [`RunFolder::each_trial`].
+    pub fn each_fresh(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
+        self.each_later(FRESH, take)
+    }
+
+    /// Reads a file that comes after the last round, if it does.
+    fn each_later<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        take: impl FnMut(T),
+    ) -> Result<(), RunError> {
+        let path = self.path.join(name);
         match File::open(&path) {
             Ok(file) => each_line(file, &path, take),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -128,7 +147,20 @@ impl RunFolder {
     /// # Errors
     /// As for [`RunFolder::appender`].
     pub fn tier_appender(&self, run: &str) -> Result<Appender<TierRecord>, RunError> {
-        let path = self.path.join(TIERS);
+        self.later_appender(TIERS, run)
+    }
+
+    /// Opens the record of arms measured again for appending, for this process alone; makes it where
+    /// there is none.
+    ///
+    /// # Errors
+    /// As for [`RunFolder::appender`].
+    pub fn fresh_appender(&self, run: &str) -> Result<Appender<TrialRecord>, RunError> {
+        self.later_appender(FRESH, run)
+    }
+
+    fn later_appender<T>(&self, name: &str, run: &str) -> Result<Appender<T>, RunError> {
+        let path = self.path.join(name);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -372,6 +404,7 @@ mod tests {
             trial_limit_s: 60.0,
             budget_s: None,
             tiers: None,
+            postgres_given: false,
             experiments: Vec::new(),
         }
     }

@@ -17,6 +17,7 @@ use lab::tier::{TierPlan, TierSet};
 use lab::trial::{BindingSpec, DRIVER, NATIVE, Outcome, PROTOCOL, TrialSpec};
 
 use crate::error::RunError;
+use crate::fresh;
 use crate::machine::Sampler;
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
@@ -35,6 +36,8 @@ pub enum Event<'a> {
         number: usize,
         /// Of how many.
         of: usize,
+        /// Whether it measures again what was chosen from many arms.
+        again: bool,
     },
     /// A trial begins.
     TrialBegins {
@@ -107,32 +110,63 @@ pub fn run(
     let engines = folder.environment()?.engines;
     // Held to the end, so that no other process works on the run meanwhile.
     let mut appender = folder.appender()?;
-    let mut histories = read_histories(folder, &plan)?;
-    let end = run_rounds(
-        Conductor {
-            plan: &plan,
-            engines: &engines,
-            driver,
-            servers,
-            cancelled,
-            observer,
-            appender: &mut appender,
-            work: HashMap::new(),
-            told: vec![Told::Nothing; plan.experiments.len()],
-        },
-        &mut histories,
-    );
-    // No later trial needs them, and those that try crashes keep every CPU busy.
-    servers.stop();
-    let end = end?;
-    if end == End::Cancelled {
-        return Ok(end);
+    let mut histories = histories(&plan);
+    folder.each_trial(|record| add(&record, &plan, &mut histories))?;
+    let mut equipment = Equipment {
+        engines: &engines,
+        driver,
+        servers,
+        cancelled,
+        observer,
+    };
+    let end = run_rounds(&plan, &mut histories, &mut appender, &mut equipment, false);
+    // Trials that try crashes keep every CPU busy, and no server needs to wait for them.
+    equipment.servers.stop();
+    if end? == End::Cancelled {
+        return Ok(End::Cancelled);
     }
     let used_s: f64 = histories.iter().map(History::elapsed_s).sum();
-    tiers::run(folder, &plan, &engines, used_s, driver, cancelled, observer)
+    let observer = &mut *equipment.observer;
+    let end = tiers::run(folder, &plan, &engines, used_s, driver, cancelled, observer)?;
+    if end == End::Cancelled {
+        return Ok(End::Cancelled);
+    }
+    let end = fresh::run(folder, &plan, used_s, &mut equipment);
+    equipment.servers.stop();
+    end
 }
 
-fn run_rounds(mut conductor: Conductor<'_>, histories: &mut [History]) -> Result<End, RunError> {
+/// What trials are carried out with.
+pub(crate) struct Equipment<'a> {
+    /// The engines as they were looked at ahead of the run.
+    pub(crate) engines: &'a [EngineRecord],
+    pub(crate) driver: &'a Driver,
+    pub(crate) servers: &'a mut Servers,
+    pub(crate) cancelled: &'a AtomicBool,
+    pub(crate) observer: &'a mut dyn Observer,
+}
+
+/// Carries out what remains of the rounds of a plan; `again` where they measure again what was chosen
+/// from many.
+pub(crate) fn run_rounds(
+    plan: &RunPlan,
+    histories: &mut [History],
+    appender: &mut Appender<TrialRecord>,
+    equipment: &mut Equipment<'_>,
+    again: bool,
+) -> Result<End, RunError> {
+    let mut conductor = Conductor {
+        plan,
+        again,
+        engines: equipment.engines,
+        driver: equipment.driver,
+        servers: equipment.servers,
+        cancelled: equipment.cancelled,
+        observer: equipment.observer,
+        appender,
+        work: HashMap::new(),
+        told: vec![Told::Nothing; plan.experiments.len()],
+    };
     while let Some((index, slot)) = conductor.look_ahead(histories) {
         if conductor.cancelled.load(Ordering::Relaxed)
             || conductor.carry_out(index, slot, histories)? == End::Cancelled
@@ -165,26 +199,20 @@ fn left_s(plan: &RunPlan, histories: &[History]) -> Option<f64> {
     Some(rounds + plan.tiers.as_ref().map_or(0.0, TierPlan::expected_s))
 }
 
-fn read_histories(folder: &RunFolder, plan: &RunPlan) -> Result<Vec<History>, RunError> {
-    let mut histories: Vec<History> = plan
-        .experiments
-        .iter()
-        .map(|_| History::default())
-        .collect();
-    let by_key: HashMap<&str, usize> = plan
-        .experiments
-        .iter()
-        .enumerate()
-        .map(|(index, planned)| (planned.key.as_str(), index))
-        .collect();
-    folder.each_trial(|record| {
-        if let Some(index) = by_key.get(record.experiment.as_str())
-            && let Some(seen) = seen(&plan.experiments[*index], &record)
-        {
-            histories[*index].add(seen);
-        }
-    })?;
-    Ok(histories)
+/// The histories of the plan's experiments before the first trial.
+pub(crate) fn histories(plan: &RunPlan) -> Vec<History> {
+    let experiments = plan.experiments.iter();
+    experiments.map(|_| History::default()).collect()
+}
+
+/// Adds a trial of the record to the history of its experiment.
+pub(crate) fn add(record: &TrialRecord, plan: &RunPlan, histories: &mut [History]) {
+    let mut experiments = plan.experiments.iter().zip(histories);
+    if let Some((planned, history)) = experiments.find(|(one, _)| one.key == record.experiment)
+        && let Some(seen) = seen(planned, record)
+    {
+        history.add(seen);
+    }
 }
 
 /// Which trial, and where it stands in its block.
@@ -205,7 +233,7 @@ enum Told {
 
 struct Conductor<'a> {
     plan: &'a RunPlan,
-    /// The engines as they were looked at ahead of the run.
+    again: bool,
     engines: &'a [EngineRecord],
     driver: &'a Driver,
     servers: &'a mut Servers,
@@ -242,6 +270,7 @@ impl<'a> Conductor<'a> {
                 planned: &self.plan.experiments[index],
                 number: index + 1,
                 of: self.plan.experiments.len(),
+                again: self.again,
             });
         }
     }

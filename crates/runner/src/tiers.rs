@@ -210,6 +210,7 @@ mod tests {
             trial_limit_s: 60.0,
             budget_s: None,
             crash_s: 0.0,
+            postgres_given: false,
             experiments: vec![experiment],
             directories: vec![parent.to_owned()],
         };

@@ -4,7 +4,8 @@
 //! lock file that the running process keeps locked, so that a later run can tell a directory in
 //! use from one whose owner was killed, and remove the latter.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -46,6 +47,12 @@ impl WorkDir {
         remove(&path).context("remove", &path)?;
         fs::create_dir(&path).context("create", &path)?;
         Ok(TrialDir { path })
+    }
+
+    /// Lets other users pass through to what they own below it, which the process's umask may deny.
+    pub(crate) fn let_others_pass(&self) -> Result<(), RunError> {
+        let passable = Permissions::from_mode(0o711);
+        fs::set_permissions(&self.path, passable).context("change the mode of", &self.path)
     }
 
     /// Where it is.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 const protocol = 1
@@ -24,6 +25,8 @@ type Binding struct {
 	Module string
 	// Name is that under which it registers itself.
 	Name string
+	// Refusal is in what it says when it does not work with a SQLite; empty where it takes every one.
+	Refusal string
 }
 
 type specification struct {
@@ -65,6 +68,10 @@ func Main(binding Binding) {
 		return
 	}
 	measured, err := binding.trial(spec)
+	if err != nil && binding.refuses(err) {
+		skip("%s does not work with this SQLite: %v", binding.Module, err)
+		return
+	}
 	if err != nil {
 		fail("%v", err)
 		return
@@ -86,6 +93,11 @@ func skip(format string, values ...any) {
 
 func fail(format string, values ...any) {
 	say(object{"outcome": object{"failed": object{"why": fmt.Sprintf(format, values...)}}})
+}
+
+// refuses tells a SQLite with which the binding does not work, which is no failure of a trial.
+func (binding Binding) refuses(err error) bool {
+	return binding.Refusal != "" && strings.Contains(err.Error(), binding.Refusal)
 }
 
 // connection is one connection that is kept, with the pool that it comes from.
@@ -157,17 +169,22 @@ func (c *connection) identity() (version, sourceID string, err error) {
 	return
 }
 
-// words names language and binding with their versions.
+// words names language and binding with their versions, and the tags that the binding was built with.
 func (binding Binding) words() string {
-	version := "unknown"
+	version, tags := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, module := range info.Deps {
 			if module.Path == binding.Module {
 				version = module.Version
 			}
 		}
+		for _, setting := range info.Settings {
+			if setting.Key == "-tags" {
+				tags = " with the tag " + setting.Value
+			}
+		}
 	}
-	return fmt.Sprintf("Go %s, %s %s", runtime.Version()[len("go"):], binding.Module, version)
+	return fmt.Sprintf("Go %s, %s %s%s", runtime.Version()[len("go"):], binding.Module, version, tags)
 }
 
 func (binding Binding) describe() (object, error) {

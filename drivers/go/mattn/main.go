@@ -1,4 +1,5 @@
-// Command mattn drives SQLite through github.com/mattn/go-sqlite3.
+// Command mattn drives SQLite through github.com/mattn/go-sqlite3: its own, or a shared library where it is
+// built with the tag libsqlite3.
 package main
 
 import (
@@ -8,5 +9,10 @@ import (
 )
 
 func main() {
-	driver.Main(driver.Binding{Module: "github.com/mattn/go-sqlite3", Name: "sqlite3"})
+	driver.Main(driver.Binding{
+		Module: "github.com/mattn/go-sqlite3",
+		Name:   "sqlite3",
+		// Said of a shared library without mutexes (THREADSAFE=0), with which it opens no database.
+		Refusal: "not compiled for thread-safe operation",
+	})
 }

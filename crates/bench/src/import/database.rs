@@ -14,11 +14,16 @@ use crate::generate::Documents;
 /// Rows read at a time.
 const PIECE: usize = 1_000;
 
+/// SQLite's names for the key of a row (<https://sqlite.org/rowidtable.html>).
+const KEYS: [&str; 3] = ["rowid", "_rowid_", "oid"];
+
 /// A pass over a table.
 pub(super) struct Database {
     path: PathBuf,
     connection: Connection,
     select: String,
+    /// The name of the rowid in this table.
+    key: &'static str,
     columns: usize,
     piece: Documents,
     /// The next row of the piece, and the rowid of the last one read.
@@ -91,6 +96,35 @@ pub(super) fn all_names(path: &Path, wanted: Option<&str>) -> Result<Vec<String>
     texts(&connection, &sql).map_err(|error| unusable(path, error.to_string()))
 }
 
+/// The name by which the rowid of this table can be asked for: a column of the same name hides it.
+fn key(path: &Path, connection: &Connection, table: &str) -> Result<&'static str, ImportError> {
+    let failed = |error: EngineError| unusable(path, error.to_string());
+    let name = quoted(table, '\'');
+    let sql = format!("SELECT wr FROM pragma_table_list({name}) WHERE schema = 'main'");
+    if connection.query_i64(&sql).map_err(failed)? == 1 {
+        return Err(unusable(
+            path,
+            format!(
+                "the table `{table}` is WITHOUT ROWID, so it cannot be read a piece at a time; copy it into an ordinary table (CREATE TABLE … AS SELECT …) and name that"
+            ),
+        ));
+    }
+    // Unlike `table_info`, this knows generated columns.
+    let sql = format!("SELECT name FROM pragma_table_xinfo({name})");
+    let columns = texts(connection, &sql).map_err(failed)?;
+    let is_hidden = |key: &str| columns.iter().any(|name| name.eq_ignore_ascii_case(key));
+    let free = KEYS.into_iter().find(|key| !is_hidden(key));
+    free.ok_or_else(|| {
+        unusable(
+            path,
+            format!(
+                "the columns of the table `{table}` hide its rowid by each of its names: {}",
+                KEYS.join(", ")
+            ),
+        )
+    })
+}
+
 fn texts(connection: &Connection, sql: &str) -> Result<Vec<String>, EngineError> {
     let rows = connection.query_all(sql)?;
     let first = rows
@@ -117,15 +151,17 @@ impl Database {
     ) -> Result<Database, ImportError> {
         let connection = open(path)?;
         let table = table(path, &connection, wanted)?;
+        let key = key(path, &connection, &table)?;
         let list: Vec<String> = columns.iter().map(|name| quoted(name, '"')).collect();
         Ok(Database {
             path: path.to_owned(),
             connection,
             select: format!(
-                "SELECT rowid, {} FROM {}",
+                "SELECT {key}, {} FROM {}",
                 list.join(", "),
                 quoted(&table, '"')
             ),
+            key,
             columns: columns.len(),
             piece: Documents::new(columns.len()),
             next: 0,
@@ -138,10 +174,11 @@ impl Database {
         self.piece.clear();
         self.next = 0;
         let failed = |error: EngineError| unusable(&self.path, error.to_string());
+        let key = self.key;
         let after = self
             .last
-            .map_or(String::new(), |last| format!("WHERE rowid > {last}"));
-        let sql = format!("{} {after} ORDER BY rowid LIMIT {PIECE}", self.select);
+            .map_or(String::new(), |last| format!("WHERE {key} > {last}"));
+        let sql = format!("{} {after} ORDER BY {key} LIMIT {PIECE}", self.select);
         let mut select = self.connection.prepare(&sql).map_err(failed)?;
         while select.step().map_err(failed)? == Step::Row {
             self.last = Some(select.column_i64(0));

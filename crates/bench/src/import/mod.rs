@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 
 use crate::generate::Documents;
 
+/// Names that FTS5 gives to columns of its own, whatever their case: the last is that of the table
+/// of the documents.
+pub(crate) const RESERVED: [&str; 3] = ["rank", "rowid", "docs"];
+
 /// What is wrong with a file of documents.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -144,20 +148,27 @@ impl TextFile {
             columns,
             bytes: 0,
         };
-        while summary.rows < rows && reading.next_into(&mut documents)? {
+        let read_to_its_end = loop {
+            if summary.rows == rows {
+                break false;
+            }
+            if !reading.next_into(&mut documents)? {
+                break true;
+            }
             summary.rows += 1;
             summary.bytes += documents.bytes() as u64;
             for (column, filled) in filled.iter_mut().enumerate() {
                 *filled |= documents.field(0, column).is_some();
             }
             documents.clear();
-        }
+        };
         if summary.rows == 0 {
             return Err(ImportError::Empty(self.path.clone()));
         }
         match filled.iter().position(|filled| !filled) {
-            // Lines of JSON need not have every name, but a name that none has is a mistake.
-            Some(column) if self.kind == Kind::JsonLines => {
+            // Lines of JSON need not have every name, but a name that none has is a mistake. The
+            // rows wanted alone cannot tell: the name may come after them.
+            Some(column) if read_to_its_end && self.kind == Kind::JsonLines => {
                 Err(self.missing(&summary.columns[column], &json_lines::names(&self.path)?))
             }
             _ => Ok(summary),
@@ -167,9 +178,22 @@ impl TextFile {
     /// The columns wanted, as the file names them: any may be named, but only those of text are
     /// taken without a word.
     fn resolve(&self) -> Result<Vec<String>, ImportError> {
-        if self.columns.is_empty() {
-            return self.text_columns();
+        let columns = match self.columns.is_empty() {
+            true => self.text_columns()?,
+            false => self.named_columns()?,
+        };
+        for (place, column) in columns.iter().enumerate() {
+            if let Some(why) = why_impossible(column, &columns[..place]) {
+                let what = format!(
+                    "its column `{column}` cannot be used, because {why}: choose others with --columns, or with `text_columns` in an experiment file"
+                );
+                return Err(unusable(&self.path, what));
+            }
         }
+        Ok(columns)
+    }
+
+    fn named_columns(&self) -> Result<Vec<String>, ImportError> {
         // The names on the first lines of JSON are not all that there may be.
         if self.kind != Kind::JsonLines {
             let known = self.all_columns()?;
@@ -231,6 +255,24 @@ impl TextFile {
     }
 }
 
+/// Why a table of documents cannot have a column of this name beside those before it.
+fn why_impossible(name: &str, before: &[String]) -> Option<&'static str> {
+    let is_name = |other: &str| other.eq_ignore_ascii_case(name);
+    if name.is_empty() {
+        Some("it has no name")
+    } else if name.trim() != name {
+        Some("blanks around a name do not count where columns are chosen")
+    } else if name.contains(',') {
+        Some("commas stand between the names where columns are chosen")
+    } else if RESERVED.iter().any(|reserved| is_name(reserved)) {
+        Some("FTS5 keeps this name for itself")
+    } else if before.iter().any(|other| is_name(other)) {
+        Some("another of this name stands before it (capitals do not count)")
+    } else {
+        None
+    }
+}
+
 fn unreadable(path: &Path, source: std::io::Error) -> ImportError {
     ImportError::Unreadable {
         path: path.to_owned(),
@@ -257,6 +299,9 @@ fn bad_row(path: &Path, row: u64, what: impl Into<String>) -> ImportError {
 mod tests {
     use super::*;
     use ::parquet::arrow::ArrowWriter;
+    use ::parquet::data_type::{ByteArray, ByteArrayType};
+    use ::parquet::file::writer::SerializedFileWriter;
+    use ::parquet::schema::parser::parse_message_type;
     use arrow_array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
     use engine::{Connection, Library, OpenFlags, Source};
     use std::sync::Arc;
@@ -397,6 +442,76 @@ mod tests {
         assert!(problem(&path, &["body"]).contains("d.parquet: not a Parquet file"));
     }
 
+    /// Bytes are written as text without a look at them, as careless writers do.
+    #[test]
+    fn a_text_of_parquet_that_the_library_refuses_is_told_with_the_first_row_of_its_batch() {
+        let folder = Folder::new();
+        let path = folder.0.path().join("a.parquet");
+        let file = std::fs::File::create(&path).unwrap();
+        let schema = "message m { REQUIRED BYTE_ARRAY body (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let text = |row: usize| if row == 499 { b"\xff" } else { b"x" };
+        let texts: Vec<ByteArray> = (0..1_000)
+            .map(|row| ByteArray::from(text(row).to_vec()))
+            .collect();
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&texts, None, None)
+            .unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        let found = problem(&path, &["body"]);
+        assert!(found.contains("a.parquet: in row 1 or later: "), "{found}");
+    }
+
+    #[test]
+    fn a_dot_in_the_name_of_a_column_of_parquet_is_no_way_into_a_nested_one() {
+        let folder = Folder::new();
+        let texts = |text: &str| -> ArrayRef { Arc::new(StringArray::from(vec![text])) };
+        let path = parquet_file(
+            &folder,
+            "a.parquet",
+            vec![("user", texts("u")), ("user.name", texts("n"))],
+        );
+        assert_eq!(check(&path, &[]).unwrap().columns, ["user", "user.name"]);
+        let found = rows(&path, &["user.name", "user"]);
+        assert_eq!(found, [[Some("n".to_owned()), Some("u".to_owned())]]);
+        assert_eq!(rows(&path, &["user.name"]), [[Some("n".to_owned())]]);
+    }
+
+    #[test]
+    fn names_that_no_table_of_documents_can_have_are_told() {
+        let folder = Folder::new();
+        let path = folder.file(
+            "a.csv",
+            b"body,Rank,ROWID,docs,BODY,\"a,b\",\nok,1,2,3,4,5,6\n",
+        );
+        let cases: [(&[&str], &str, &str); 7] = [
+            (&["body", "Rank"], "`Rank`", "FTS5"),
+            (&["ROWID"], "`ROWID`", "FTS5"),
+            (&["docs"], "`docs`", "FTS5"),
+            (&["body", "BODY"], "`BODY`", "of this name stands before"),
+            (&["body", "body"], "`body`", "of this name stands before"),
+            (&["a,b"], "`a,b`", "commas"),
+            (&[""], "``", "no name"),
+        ];
+        for (columns, name, why) in cases {
+            let found = problem(&path, columns);
+            for part in ["a.csv: its column", name, why, "--columns"] {
+                assert!(found.contains(part), "{part}: {found}");
+            }
+        }
+        assert!(problem(&path, &[]).contains("`Rank`"));
+        check(&path, &["body"]).unwrap();
+        let database = folder.database("CREATE TABLE own(\" body\" TEXT)");
+        let found = problem(&database, &[" body"]);
+        assert!(found.contains("blanks around a name"), "{found}");
+    }
+
     #[test]
     fn blanks_around_the_names_of_a_heading_do_not_count() {
         let folder = Folder::new();
@@ -434,6 +549,58 @@ mod tests {
         let path = folder.file("b.jsonl", b"{\"size\":1}\n");
         assert!(problem(&path, &[]).contains("no column of text"));
         assert_eq!(rows(&path, &["size"]), [[Some("1".to_owned())]]);
+    }
+
+    #[test]
+    fn a_name_of_json_is_missing_only_where_every_line_has_been_read() {
+        let folder = Folder::new();
+        let lines = b"{\"title\":\"T\"}\n{\"title\":\"U\"}\n{\"body\":\"B\"}\n";
+        let path = folder.file("a.jsonl", lines);
+        let file = |column: &str| {
+            let columns = vec!["title".to_owned(), column.to_owned()];
+            TextFile::new(&path, columns, None).unwrap()
+        };
+        for rows in [1, 2, 3, u64::MAX] {
+            assert_eq!(file("body").check(rows).unwrap().rows, rows.min(3));
+        }
+        assert_eq!(file("text").check(2).unwrap().rows, 2);
+        let missing = file("text").check(4).unwrap_err().to_string();
+        assert!(missing.contains("no column `text`"), "{missing}");
+    }
+
+    #[test]
+    fn a_column_called_rowid_is_not_taken_for_the_key_of_the_rows() {
+        let text = |text: &str| Some(text.to_owned());
+        for sql in [
+            "CREATE TABLE own(RowID TEXT, oid INTEGER, body TEXT);
+             INSERT INTO own VALUES ('b', 1, 'one'), ('a', 1, 'two')",
+            "CREATE TABLE own(body TEXT, rowid TEXT AS ('always the same'));
+             INSERT INTO own VALUES ('one'), ('two')",
+        ] {
+            let folder = Folder::new();
+            let found = rows(&folder.database(sql), &["body"]);
+            assert_eq!(found, [[text("one")], [text("two")]], "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_table_whose_rows_have_no_key_to_go_by_is_refused() {
+        for (sql, why) in [
+            (
+                "CREATE TABLE own(id INTEGER PRIMARY KEY, body TEXT) WITHOUT ROWID;
+                 INSERT INTO own VALUES (1, 'one')",
+                "own.db: the table `own` is WITHOUT ROWID",
+            ),
+            (
+                "CREATE TABLE own(body TEXT, rowid TEXT, _ROWID_ TEXT, oid TEXT);
+                 INSERT INTO own(body) VALUES ('one')",
+                "own.db: the columns of the table `own` hide its rowid",
+            ),
+        ] {
+            let folder = Folder::new();
+            let found = problem(&folder.database(sql), &["body"]);
+            assert!(found.contains(why), "{found}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::schema::types::SchemaDescriptor;
 
 use super::{ImportError, Rows, bad_row, unreadable, unusable};
 use crate::generate::Documents;
@@ -60,11 +61,18 @@ fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ImportE
         .map_err(|error| unusable(path, format!("not a Parquet file: {error}")))
 }
 
+/// Only these columns, by their places: in names the library takes a dot for the way into a nested
+/// column.
+fn only(columns: &[String], schema: &SchemaDescriptor) -> ProjectionMask {
+    let known = schema.root_schema().get_fields().iter().enumerate();
+    let wanted = known.filter(|(_, field)| columns.iter().any(|name| name == field.name()));
+    ProjectionMask::roots(schema, wanted.map(|(place, _)| place))
+}
+
 impl Parquet {
     pub(super) fn open(path: &Path, columns: &[String]) -> Result<Parquet, ImportError> {
         let builder = builder(path)?;
-        let names = columns.iter().map(String::as_str);
-        let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        let mask = only(columns, builder.parquet_schema());
         let reader = builder
             .with_projection(mask)
             .with_batch_size(BATCH_ROWS)
@@ -85,7 +93,11 @@ impl Parquet {
         let Some(batch) = self.reader.next() else {
             return Ok(false);
         };
-        let batch = batch.map_err(|error| bad_row(&self.path, self.row + 1, error.to_string()))?;
+        // The library gives up a batch as a whole and does not say for which of its rows.
+        let batch = batch.map_err(|error| {
+            let what = format!("in row {} or later: {error}", self.row + 1);
+            unusable(&self.path, what)
+        })?;
         let columns = self.columns.iter();
         self.batch = columns
             .map(|name| self.column(&batch, name))

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::ops::{Deref, DerefMut};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,8 +17,8 @@ use crate::error::TrialError;
 /// The setting that says what a commit waits for.
 pub(crate) const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 
-/// The schema in which a trial works.
-const SCHEMA: &str = "pragmark_trial";
+/// The schema in which a trial that drives PostgreSQL works.
+pub const SCHEMA: &str = "pragmark_trial";
 
 /// The name under which its sessions stand in `pg_stat_activity`.
 const APPLICATION: &str = "pragmark";
@@ -27,6 +28,9 @@ const LOCK: i64 = 0x7072_6167_6d61_726b;
 
 /// Time in which a server must accept a connection, and in which ended sessions must be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time in which a schema that a killed trial has left must be removed.
+const REMOVAL: Duration = Duration::from_secs(30);
 
 /// Settings that decide what is measured, as far as the server has them.
 const TOLD: [&str; 9] = [
@@ -102,6 +106,17 @@ impl Server {
             client,
             is_there: true,
         })
+    }
+
+    /// Removes the schema if it is there, when no trial works in it any more.
+    fn tidy(&self) -> Result<(), TrialError> {
+        let mut client = self.connect()?;
+        lock(&mut client)?;
+        let left = Workspace {
+            client,
+            is_there: true,
+        };
+        left.end()
     }
 
     /// Another session.
@@ -189,6 +204,33 @@ impl Server {
             thread::sleep(Duration::from_millis(2));
         }
     }
+}
+
+/// Removes the schema that a trial which was killed has left on the server at this address, if it is
+/// there. An address that cannot be read has led no trial anywhere.
+///
+/// # Errors
+/// When the server cannot be reached, refuses or does not answer, or another trial uses it.
+pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
+    match Server::of(Some(address), &Settings::new()) {
+        Ok(server) => remove_within(REMOVAL, server),
+        Err(_) => Ok(()),
+    }
+}
+
+/// On a thread of its own, because a server that hangs accepts a connection and then says nothing.
+fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
+    let (sender, removed) = channel();
+    thread::spawn(move || {
+        // Nobody waits for it any more after the limit.
+        let _ = sender.send(server.tidy());
+    });
+    removed.recv_timeout(limit).unwrap_or_else(|_| {
+        Err(TrialError::Server {
+            doing: "remove the schema",
+            why: format!("the server has not done it within {limit:?}"),
+        })
+    })
 }
 
 /// Takes the lock that goes with the schema. A trial that was killed has it until the server notices.
@@ -279,6 +321,8 @@ fn explained(error: &postgres::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
+
     use super::*;
 
     fn server(address: &str) -> Server {
@@ -307,5 +351,29 @@ mod tests {
         assert!(told.contains("No such file"), "{told}");
         let none = Server::of(None, &Settings::new()).unwrap_err();
         assert!(matches!(none, TrialError::CannotRun(_)));
+    }
+
+    #[test]
+    fn what_is_left_on_a_server_that_is_not_there_is_told_without_the_address() {
+        assert!(remove_trial_schema("postgresql://[nonsense").is_ok());
+        let gone = "postgresql://y:secret@/x?host=%2Fno%2Fsuch%2Fdirectory";
+        let told = remove_trial_schema(gone).unwrap_err().to_string();
+        assert!(told.contains("connect to the server"), "{told}");
+        assert!(
+            !told.contains("secret") && !told.contains("such%2F"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_server_that_hangs_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let silent = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).unwrap();
+        let host = directory.path().to_string_lossy().replace('/', "%2F");
+        let server = server(&format!("postgresql:///x?host={host}&user=y"));
+        let told = remove_within(Duration::from_millis(100), server);
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("within 100ms"), "{told}");
+        drop(silent);
     }
 }

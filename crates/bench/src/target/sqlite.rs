@@ -178,6 +178,11 @@ impl Opening {
         Ok(connection)
     }
 
+    /// How transactions begin, as [`begin_statement`].
+    pub(crate) fn begin(&self) -> &'static str {
+        begin_statement(&self.settings)
+    }
+
     /// As [`prove`], for connections that were opened unproved; there may have been none.
     ///
     /// # Errors

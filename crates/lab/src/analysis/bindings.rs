@@ -2,13 +2,17 @@
 //!
 //! A ratio would hide it: the same cost of a call is much beside a read from memory and nothing beside a
 //! write that waits for the disk. So these are differences, paired within blocks as all comparisons are.
+//!
+//! Where other factors are crossed with the driver, such as the build of SQLite, a binding is set against
+//! the native arm with the same levels of these. What those levels change by themselves is another figure,
+//! which the native arms tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::analysis::ArmAnalysis;
-use crate::level::label;
+use crate::level::{Settings, label};
 use crate::samples::{Comparison, Samples};
 use crate::stats::Interval;
 use crate::trial::{BindingMark, DRIVER, NATIVE};
@@ -21,20 +25,26 @@ const METRIC: &str = "ns_per_row";
 pub struct Bindings {
     /// The parts of the work, by name.
     pub parts: Vec<String>,
-    /// The native binding first, then the others in the order of the plan.
+    /// The reference first, which is native, then the others in the order of the plan.
     pub rows: Vec<BindingCosts>,
     /// Names of PRAGMAs of which a fresh connection has another value in one binding than in another,
     /// with the value in each row; none where the binding does not say.
     pub defaults: Vec<(String, Vec<Option<String>>)>,
 }
 
-/// One binding.
+/// One binding, at one level of every other factor.
 #[derive(Clone, Debug, Serialize)]
 pub struct BindingCosts {
     /// Its arm.
     pub arm: usize,
-    /// What it calls itself.
+    /// What it calls itself, with the levels of other factors where there are some.
     pub name: String,
+    /// What it calls itself.
+    pub binding: String,
+    /// The levels of the factors other than the driver.
+    pub levels: Settings,
+    /// The native arm with these levels: its own where it is native, none where there is no such arm.
+    pub native: Option<usize>,
     /// Version of the SQLite that did the work.
     pub sqlite: String,
     /// By part of the work; none where it was not measured.
@@ -46,12 +56,16 @@ pub struct BindingCosts {
 pub struct Cost {
     /// Median time for a row in nanoseconds.
     pub median: f64,
-    /// How much more that is than natively, in nanoseconds; none for the native binding itself and where
-    /// too few rounds have both.
+    /// How much more that is than natively at the same levels of other factors, in nanoseconds: what the
+    /// calls cost. None for the native binding itself, where no native arm has these levels, and where too
+    /// few rounds have both.
     pub over: Option<Over>,
+    /// How much more that is than at the levels of the reference, in nanoseconds, natively both: what the
+    /// levels change without any binding. None for the reference and for other bindings.
+    pub by_levels: Option<Over>,
 }
 
-/// A difference to the native binding.
+/// A difference in nanoseconds for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Over {
     /// The estimate.
@@ -82,15 +96,12 @@ impl Bindings {
         samples: &BTreeMap<String, Samples>,
         alpha: f64,
     ) -> Option<Bindings> {
-        let driver = |arm: &ArmAnalysis| arm.levels.get(DRIVER)?.as_text().map(str::to_owned);
-        let drivers: BTreeSet<String> = arms.iter().filter_map(driver).collect();
-        if drivers.len() < 2 || driver(arms.first()?)? != NATIVE || samples.is_empty() {
+        let drivers: BTreeSet<&str> = arms.iter().filter_map(driver).collect();
+        if drivers.len() < 2 || !is_native(arms.first()?) || samples.is_empty() {
             return None;
         }
-        let rows: Vec<BindingCosts> = arms
-            .iter()
-            .enumerate()
-            .filter_map(|(index, arm)| costs(index, arm, samples, alpha))
+        let rows: Vec<BindingCosts> = (0..arms.len())
+            .filter_map(|index| costs(index, arms, samples, alpha))
             .collect();
         let of_rows: Vec<&ArmAnalysis> = rows.iter().map(|row| &arms[row.arm]).collect();
         Some(Bindings {
@@ -105,39 +116,73 @@ fn part(metric: &str) -> &str {
     metric.split_once('.').map_or(metric, |(_, part)| part)
 }
 
+fn driver(arm: &ArmAnalysis) -> Option<&str> {
+    arm.levels.get(DRIVER)?.as_text()
+}
+
+fn is_native(arm: &ArmAnalysis) -> bool {
+    driver(arm) == Some(NATIVE)
+}
+
+/// The levels of all factors but the driver.
+fn other_levels(arm: &ArmAnalysis) -> Settings {
+    let mut levels = arm.levels.clone();
+    levels.remove(DRIVER);
+    levels
+}
+
+/// The native arm that differs from this one in the driver alone; this one itself where it is native.
+fn native_arm(arm: &ArmAnalysis, arms: &[ArmAnalysis]) -> Option<usize> {
+    let levels = other_levels(arm);
+    arms.iter()
+        .position(|other| is_native(other) && other_levels(other) == levels)
+}
+
 fn costs(
     index: usize,
-    arm: &ArmAnalysis,
+    arms: &[ArmAnalysis],
     samples: &BTreeMap<String, Samples>,
     alpha: f64,
 ) -> Option<BindingCosts> {
+    let arm = &arms[index];
     let mark = arm.binding.as_ref()?;
+    let levels = other_levels(arm);
+    let native = native_arm(arm, arms);
     let cost = |(metric, samples): (&String, &Samples)| {
-        let over = Comparison::new(samples.over_reference(index)).map(|compared| Over {
-            centre: compared.centre(),
-            interval: compared.plain_interval(alpha),
-        });
+        // Nothing differs from itself, so that no call is charged to a native arm.
+        let calls = native.map(|native| samples.differences(index, native));
+        let by_levels = is_native(arm).then(|| samples.over_reference(index));
         Some(Cost {
             median: arm.summaries.get(metric)?.median,
-            over,
+            over: calls.and_then(|differences| over(differences, alpha)),
+            by_levels: by_levels.and_then(|differences| over(differences, alpha)),
         })
     };
     Some(BindingCosts {
         arm: index,
-        name: named(&mark.name, arm),
+        name: named(&mark.name, &levels),
+        binding: mark.name.clone(),
+        levels,
+        native,
         sqlite: arm.engine.as_ref()?.version.clone(),
         costs: samples.iter().map(cost).collect(),
     })
 }
 
+/// What the differences of the rounds show; none where there are too few.
+fn over(differences: Vec<f64>, alpha: f64) -> Option<Over> {
+    Comparison::new(differences).map(|compared| Over {
+        centre: compared.centre(),
+        interval: compared.plain_interval(alpha),
+    })
+}
+
 /// The binding, with the levels of other factors where there are some.
-fn named(binding: &str, arm: &ArmAnalysis) -> String {
-    let mut others = arm.levels.clone();
-    others.remove(DRIVER);
-    if others.is_empty() {
+fn named(binding: &str, levels: &Settings) -> String {
+    if levels.is_empty() {
         return binding.to_owned();
     }
-    format!("{binding}, {}", label(&others))
+    format!("{binding}, {}", label(levels))
 }
 
 fn differing_defaults(arms: &[&ArmAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
@@ -169,7 +214,12 @@ fn differing_defaults(arms: &[&ArmAnalysis]) -> Vec<(String, Vec<Option<String>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::Summary;
     use crate::design::Role;
+    use crate::level::Level;
+    use crate::trial::EngineMark;
+
+    const POINT_READ: &str = "ns_per_row.point-read";
 
     /// Nine rounds in which a native row costs 100 ns and more, and one through the binding 700 ns more.
     fn samples() -> Samples {
@@ -181,6 +231,136 @@ mod tests {
             samples.add(round, 0, 1, Role::Arm, 800.0 + drift + noise);
         }
         samples
+    }
+
+    /// Nine rounds of two blocks, of which the second is slower by half a microsecond. The tuned build saves
+    /// 30 ns a row natively and 20 ns through the binding, whose calls cost 700 ns with the plain build.
+    fn samples_of_builds() -> Samples {
+        let mut samples = Samples::new(4);
+        for round in 0..9 {
+            let first = 100.0 + f64::from(round) * 50.0;
+            let second = first + 500.0;
+            let noise = f64::from(round % 3) - 1.0;
+            samples.add(round, 0, 0, Role::Reference, first);
+            samples.add(round, 0, 1, Role::Arm, first - 30.0);
+            samples.add(round, 0, 2, Role::Arm, first + 700.0 + noise);
+            samples.add(round, 1, 0, Role::Reference, second);
+            samples.add(round, 1, 3, Role::Arm, second + 680.0 + noise);
+        }
+        samples
+    }
+
+    /// A measured arm; the driver comes first.
+    fn arm(levels: &[(&str, &str)]) -> ArmAnalysis {
+        let driver = levels[0].1;
+        let levels: Settings = levels
+            .iter()
+            .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
+            .collect();
+        let summary = Summary {
+            median: 100.0,
+            range: Interval {
+                low: 90.0,
+                high: 110.0,
+            },
+            n: 9,
+        };
+        ArmAnalysis {
+            label: label(&levels),
+            settings: levels.clone(),
+            levels,
+            reference: false,
+            trials: Default::default(),
+            problem: None,
+            summaries: BTreeMap::from([(POINT_READ.to_owned(), summary)]),
+            effect: None,
+            groups: String::new(),
+            steadiness: None,
+            connections: Vec::new(),
+            engine: Some(EngineMark {
+                version: "3.54.1".to_owned(),
+                source_id: String::new(),
+            }),
+            binding: Some(BindingMark {
+                name: driver.to_owned(),
+                ..BindingMark::default()
+            }),
+            counts: BTreeMap::new(),
+            tables: Vec::new(),
+            safety: None,
+            durability: None,
+            fresh: None,
+        }
+    }
+
+    fn built(driver: &str, build: &str) -> ArmAnalysis {
+        arm(&[(DRIVER, driver), ("engine_options", build)])
+    }
+
+    fn rows(arms: &[ArmAnalysis], samples: Samples) -> Vec<BindingCosts> {
+        let samples = BTreeMap::from([(POINT_READ.to_owned(), samples)]);
+        Bindings::of(arms, &samples, 0.05).unwrap().rows
+    }
+
+    fn cost(row: &BindingCosts) -> Cost {
+        row.costs[0].unwrap()
+    }
+
+    fn near(found: Option<Over>, wanted: f64) {
+        let found = found.unwrap();
+        assert!((found.centre - wanted).abs() < 1.0, "{found:?}");
+        assert!(found.interval.contains(wanted), "{found:?}");
+    }
+
+    #[test]
+    fn where_only_drivers_differ_all_are_set_against_the_reference() {
+        let arms = [arm(&[(DRIVER, NATIVE)]), arm(&[(DRIVER, "ruby")])];
+        let rows = rows(&arms, samples());
+        let (native, ruby) = (cost(&rows[0]), cost(&rows[1]));
+        assert!(native.over.is_none() && native.by_levels.is_none());
+        assert_eq!(ruby.over, over(samples().over_reference(1), 0.05));
+        assert_eq!(ruby.by_levels, None);
+        assert_eq!((rows[1].name.as_str(), rows[1].native), ("ruby", Some(0)));
+    }
+
+    #[test]
+    fn a_binding_is_set_against_the_native_arm_of_its_own_build() {
+        let arms = [
+            built(NATIVE, "plain"),
+            built(NATIVE, "tuned"),
+            built("ruby", "plain"),
+            built("ruby", "tuned"),
+        ];
+        let rows = rows(&arms, samples_of_builds());
+        let natives: Vec<Option<usize>> = rows.iter().map(|row| row.native).collect();
+        assert_eq!(natives, [Some(0), Some(1), Some(0), Some(1)]);
+        near(cost(&rows[2]).over, 700.0);
+        near(cost(&rows[3]).over, 710.0);
+        assert!(rows[2..].iter().all(|row| cost(row).by_levels.is_none()));
+        assert_eq!(rows[3].name, "ruby, engine_options=tuned");
+        assert_eq!(rows[3].binding, "ruby");
+    }
+
+    #[test]
+    fn a_native_arm_of_another_build_tells_what_the_build_changes_and_costs_no_call() {
+        let arms = [
+            built(NATIVE, "plain"),
+            built(NATIVE, "tuned"),
+            built("ruby", "plain"),
+            built("ruby", "tuned"),
+        ];
+        let rows = rows(&arms, samples_of_builds());
+        assert!(rows[..2].iter().all(|row| cost(row).over.is_none()));
+        assert_eq!(cost(&rows[0]).by_levels, None);
+        near(cost(&rows[1]).by_levels, -30.0);
+    }
+
+    #[test]
+    fn a_binding_without_a_native_arm_of_its_build_has_no_cost_of_a_call() {
+        let arms = [built(NATIVE, "plain"), built("ruby", "tuned")];
+        let rows = rows(&arms, samples());
+        assert_eq!(rows[1].native, None);
+        assert!(cost(&rows[1]).over.is_none() && cost(&rows[1]).by_levels.is_none());
     }
 
     #[test]

@@ -6,15 +6,15 @@ use super::directories::side_by_side;
 use super::durability::by_durability;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
-    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment, findings,
-    recommendations,
+    Analysis, ArmAnalysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment,
+    findings, recommendations,
 };
 use crate::claims::DeviceLevels;
 use crate::design::{Done, History, Role, Seen};
 use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
-use crate::stats::{SteadinessLabel, steadiness};
+use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
 use crate::tier::{ModelSafety, Schedules, merged};
 use crate::trial::{BindingMark, DataTable, Measured, Outcome};
 
@@ -25,6 +25,8 @@ pub struct Collector {
     gathered: Vec<Gathered>,
     by_key: HashMap<String, usize>,
     tiers: Tiers,
+    fresh: Vec<History>,
+    fresh_trials: TrialCounts,
 }
 
 impl Collector {
@@ -39,6 +41,12 @@ impl Collector {
             .collect();
         Collector {
             tiers: Tiers::new(&plan),
+            fresh: plan
+                .experiments
+                .iter()
+                .map(|_| History::default())
+                .collect(),
+            fresh_trials: TrialCounts::default(),
             plan,
             environment,
             gathered,
@@ -57,6 +65,16 @@ impl Collector {
     /// Adds the crash trial of one set of settings.
     pub fn add_tier(&mut self, record: TierRecord) {
         self.tiers.add(record);
+    }
+
+    /// Adds a trial of an arm that was chosen from many and is measured again.
+    pub fn add_fresh(&mut self, record: &TrialRecord) {
+        if let Some(index) = self.by_key.get(&record.experiment)
+            && let Some(seen) = seen(&self.plan.experiments[*index], record)
+            && self.fresh[*index].add(seen)
+        {
+            self.fresh_trials.add(&record.outcome);
+        }
     }
 
     /// Estimates, ranks and judges.
@@ -93,7 +111,8 @@ impl Collector {
             .iter()
             .zip(courses)
             .zip(self.gathered)
-            .map(|((planned, course), gathered)| {
+            .zip(&self.fresh)
+            .map(|(((planned, course), gathered), fresh)| {
                 let devices = devices.get(planned.experiment.id.as_str());
                 let devices = devices.map_or(&[][..], Vec::as_slice);
                 let mut analysed =
@@ -102,6 +121,7 @@ impl Collector {
                     let safety = self.tiers.safety_of(planned, arm);
                     analysed.safety = analysed.safety.take().or(safety);
                 }
+                tell_fresh(&mut analysed.arms, fresh);
                 analysed.best_at_tiers = best_at_tiers(&analysed);
                 analysed.by_durability = by_durability(&analysed);
                 analysed
@@ -114,11 +134,20 @@ impl Collector {
             environment: self.environment,
             trials,
             tier_trials: self.tiers.counts(),
+            fresh_trials: self.fresh_trials,
             findings,
             recommendations,
             side_by_side: side_by_side(&experiments, &levels),
             experiments,
         }
+    }
+}
+
+/// Gives arms that were measured again the ratio to the reference that the fresh rounds show.
+fn tell_fresh(arms: &mut [ArmAnalysis], fresh: &History) {
+    let samples = fresh.samples(arms.len());
+    for (index, arm) in arms.iter_mut().enumerate().skip(1) {
+        arm.fresh = Estimate::from_log_ratios(&samples.log_ratios(index, 0), ALPHA).ok();
     }
 }
 
@@ -234,12 +263,7 @@ impl GatheredArm {
         if let Some(problem) = record.outcome.problem() {
             self.problem.get_or_insert(problem);
         }
-        match &record.outcome {
-            Outcome::Measured(_) => self.trials.measured += 1,
-            Outcome::Skipped { .. } => self.trials.skipped += 1,
-            Outcome::Failed { .. } => self.trials.failed += 1,
-            Outcome::TimedOut { .. } => self.trials.timed_out += 1,
-        }
+        self.trials.add(&record.outcome);
         if let Outcome::Measured(measured) = record.outcome {
             self.add_measured(record.round, record.block, record.role, *measured);
         }

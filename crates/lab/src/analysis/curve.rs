@@ -243,6 +243,7 @@ mod tests {
             tables: Vec::new(),
             safety: None,
             durability: None,
+            fresh: None,
         }
     }
 

@@ -44,10 +44,12 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
     let mut classes: Vec<AtDurability> = Vec::new();
     for class in Durability::ALL {
         let of_class = |index: &usize| experiment.arms[*index].durability == Some(class);
-        let arms: Vec<usize> = ranked.iter().copied().filter(of_class).collect();
+        let mut arms: Vec<usize> = ranked.iter().copied().filter(of_class).collect();
         let Some(best) = arms.first().copied() else {
             continue;
         };
+        // An arm with more noise may be tied with the best though one that is not stands above it.
+        arms.sort_by_key(|arm| !tied(best, *arm));
         let beats = |stronger: &AtDurability| {
             let rival = stronger.arms[0];
             place(best) < place(rival) && !tied(best, rival)

@@ -343,6 +343,7 @@ fn arms(
             tables: gathered.tables,
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
+            fresh: None,
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use super::{ArmAnalysis, ExperimentAnalysis};
 use crate::durability::Durability;
 use crate::level::{Settings, label};
 use crate::metric::{self, Better};
-use crate::stats::Interval;
+use crate::stats::{Estimate, Interval};
 use crate::tier::{Narrowed, Tier, WORKLOAD};
 
 /// The best of an experiment's arms against its reference, under the reference's conditions: the best
@@ -28,9 +28,12 @@ pub struct Finding {
     pub gain: f64,
     /// The interval of the gain at 95 %.
     pub interval: Interval,
-    /// How many arms could have been the best. The rounds that show the gain have also chosen the arm, so
-    /// that chance had a hand in it: the more arms, the more.
+    /// How many arms could have been the best. Where the rounds that show the gain have also chosen the
+    /// arm, chance had a hand in it: the more arms, the more.
     pub chosen_from: usize,
+    /// The rounds in which it was measured again after it was chosen, which show the gain then; none
+    /// where it was not.
+    pub fresh_rounds: Option<usize>,
     /// Other arms that cannot be told apart from the best.
     pub tied: Vec<String>,
     /// Whether there were too few rounds for more than a preliminary answer.
@@ -148,7 +151,24 @@ pub(super) fn gain_of(
     arm: &ArmAnalysis,
 ) -> Option<(f64, Interval)> {
     let effect = arm.effect.as_ref().filter(|effect| effect.is_found())?;
-    let (centre, interval) = (effect.estimate.centre, effect.estimate.interval);
+    better_by(experiment, &effect.estimate)
+}
+
+/// As [`gain_of`], by the rounds in which the arm was measured again after it was chosen from many, where
+/// there were some: so it is told, while the other rounds choose.
+pub(super) fn told_gain_of(
+    experiment: &ExperimentAnalysis,
+    arm: &ArmAnalysis,
+) -> Option<(f64, Interval)> {
+    match &arm.fresh {
+        Some(fresh) => better_by(experiment, fresh),
+        None => gain_of(experiment, arm),
+    }
+}
+
+/// How many times better than the reference an arm of this ratio is, with its interval.
+fn better_by(experiment: &ExperimentAnalysis, ratio: &Estimate) -> Option<(f64, Interval)> {
+    let (centre, interval) = (ratio.centre, ratio.interval);
     Some(match metric::find(&experiment.metric)?.better {
         Better::Higher => (centre, interval),
         Better::Lower => (1.0 / centre, inverse(interval)),
@@ -164,7 +184,7 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     let as_safe = best_where(experiment, |arm| experiment.is_as_safe(arm));
     let best = &experiment.arms[as_safe.or(fastest)?];
     let reference = &experiment.arms[0];
-    let (gain, interval) = gain_of(experiment, best)?;
+    let (gain, interval) = told_gain_of(experiment, best)?;
     let levels = levels_of(experiment, best);
     Some(Finding {
         experiment: experiment.key.clone(),
@@ -191,11 +211,9 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         gain,
         interval,
         chosen_from: candidates(experiment),
+        fresh_rounds: best.fresh.as_ref().map(|fresh| fresh.n),
         tied: tied_with(best, experiment),
-        preliminary: best
-            .effect
-            .as_ref()
-            .is_some_and(|effect| effect.estimate.preliminary),
+        preliminary: is_preliminary(best),
         as_safe: as_safe.is_some(),
         tiers: TierChange::of(experiment, best),
         survives: SurvivalChange::of(experiment, best),
@@ -206,14 +224,21 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     })
 }
 
+/// Whether there were too few rounds for more than a preliminary answer about an arm.
+pub(super) fn is_preliminary(arm: &ArmAnalysis) -> bool {
+    let of_all = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let told = arm.fresh.as_ref().or(of_all);
+    told.is_some_and(|estimate| estimate.preliminary)
+}
+
 /// The arms that were compared with the reference and might have been taken in its place.
-fn candidates(experiment: &ExperimentAnalysis) -> usize {
+pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
     let is_candidate = |arm: &&ArmAnalysis| arm.effect.is_some() && experiment.is_alternative(arm);
     experiment.arms.iter().filter(is_candidate).count()
 }
 
 fn faster(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<Faster> {
-    let (gain, interval) = gain_of(experiment, arm)?;
+    let (gain, interval) = told_gain_of(experiment, arm)?;
     Some(Faster {
         levels: levels_of(experiment, arm),
         gain,

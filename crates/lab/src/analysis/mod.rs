@@ -14,7 +14,7 @@ mod find;
 mod recommend;
 mod tiers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Class, Safety};
-use crate::trial::{BindingMark, DataTable, EngineMark, ReadBack};
+use crate::trial::{BindingMark, DataTable, EngineMark, Outcome, ReadBack};
 
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, seen};
@@ -37,6 +37,8 @@ pub use effects::Effects;
 pub use find::{Faster, Finding, SurvivalChange, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
+
+use recommend::chosen_from_many;
 
 /// A run with everything that can be said of it.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +53,8 @@ pub struct Analysis {
     pub trials: TrialCounts,
     /// The crash trials that measured safety tiers, which are not among the others.
     pub tier_trials: TrialCounts,
+    /// The trials that measured again what was chosen from many arms, which are not among the others.
+    pub fresh_trials: TrialCounts,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
@@ -67,6 +71,11 @@ impl Analysis {
             .iter()
             .flat_map(|experiment| &experiment.claims);
         claims.filter(|judged| judged.verdict == verdict).count()
+    }
+
+    /// The arms of each experiment that are told as its best, where they were chosen from many.
+    pub fn chosen_from_many(&self) -> Vec<BTreeSet<usize>> {
+        self.experiments.iter().map(chosen_from_many).collect()
     }
 
     /// Whether every experiment was measured to its end.
@@ -91,6 +100,16 @@ pub struct TrialCounts {
 }
 
 impl TrialCounts {
+    /// Counts one more.
+    fn add(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Measured(_) => self.measured += 1,
+            Outcome::Skipped { .. } => self.skipped += 1,
+            Outcome::Failed { .. } => self.failed += 1,
+            Outcome::TimedOut { .. } => self.timed_out += 1,
+        }
+    }
+
     /// All of them.
     pub fn total(&self) -> usize {
         self.measured + self.skipped + self.failed + self.timed_out
@@ -239,6 +258,9 @@ pub struct ArmAnalysis {
     pub safety: Option<Safety>,
     /// What survives of an acknowledged change, as its target says; none where it does not.
     pub durability: Option<Durability>,
+    /// Its ratio to the reference in rounds of its own, after it was chosen from many; none where it was
+    /// not.
+    pub fresh: Option<Estimate>,
 }
 
 impl ArmAnalysis {

@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::find::{TierChange, best_where, gain_of};
+use super::find::{TierChange, best_where, candidates, is_preliminary, told_gain_of};
 use super::{ArmAnalysis, ExperimentAnalysis};
+use crate::design::MANY;
 use crate::level::Settings;
 use crate::stats::Interval;
 use crate::target;
@@ -59,18 +60,40 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
     if !names_of_settings(reference).iter().any(|name| varies(name)) {
         return Vec::new();
     }
-    let safe = best_where(experiment, |arm| {
-        of_sqlite(arm) && experiment.is_as_safe(arm)
-    })
-    .unwrap_or(0);
-    let fastest = best_where(experiment, of_sqlite).unwrap_or(0);
-    let arms: BTreeSet<usize> = [safe, fastest].into();
+    let arms = [
+        best_as_safe(experiment, of_sqlite),
+        best_where(experiment, of_sqlite),
+    ];
+    let arms: BTreeSet<usize> = arms.map(|best| best.unwrap_or(0)).into();
     let mut recommended: Vec<Recommendation> = arms
         .into_iter()
         .map(|arm| recommendation(experiment, arm))
         .collect();
     recommended.sort_by_key(|one| !one.crash_relevant.is_empty());
     recommended
+}
+
+/// The arms that findings and recommendations name, where they were chosen from many.
+pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
+    if experiment.workload == WORKLOAD || candidates(experiment) < MANY {
+        return BTreeSet::new();
+    }
+    [
+        best_as_safe(experiment, |_| true),
+        best_where(experiment, |_| true),
+        best_as_safe(experiment, of_sqlite),
+        best_where(experiment, of_sqlite),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn best_as_safe(
+    experiment: &ExperimentAnalysis,
+    may: impl Fn(&ArmAnalysis) -> bool,
+) -> Option<usize> {
+    best_where(experiment, |arm| may(arm) && experiment.is_as_safe(arm))
 }
 
 /// Other targets have no settings of SQLite.
@@ -81,7 +104,7 @@ fn of_sqlite(arm: &ArmAnalysis) -> bool {
 fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendation {
     let arm = &experiment.arms[index];
     let names = names_of_settings(arm);
-    let gain = gain_of(experiment, arm);
+    let gain = told_gain_of(experiment, arm);
     Recommendation {
         experiment: experiment.key.clone(),
         arm: index,
@@ -98,10 +121,7 @@ fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendati
             false => changed_safety(experiment, arm),
         },
         tiers: TierChange::of(experiment, arm),
-        preliminary: arm
-            .effect
-            .as_ref()
-            .is_some_and(|effect| effect.estimate.preliminary),
+        preliminary: is_preliminary(arm),
     }
 }
 

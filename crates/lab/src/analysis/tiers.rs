@@ -7,7 +7,6 @@ use crate::design::Arm;
 use crate::record::{PlannedExperiment, RunPlan, TierRecord};
 use crate::target;
 use crate::tier::{Class, Safety, TierPlan, TierSet, WORKLOAD};
-use crate::trial::Outcome;
 
 /// The tiers that a run has measured.
 pub(super) struct Tiers {
@@ -35,12 +34,7 @@ impl Tiers {
     pub(super) fn counts(&self) -> TrialCounts {
         let mut counts = TrialCounts::default();
         for record in &self.records {
-            match &record.outcome {
-                Outcome::Measured(_) => counts.measured += 1,
-                Outcome::Skipped { .. } => counts.skipped += 1,
-                Outcome::Failed { .. } => counts.failed += 1,
-                Outcome::TimedOut { .. } => counts.timed_out += 1,
-            }
+            counts.add(&record.outcome);
         }
         counts
     }

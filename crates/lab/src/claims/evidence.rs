@@ -153,23 +153,26 @@ impl Evidence<'_> {
         strict.figure(form, metric, true).map(drop)
     }
 
-    /// Why an arm has rounds that no ratio tells of: a figure is 0, and those of other arms are not.
+    /// Why an arm has rounds that no ratio tells of: a figure is 0, and those of other arms in the round are
+    /// not. Where all are 0, they are the same.
     fn without_ratio(&self, arm: usize, metric: &str) -> Option<String> {
         let samples = self.samples.get(metric)?;
-        let zeros = |arm: usize| {
-            samples
-                .values(arm)
-                .iter()
-                .filter(|value| **value == 0.0)
-                .count()
+        let arms: Vec<BTreeMap<u32, Vec<f64>>> = (0..self.arms.len())
+            .map(|arm| samples.all_by_round(arm))
+            .collect();
+        let all_are_zero = |round: &u32| {
+            let mut figures = arms.iter().filter_map(|arm| arm.get(round)).flatten();
+            figures.all(|figure| *figure == 0.0)
         };
-        let all_are_zero = (0..self.arms.len()).all(|arm| zeros(arm) == samples.values(arm).len());
-        (zeros(arm) > 0 && !all_are_zero).then(|| {
-            format!(
-                "{metric} is 0 in {} of its trials, which has no ratio",
-                zeros(arm)
-            )
-        })
+        let rounds = arms[arm].iter();
+        let zeros =
+            rounds.filter(|(round, figures)| figures.contains(&0.0) && !all_are_zero(round));
+        match zeros.count() {
+            0 => None,
+            rounds => Some(format!(
+                "{metric} is 0 in {rounds} of its rounds, which has no ratio"
+            )),
+        }
     }
 
     pub(super) fn figure(

@@ -1,6 +1,6 @@
 //! How long an experiment will still take, as far as can be told from its trials so far.
 
-use super::turns::{counting_seconds, counting_trials};
+use super::turns::{counting_trials, seconds_after};
 use super::{Course, History, Stopping};
 use crate::samples::Samples;
 use crate::stats::standard_deviation;
@@ -41,7 +41,7 @@ pub fn expected_seconds(course: &Course, history: &History, trial_s: f64) -> f64
     let rounds = expected_rounds(course.arms, course.stopping, history);
     let all = f64::from(rounds) * per_round as f64 * own;
     let capped = course.budget_s.map_or(all, |budget| all.min(budget));
-    (capped - history.elapsed_s()).max(0.0) + counting_seconds(course, own)
+    (capped - history.elapsed_s()).max(0.0) + seconds_after(course, own)
 }
 
 fn deviation(samples: &Samples, arm: usize) -> Option<f64> {

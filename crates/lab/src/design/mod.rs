@@ -5,6 +5,7 @@
 
 mod arms;
 mod forecast;
+mod fresh;
 mod history;
 mod next;
 mod schedule;
@@ -17,6 +18,7 @@ use crate::level::Settings;
 
 pub use arms::{ArmsError, arms, limits, partners, select};
 pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
+pub use fresh::{MANY, rounds_again};
 pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};

@@ -4,6 +4,7 @@
 //! its user, has measured all of them about equally often, and slow changes of the machine are
 //! spread over all of them.
 
+use super::fresh::fresh_trials;
 use super::{Course, History, Next, next};
 
 /// What comes next in each experiment, in the order of `courses`.
@@ -29,7 +30,7 @@ pub fn turn(outlook: &[Next]) -> Option<usize> {
 }
 
 /// The part of a time limit, in seconds, that is left for the rounds of the experiment `index`:
-/// the others keep what they have used, and what the counting trials at the end will take is put
+/// the others keep what they have used, and what the trials after the last round will take is put
 /// aside.
 pub fn budget_of(limit_s: f64, index: usize, courses: &[Course], histories: &[&History]) -> f64 {
     let used_by_others: f64 = histories
@@ -41,7 +42,7 @@ pub fn budget_of(limit_s: f64, index: usize, courses: &[Course], histories: &[&H
     let put_aside: f64 = courses
         .iter()
         .zip(histories)
-        .map(|(course, history)| counting_seconds(course, history.trial_s().unwrap_or(0.0)))
+        .map(|(course, history)| seconds_after(course, history.trial_s().unwrap_or(0.0)))
         .sum();
     limit_s - used_by_others - put_aside
 }
@@ -51,9 +52,10 @@ pub(super) fn counting_trials(course: &Course) -> usize {
     if course.counting { course.arms } else { 0 }
 }
 
-/// Seconds that the counting trials of an experiment take in all when a trial takes `trial_s`.
-pub(super) fn counting_seconds(course: &Course, trial_s: f64) -> f64 {
-    counting_trials(course) as f64 * trial_s
+/// Seconds that the trials after the last round of an experiment take in all when a trial takes
+/// `trial_s`: those that count, and those that measure again what was chosen from many.
+pub(super) fn seconds_after(course: &Course, trial_s: f64) -> f64 {
+    (counting_trials(course) + fresh_trials(course)) as f64 * trial_s
 }
 
 #[cfg(test)]

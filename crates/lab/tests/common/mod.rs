@@ -65,6 +65,7 @@ pub fn read(text: &str) -> Result<Experiment, Problems> {
     parse("my.toml", text, &catalogue())
 }
 
+#[allow(dead_code)] // Not every test needs it.
 /// A valid experiment over four levels of `columns`, to which `more` is appended.
 pub fn columns(more: &str) -> String {
     format!(

@@ -37,27 +37,46 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let driver = driver_of_run(args.drivers.as_deref())?;
     let mut servers = servers(&args);
     let folder = match &args.resume {
-        Some(path) => resumed(path, &driver)?,
+        Some(path) => resumed(path, &driver, args.postgres.is_some())?,
         None => match begin(&args, &driver, &mut servers, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
             None => return Ok(Exit::Success),
         },
     };
+    let plan = folder.plan()?;
     let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
     let end = runner::run(&folder, &driver, &mut servers, &interrupted, &mut progress);
     progress.finish();
-    let end = end.map_err(|error| Failure::from(error).hint(resume_hint(folder.path())))?;
+    tidy_server(&args, &plan);
+    let hint = resume_hint(folder.path(), plan.postgres_given);
+    let end = end.map_err(|error| Failure::from(error).hint(hint))?;
     conclude(folder.path(), end)
 }
 
 /// The run in this folder. The limits of the machine may be others than when it began, and engines may
 /// have been replaced.
-fn resumed(path: &Path, driver: &Driver) -> Result<RunFolder, Failure> {
+fn resumed(path: &Path, driver: &Driver, postgres_given: bool) -> Result<RunFolder, Failure> {
     let folder = RunFolder::open(path)?;
+    let plan = folder.plan()?;
+    check_server(&plan, postgres_given)?;
     engine::check_unchanged(&folder.environment()?.engines, driver)?;
-    needs::check(&folder.plan()?)?;
+    needs::check(&plan)?;
     Ok(folder)
+}
+
+/// Refuses to go on with another kind of server than the run began with: the figures of both would be
+/// taken for those of one.
+fn check_server(plan: &RunPlan, given: bool) -> Result<(), Failure> {
+    if given == plan.postgres_given || !plan.drives_postgres() {
+        return Ok(());
+    }
+    Err(match given {
+        false => Failure::usage("the run began with a PostgreSQL server given by --postgres")
+            .hint("give the same one again: --postgres URI"),
+        true => Failure::usage("the run began with PostgreSQL servers of its own")
+            .hint("leave --postgres out, or begin another run"),
+    })
 }
 
 /// Where trials that drive PostgreSQL find a server.
@@ -65,6 +84,22 @@ fn servers(args: &RunArgs) -> Servers {
     match &args.postgres {
         Some(uri) => Servers::given(uri.clone()),
         None => Servers::installed(),
+    }
+}
+
+/// Removes what trials have left on the user's server: those that were killed, at Ctrl-C or at their
+/// limit, could not do it.
+fn tidy_server(args: &RunArgs, plan: &RunPlan) {
+    let given = args.postgres.as_ref().filter(|_| plan.drives_postgres());
+    let Some(address) = given else {
+        return;
+    };
+    // The address is not repeated: it may hold a password.
+    if let Err(error) = bench::remove_trial_schema(address) {
+        tell!(
+            "warning: trials may have left the schema {} on the server of --postgres: {error}",
+            bench::TRIAL_SCHEMA
+        );
     }
 }
 
@@ -91,6 +126,7 @@ fn begin(
         trial_limit_s: args.trial_limit,
         budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
         crash_s: crash_seconds(args, is_tour),
+        postgres_given: args.postgres.is_some(),
         experiments,
         directories,
     };
@@ -109,7 +145,7 @@ fn begin(
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
         let yes = args.yes;
-        if !paper::is_wanted(
+        let wanted = paper::is_wanted(
             &plan,
             &quick,
             &environment,
@@ -117,7 +153,10 @@ fn begin(
             servers,
             interrupted,
             yes,
-        )? {
+        );
+        // Pilots are killed as trials are.
+        tidy_server(args, &plan);
+        if !wanted? {
             return Ok(None);
         }
     }
@@ -305,7 +344,7 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
     if end == End::Cancelled {
         tell!(
             "stopped; what was measured is kept\nhint: {}",
-            resume_hint(folder)
+            resume_hint(folder, analysis.plan.postgres_given)
         );
         return Ok(Exit::Interrupted);
     }
@@ -317,11 +356,34 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
 }
 
 fn some_failed(analysis: &Analysis) -> bool {
-    [&analysis.trials, &analysis.tier_trials]
-        .iter()
+    let all = [
+        &analysis.trials,
+        &analysis.tier_trials,
+        &analysis.fresh_trials,
+    ];
+    all.iter()
         .any(|trials| trials.failed + trials.timed_out > 0)
 }
 
-fn resume_hint(folder: &Path) -> String {
-    format!("go on with `pragmark run --resume {}`", folder.display())
+fn resume_hint(folder: &Path, postgres_given: bool) -> String {
+    let server = match postgres_given {
+        true => " --postgres URI",
+        false => "",
+    };
+    format!(
+        "go on with `pragmark run --resume {}{server}`",
+        folder.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_on_a_server_of_the_users_goes_on_only_with_that() {
+        let hint = |given| resume_hint(Path::new("runs/a"), given);
+        assert!(hint(true).ends_with("`pragmark run --resume runs/a --postgres URI`"));
+        assert!(hint(false).ends_with("`pragmark run --resume runs/a`"));
+    }
 }

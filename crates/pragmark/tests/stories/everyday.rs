@@ -157,6 +157,50 @@ fn reports_and_exports_are_made_again_from_the_record() {
     );
 }
 
+/// Twenty arms beside the reference; what is compared is a size, so that the choice is no matter of speed.
+const MANY: &str = r#"
+id = "many"
+question = "Which pages make the smallest database?"
+workload = "bulk-insert"
+metric = "db_bytes"
+base = { rows = 200, synchronous = "off" }
+[factors]
+page_size = [65536, 512, 1024, 2048, 4096, 8192, 16384, 32768]
+rows_per_statement = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+[design]
+kind = "one-at-a-time"
+reference = { page_size = 65536, rows_per_statement = 1 }
+stopping = { rounds = 7, max_rounds = 7 }
+"#;
+
+#[test]
+fn what_is_chosen_from_many_arms_is_measured_again_and_resumed() {
+    let laboratory = Laboratory::new();
+    laboratory.write("many.toml", MANY);
+    laboratory
+        .pragmark(&["run", "many.toml", "--out", "run", "--probe", "0"])
+        .exits(0)
+        .says(&["21 trials again of what was chosen from many"]);
+    laboratory
+        .pragmark(&["report", "run", "--format", "markdown"])
+        .exits(0)
+        .says(&["chosen out of 20 arms and then measured again in 7 rounds of its own, which show this gain"]);
+    let fresh = laboratory.read("run/fresh.jsonl");
+    // A header; reference, canary and the best arm in each of seven rounds.
+    assert_eq!(fresh.lines().count(), 1 + 7 * 3);
+
+    let half: Vec<&str> = fresh.lines().take(10).collect();
+    laboratory.write("run/fresh.jsonl", &(half.join("\n") + "\n"));
+    laboratory
+        .pragmark(&["run", "--resume", "run"])
+        .exits(0)
+        .complains(&["the best of many arms, measured again"]);
+    let again = laboratory.read("run/fresh.jsonl");
+    assert!(again.starts_with(&half.join("\n")));
+    assert_eq!(again.lines().count(), 1 + 7 * 3);
+    assert!(laboratory.left_over().is_empty());
+}
+
 #[test]
 fn two_directories_are_measured_apart() {
     let laboratory = Laboratory::new();

@@ -48,6 +48,7 @@ fn ones_own_text_is_searched_and_an_unknown_tokenizer_skipped_by_name() {
         ])
         .exits(0)
         .complains(&["3 documents", "subject, body"])
+        .complains(&["own uses all 3 documents at the scale default"])
         .says(&["own-1", "confirmed", "no-such-tokenizer"]);
     let trials = laboratory.trials("run");
     let results: Vec<f64> = trials
@@ -92,6 +93,9 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
     run("latin.csv", "body")
         .exits(3)
         .complains(&["latin.csv, row 2", "UTF-8"]);
+    run("mails.csv", "body,body")
+        .exits(3)
+        .complains(&["mails.csv", "`body`", "--columns"]);
     run("empty.jsonl", "body")
         .exits(3)
         .complains(&["empty.jsonl"]);
@@ -102,7 +106,34 @@ fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
         .pragmark(&["run", "small.toml", "--text", "mails.csv", "--out", "run"])
         .exits(2)
         .complains(&["`small`", "--text"]);
+    let updates = ["run", "fts-updates", "--text", "mails.csv", "--out", "run"];
+    laboratory
+        .pragmark(&updates)
+        .exits(2)
+        .complains(&["`fts-updates` takes generated documents only"]);
     assert!(!laboratory.path().join("run").exists());
+}
+
+#[test]
+fn a_run_asks_for_no_more_documents_than_there_are_and_says_how_many_it_uses() {
+    let laboratory = Laboratory::new();
+    // A forecast by the rows of the scale would refuse the run.
+    let scales = "scale = { quick = { rows = 2 }, paper = { rows = 500_000_000 } }\nfactors =";
+    laboratory.write("own.toml", &OWN.replace("factors =", scales));
+    laboratory.write("mails.csv", TEXT);
+    for (scale, used) in [
+        ("quick", "the first 2 of 3 documents"),
+        ("paper", "all 3 documents"),
+    ] {
+        let own = ["run", "own.toml", "--text", "mails.csv", "--yes"];
+        let told = format!("own uses {used} at the scale {scale}");
+        laboratory
+            .pragmark(&[&own[..], &["--scale", scale, "--out", scale]].concat())
+            .exits(0)
+            .complains(&[&told]);
+        let page = laboratory.read(&format!("{scale}/report.html"));
+        assert!(page.contains(&format!("not generated ones but {used} in ")));
+    }
 }
 
 #[test]

@@ -157,6 +157,11 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
     }
     let page = laboratory.read("run/report.html");
     assert!(page.contains("By what survives"), "{}", answer.stdout());
+    let other = "postgresql:///x?host=%2Fno%2Fsuch%2Fplace&user=y";
+    laboratory
+        .pragmark(&["run", "--resume", "run", "--postgres", other])
+        .exits(2)
+        .complains(&["servers of its own", "leave --postgres out"]);
     laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0)
@@ -217,13 +222,22 @@ fn a_server_that_dies_fails_the_trial_with_its_last_words_and_the_next_gets_anot
 fn an_address_without_a_server_fails_the_trials_with_the_cause() {
     let laboratory = Laboratory::new();
     laboratory.write("endless.toml", &endless());
-    let nowhere = "postgresql:///x?host=%2Fno%2Fsuch%2Fplace&user=y";
-    laboratory
+    let nowhere = "postgresql:///x?host=%2Fno%2Fsuch%2Fplace&user=y&password=secret";
+    let answer = laboratory
         .pragmark(&["run", "endless.toml", "--out", "run", "--postgres", nowhere])
-        .exits(1);
+        .exits(1)
+        .complains(&["may have left the schema pragmark_trial"]);
+    for word in ["secret", "such%2Fplace"] {
+        assert!(!answer.stderr().contains(word), "{}", answer.stderr());
+        assert!(!laboratory.read("run/run.json").contains(word), "{word}");
+    }
     let trial = laboratory.trials("run").remove(0);
     let why = trial["outcome"]["failed"]["why"].as_str().unwrap();
     assert!(why.contains("cannot connect to the server"), "{why}");
+    laboratory
+        .pragmark(&["run", "--resume", "run"])
+        .exits(2)
+        .complains(&["given by --postgres", "--postgres URI"]);
     assert!(laboratory.left_over().is_empty());
 }
 

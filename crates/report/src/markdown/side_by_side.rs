@@ -3,7 +3,7 @@
 use lab::analysis::Analysis;
 
 use super::marks::{code, escaped};
-use crate::side_by_side::{Cell, Directories, LEAD, tables};
+use crate::side_by_side::{Cell, Directories, lead, tables};
 
 /// Adds a table for each experiment that was done on several directories.
 pub(super) fn add(text: &mut String, analysis: &Analysis) {
@@ -11,7 +11,8 @@ pub(super) fn add(text: &mut String, analysis: &Analysis) {
     if tables.is_empty() {
         return;
     }
-    text.push_str(&format!("\n## The directories side by side\n\n{LEAD}\n"));
+    let lead = lead(&analysis.plan);
+    text.push_str(&format!("\n## The directories side by side\n\n{lead}\n"));
     for table in &tables {
         text.push_str(&format!("\n### {}\n\n", escaped(table.question)));
         add_table(text, table);

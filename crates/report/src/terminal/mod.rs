@@ -110,10 +110,7 @@ fn findings(text: &mut Text, analysis: &Analysis) {
 fn one_finding(analysis: &Analysis, finding: &Finding, experiment: &ExperimentAnalysis) -> String {
     let place = place(analysis, experiment);
     let mut line = place.map_or_else(String::new, |place| format!("{place}: "));
-    line.push_str(&answer::plain(&answer::finding(
-        finding,
-        &experiment.metric,
-    )));
+    line.push_str(&answer::plain(&answer::told(finding, experiment)));
     line.push_str(&format!(
         " {}",
         figures::ratio(finding.gain, finding.interval)

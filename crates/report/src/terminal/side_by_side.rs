@@ -5,7 +5,7 @@ use lab::analysis::Analysis;
 
 use super::paint::Paint;
 use super::text::Text;
-use crate::side_by_side::{Directories, LEAD, Row, tables};
+use crate::side_by_side::{Directories, Row, lead, tables};
 use crate::words::plural;
 
 /// Arms shown of an experiment: those of a large grid are in the page.
@@ -20,7 +20,7 @@ pub(super) fn side_by_side(text: &mut Text, analysis: &Analysis) {
     text.gap();
     text.rule();
     text.heading("The directories side by side");
-    text.line(Paint::Dim, LEAD);
+    text.line(Paint::Dim, &lead(&analysis.plan));
     for table in &tables {
         text.gap();
         text.line(Paint::Strong, table.question);

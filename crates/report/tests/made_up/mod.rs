@@ -116,6 +116,7 @@ fn plan() -> RunPlan {
         trial_limit_s: 60.0,
         budget_s: None,
         tiers: Some(tiers::plan(&experiments)),
+        postgres_given: false,
         experiments,
     }
 }

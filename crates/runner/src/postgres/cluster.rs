@@ -84,13 +84,8 @@ impl Cluster {
     ) -> Result<Cluster, ServerError> {
         let account = Account::needed()?;
         let work = WorkDir::create(directory, &format!("{run}-postgres"))?;
-        if let Some(account) = &account
-            && let Some(closed) = account.blocked(work.path())
-        {
-            return Err(ServerError::Closed {
-                account: account.name.clone(),
-                directory: closed,
-            });
+        if let Some(account) = &account {
+            let_in(account, &work)?;
         }
         let home = home(work.path(), account.as_ref())?;
         make(
@@ -190,6 +185,18 @@ impl Drop for Cluster {
 
 fn log(work: &Path) -> PathBuf {
     work.join("server.log")
+}
+
+/// Lets the user into the directory, where those above it, which are not pragmark's, let it pass.
+fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
+    work.let_others_pass()?;
+    match account.blocked(work.path()) {
+        None => Ok(()),
+        Some(directory) => Err(ServerError::Closed {
+            account: account.name.clone(),
+            directory,
+        }),
+    }
 }
 
 /// The empty directory that becomes the cluster.
@@ -349,7 +356,33 @@ fn percent_encoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn a_strict_umask_does_not_shut_the_servers_user_out_but_a_closed_directory_above_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        mode(directory.path(), 0o755);
+        let work = WorkDir::create(directory.path(), "test").unwrap();
+        let stranger = Account {
+            name: "stranger".to_owned(),
+            uid: 4_000_000_000,
+            gid: 4_000_000_000,
+        };
+        // As a umask of 077 has it made.
+        mode(work.path(), 0o700);
+        assert_eq!(stranger.blocked(work.path()).as_deref(), Some(work.path()));
+        let_in(&stranger, &work).unwrap();
+        assert_eq!(stranger.blocked(work.path()), None);
+        mode(directory.path(), 0o700);
+        let refused = let_in(&stranger, &work).unwrap_err().to_string();
+        let closed = format!("may not enter {};", directory.path().display());
+        assert!(refused.contains(&closed), "{refused}");
+    }
 
     #[test]
     fn a_path_in_an_address_has_no_slashes() {

@@ -91,6 +91,23 @@ impl Notes {
                 .collect(),
         }
     }
+
+    /// What was noted in this part of the work and in another.
+    pub(crate) fn and(self, other: Notes) -> Notes {
+        let mut counts = self.counts;
+        for (name, value) in other.counts {
+            *counts.entry(name).or_default() += value;
+        }
+        Notes {
+            busy: self.busy + other.busy,
+            opened: self.opened + other.opened,
+            opening_s: self.opening_s + other.opening_s,
+            // What cannot be told of one part is not known of both.
+            syncs: self.syncs.zip(other.syncs).map(|(one, two)| one + two),
+            shares_syncs: self.shares_syncs || other.shares_syncs,
+            counts,
+        }
+    }
 }
 
 /// What there is to report of a store that was closed.

@@ -132,26 +132,30 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Store for Sqlite {
     fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
+        let begin = self.opening.begin();
         match (self.connections, self.statements) {
             (Connections::PerThread, Statements::Reused) => {
                 let connection = self.own()?;
-                let reused = Reused::prepare(&connection)?;
+                let reused = Reused::prepare(&connection, begin)?;
                 job(&mut SqliteSession::new(reused, &self.busy))?;
                 Ok(connection.close()?)
             }
             (Connections::PerThread, Statements::EachTime) => {
                 let connection = self.own()?;
                 let lend = || Ok(&connection);
-                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))?;
+                let each_time = EachTime::new(lend, begin);
+                job(&mut SqliteSession::new(each_time, &self.busy))?;
                 Ok(connection.close()?)
             }
             (Connections::Shared, _) => {
                 let lend = || Ok(locked(&self.first));
-                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))
+                let each_time = EachTime::new(lend, begin);
+                job(&mut SqliteSession::new(each_time, &self.busy))
             }
             (Connections::Pool, _) => {
                 let lend = || self.lend();
-                job(&mut SqliteSession::new(EachTime::new(lend), &self.busy))
+                let each_time = EachTime::new(lend, begin);
+                job(&mut SqliteSession::new(each_time, &self.busy))
             }
         }
     }
@@ -319,7 +323,8 @@ impl Sql {
         Sql::Commit,
     ];
 
-    fn text(self) -> &'static str {
+    /// The statement; `begin` is how transactions begin.
+    fn text(self, begin: &'static str) -> &'static str {
         match self {
             Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             Sql::SetStatus => "UPDATE tasks SET status = ?2 WHERE id = ?1",
@@ -333,8 +338,7 @@ impl Sql {
             Sql::Claim => {
                 "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output"
             }
-            // A transaction that begins as a writer waits for its turn instead of being refused.
-            Sql::Begin => "BEGIN IMMEDIATE",
+            Sql::Begin => begin,
             Sql::Commit => "COMMIT",
         }
     }
@@ -360,8 +364,8 @@ struct Reused<'c> {
 }
 
 impl<'c> Reused<'c> {
-    fn prepare(connection: &'c Connection) -> Result<Reused<'c>, TrialError> {
-        let prepare = |sql: &Sql| connection.prepare(sql.text());
+    fn prepare(connection: &'c Connection, begin: &'static str) -> Result<Reused<'c>, TrialError> {
+        let prepare = |sql: &Sql| connection.prepare(sql.text(begin));
         Ok(Reused {
             connection,
             statements: Sql::ALL.iter().map(prepare).collect::<Result<_, _>>()?,
@@ -388,19 +392,25 @@ impl Source for Reused<'_> {
 /// Statements prepared each time, on a connection that is borrowed for one statement or transaction.
 struct EachTime<F, L> {
     lend: F,
+    begin: &'static str,
     kept: Option<L>,
 }
 
 impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> EachTime<F, L> {
-    fn new(lend: F) -> EachTime<F, L> {
-        EachTime { lend, kept: None }
+    fn new(lend: F, begin: &'static str) -> EachTime<F, L> {
+        EachTime {
+            lend,
+            begin,
+            kept: None,
+        }
     }
 }
 
 impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> Source for EachTime<F, L> {
     fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
+        let text = sql.text(self.begin);
         let on = |connection: &Connection, work: Work<'_>| {
-            let mut statement = connection.prepare(sql.text())?;
+            let mut statement = connection.prepare(text)?;
             work(&mut statement)?;
             Ok(connection.changes())
         };
@@ -419,10 +429,21 @@ impl<L: Deref<Target = Connection>, F: FnMut() -> Result<L, TrialError>> Source 
     }
 }
 
+/// How far the transaction of a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transaction {
+    /// None is open.
+    Closed,
+    /// It has done nothing yet.
+    Begun,
+    /// It has done something, and would have to be begun anew.
+    UnderWay,
+}
+
 struct SqliteSession<'s, S> {
     source: S,
     busy: &'s AtomicU64,
-    in_transaction: bool,
+    transaction: Transaction,
 }
 
 impl<'s, S: Source> SqliteSession<'s, S> {
@@ -430,12 +451,12 @@ impl<'s, S: Source> SqliteSession<'s, S> {
         SqliteSession {
             source,
             busy,
-            in_transaction: false,
+            transaction: Transaction::Closed,
         }
     }
 
     /// Runs a statement; one that is refused because of a lock is counted, and tried again where no
-    /// transaction is open that would have to be begun anew.
+    /// transaction would have to be begun anew.
     fn run(&mut self, sql: Sql, work: Work<'_>) -> Result<i64, TrialError> {
         let mut tries = 0;
         loop {
@@ -443,11 +464,16 @@ impl<'s, S: Source> SqliteSession<'s, S> {
                 Err(TrialError::Engine(error)) if error.is_busy() => {
                     self.busy.fetch_add(1, Ordering::Relaxed);
                     tries += 1;
-                    if self.in_transaction || tries > MOST_TRIES {
+                    if self.transaction == Transaction::UnderWay || tries > MOST_TRIES {
                         return Err(error.into());
                     }
                 }
-                other => return other,
+                other => {
+                    if self.transaction == Transaction::Begun {
+                        self.transaction = Transaction::UnderWay;
+                    }
+                    return other;
+                }
             }
         }
     }
@@ -547,12 +573,12 @@ impl<S: Source> Session for SqliteSession<'_, S> {
     fn begin(&mut self) -> Result<(), TrialError> {
         self.source.keep(true)?;
         self.run(Sql::Begin, &mut |statement| statement.run())?;
-        self.in_transaction = true;
+        self.transaction = Transaction::Begun;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), TrialError> {
-        self.in_transaction = false;
+        self.transaction = Transaction::Closed;
         self.run(Sql::Commit, &mut |statement| statement.run())?;
         self.source.keep(false)
     }

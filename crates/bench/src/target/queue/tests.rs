@@ -23,7 +23,20 @@ fn task(id: u128) -> Task {
 }
 
 fn sqlite(directory: &Path, connections: Connections, statements: Statements) -> Box<dyn Store> {
-    let settings = [("journal_mode", "wal"), ("synchronous", "off")];
+    sqlite_that_begins("deferred", directory, connections, statements)
+}
+
+fn sqlite_that_begins(
+    transaction: &str,
+    directory: &Path,
+    connections: Connections,
+    statements: Statements,
+) -> Box<dyn Store> {
+    let settings = [
+        ("journal_mode", "wal"),
+        ("synchronous", "off"),
+        ("transaction", transaction),
+    ];
     let settings = settings.map(|(name, level)| (name.to_owned(), level.into()));
     let settings = Settings::from(settings);
     let trial = Trial {
@@ -141,6 +154,45 @@ fn a_transaction_is_one_commit_and_only_databases_have_them() {
         let found = store.tasks().unwrap().len();
         assert_eq!(found, if has_transactions { 2 } else { 0 }, "{name}");
     });
+}
+
+#[test]
+fn a_transaction_begins_as_the_settings_ask_and_waits_for_another_in_its_first_statement() {
+    for statements in [Statements::Reused, Statements::EachTime] {
+        for (transaction, begins) in [("deferred", true), ("immediate", false)] {
+            let directory = tempfile::tempdir().unwrap();
+            let own = Connections::PerThread;
+            let store = sqlite_that_begins(transaction, directory.path(), own, statements);
+            let mut begun = false;
+            let second = store.session(&mut |first| {
+                store.session(&mut |second| {
+                    first.begin()?;
+                    first.insert(&task(1))?;
+                    second.begin()?;
+                    begun = true;
+                    second.insert(&task(2))
+                })
+            });
+            assert!(second.is_err(), "{transaction}");
+            assert_eq!(begun, begins, "{transaction}");
+            // It was tried again and again.
+            assert!(store.notes().busy > 1, "{transaction}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_the_work_add_up_and_what_one_cannot_tell_is_not_known() {
+    let part = |syncs: Option<u64>| Notes {
+        busy: 2,
+        syncs,
+        counts: [("writes".to_owned(), 3.0)].into(),
+        ..Notes::default()
+    };
+    let both = part(Some(4)).and(part(Some(5)));
+    assert_eq!((both.busy, both.syncs), (4, Some(9)));
+    assert_eq!(both.counts["writes"], 6.0);
+    assert_eq!(part(Some(4)).and(part(None)).syncs, None);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use engine::Connection;
 use lab::catalogue::WorkloadInfo;
-use lab::level::Settings;
+use lab::level::{Level, Settings};
 use lab::trial::{BindingMark, Measured};
 
 use self::data::Data;
@@ -53,6 +53,7 @@ struct Parameters {
 
 impl Parameters {
     fn read(settings: &Settings) -> Result<Parameters, TrialError> {
+        refuse_another_begin(settings)?;
         let reader = Reader(settings);
         let parameters = Parameters {
             rows: reader.count("rows")?,
@@ -67,6 +68,17 @@ impl Parameters {
             )));
         }
         Ok(parameters)
+    }
+}
+
+/// The drivers begin transactions as a program does that thinks no further: by BEGIN alone. Another way
+/// would be obeyed by some of them only.
+fn refuse_another_begin(settings: &Settings) -> Result<(), TrialError> {
+    match settings.get("transaction").and_then(Level::as_text) {
+        None | Some("deferred") => Ok(()),
+        Some(other) => Err(TrialError::CannotRun(format!(
+            "every driver begins the transactions of this workload by a plain BEGIN, so transaction={other} would be left out of account; leave it out, or take deferred"
+        ))),
     }
 }
 
@@ -188,6 +200,14 @@ mod tests {
     fn rows_that_fill_no_whole_batch_are_refused() {
         let why = problem("binding-basics", &[("rows", 120.into())]);
         assert!(why.contains("multiple of 50"), "{why}");
+    }
+
+    #[test]
+    fn transactions_that_would_not_begin_as_asked_are_refused() {
+        let why = problem("binding-basics", &[("transaction", "immediate".into())]);
+        assert!(why.contains("transaction=immediate"), "{why}");
+        let deferred = Settings::from([("transaction".to_owned(), "deferred".into())]);
+        assert!(refuse_another_begin(&deferred).is_ok());
     }
 
     #[test]

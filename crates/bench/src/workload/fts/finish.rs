@@ -16,8 +16,10 @@ pub(super) enum Finish {
     Nothing,
     /// All segments are merged into one.
     Optimize,
-    /// Segments are merged, a little at a time, until nothing is left to do.
+    /// Segments of all levels are merged, a little at a time, until nothing is left to do.
     Merge,
+    /// So are the segments of each level that has as many as `usermerge` says.
+    MergeLevels,
     /// The index is made anew from the texts.
     Rebuild,
 }
@@ -26,6 +28,7 @@ const FINISHES: &[(&str, Finish)] = &[
     ("nothing", Finish::Nothing),
     ("optimize", Finish::Optimize),
     ("merge", Finish::Merge),
+    ("merge-levels", Finish::MergeLevels),
     ("rebuild", Finish::Rebuild),
 ];
 
@@ -39,18 +42,31 @@ pub(super) fn finish_parameter() -> Parameter {
         "finish",
         names(FINISHES),
         "nothing".into(),
-        "what is done with the full-text index after it is filled, timed apart: nothing, or FTS5's command `optimize`, `merge` (in steps until it is done) or `rebuild`",
+        "what is done with the full-text index after it is filled, timed apart: nothing, or FTS5's command `optimize`, `merge` (in steps until it is done: of all segments, or with `merge-levels` of levels with as many as `usermerge` says) or `rebuild`",
     )
 }
 
 impl Finish {
     pub(super) fn read(reader: &Reader<'_>, options: &TableOptions) -> Result<Finish, TrialError> {
         let finish = reader.name("finish", |name| by_name(FINISHES, name))?;
-        if finish != Finish::Nothing && options.kind != Kind::Fts5 {
-            let why = "a plain table has no full-text index to merge or rebuild";
-            return Err(TrialError::CannotRun(why.to_owned()));
+        match finish.why_not(options) {
+            None => Ok(finish),
+            Some(why) => Err(TrialError::CannotRun(why.to_owned())),
         }
-        Ok(finish)
+    }
+
+    /// Why it cannot be done to a table with these options; none where it can.
+    fn why_not(self, options: &TableOptions) -> Option<&'static str> {
+        match self {
+            Finish::Nothing => None,
+            _ if options.kind != Kind::Fts5 => {
+                Some("a plain table has no full-text index to merge or rebuild")
+            }
+            Finish::Rebuild if !options.keeps_texts() => {
+                Some("an index is rebuilt from the texts, which a contentless table does not keep")
+            }
+            _ => None,
+        }
     }
 
     /// Does it, and says how many seconds it took; none where there was nothing to do.
@@ -61,16 +77,18 @@ impl Finish {
             Finish::Nothing => return Ok(None),
             Finish::Optimize => connection.execute(&command("optimize"))?,
             Finish::Rebuild => connection.execute(&command("rebuild"))?,
-            Finish::Merge => merge(connection)?,
+            Finish::Merge => merge(connection, -STEP)?,
+            Finish::MergeLevels => merge(connection, STEP)?,
         }
         Ok(Some(start.elapsed().as_secs_f64()))
     }
 }
 
-/// Merges until a step changes nothing but its own record: the first step, with a negative number,
-/// takes up segments of any level, as the documentation says.
-fn merge(connection: &Connection) -> Result<(), TrialError> {
-    let mut step = -STEP;
+/// Merges until a step changes nothing but its own record. A first step with a negative number
+/// takes up segments of any level, as the documentation says, and the steps after it go on with
+/// these; with positive numbers alone only levels with as many segments as `usermerge` are merged.
+fn merge(connection: &Connection, first: i64) -> Result<(), TrialError> {
+    let mut step = first;
     loop {
         let before = connection.total_changes();
         connection.execute(&format!(

@@ -185,7 +185,8 @@ fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
 }
 
 /// Notes results, precision and recall: of each class over its queries together, and of all as the
-/// mean over queries, so that a query with many results does not drown the others.
+/// mean over queries, so that a query with many results does not drown the others. Queries that were
+/// refused are in none of them: they found nothing because nothing was looked for.
 pub(super) fn note(asked: &[Asked<'_>], found: &[Found], measured: &mut Measured) {
     let answered = || {
         asked

@@ -132,7 +132,9 @@ fn timed(work: impl FnOnce() -> Result<(), TrialError>) -> Result<f64, TrialErro
 
 #[cfg(test)]
 mod tests {
+    use crate::error::TrialError;
     use crate::workload::common::tests::{problem, run};
+    use lab::level::Level;
 
     const ROWS: i64 = 300;
 
@@ -297,5 +299,29 @@ mod tests {
             &[("extension", "/no/such/tokenizer.so".into())],
         );
         assert!(extension.contains("/no/such/tokenizer.so"), "{extension}");
+    }
+
+    #[test]
+    fn what_would_fail_or_not_be_in_force_cannot_be_run() {
+        let why = |over: &[(&str, Level)]| match run("fts-insert", over) {
+            Err(TrialError::CannotRun(why)) => why,
+            other => panic!("{over:?}: {other:?}"),
+        };
+        let automerge = why(&[("automerge", 1.into())]);
+        assert!(automerge.contains("`automerge = 1`"), "{automerge}");
+        for content in ["contentless", "contentless-delete"] {
+            let rebuild = why(&[("finish", "rebuild".into()), ("content", content.into())]);
+            assert!(rebuild.contains("does not keep"), "{rebuild}");
+        }
+        let plain = why(&[("finish", "merge".into()), ("table", "plain".into())]);
+        assert!(plain.contains("a plain table"), "{plain}");
+        // A plain table has no such option to be wrong.
+        let settings = [
+            ("automerge", 1.into()),
+            ("table", "plain".into()),
+            ("rows", ROWS.into()),
+            ("synchronous", "off".into()),
+        ];
+        assert!(run("fts-insert", &settings).is_ok());
     }
 }

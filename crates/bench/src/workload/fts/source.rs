@@ -205,3 +205,14 @@ impl Rows for Generated {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::TABLE;
+    use crate::import::RESERVED;
+
+    #[test]
+    fn no_column_of_a_file_may_be_called_like_the_table_of_the_documents() {
+        assert!(RESERVED.contains(&TABLE));
+    }
+}

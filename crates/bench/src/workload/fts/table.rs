@@ -71,7 +71,7 @@ const CONFIGURATION: &[(&str, &str, i64, i64, &str)] = &[
         "automerge",
         0,
         64,
-        "segments on a level from which on they are merged step by step; 0: never (SQLite's default: 4)",
+        "segments on a level from which on they are merged step by step; 0: never; 1 is refused, because FTS5 takes it for its default (SQLite's default: 4)",
     ),
     (
         "crisismerge",
@@ -85,7 +85,7 @@ const CONFIGURATION: &[(&str, &str, i64, i64, &str)] = &[
         "usermerge",
         2,
         16,
-        "segments on a level from which on the command `merge` merges them (SQLite's default: 4)",
+        "segments on a level from which on `finish = \"merge-levels\"` merges them; `merge` takes up all segments whatever it is (SQLite's default: 4)",
     ),
     (
         "deletemerge",
@@ -98,7 +98,8 @@ const CONFIGURATION: &[(&str, &str, i64, i64, &str)] = &[
         "hashsize",
         "hashsize",
         64,
-        i64::MAX,
+        // FTS5 reads no more than 32 bits of it, though it stores them all.
+        i32::MAX as i64,
         "bytes of memory in which terms are gathered before they are written as a segment (SQLite's default: 1 MiB)",
     ),
     (
@@ -234,13 +235,17 @@ impl TableOptions {
     }
 
     fn check(&self) -> Result<(), TrialError> {
-        let stored = matches!(self.content, Content::Ordinary | Content::External);
-        if self.kind == Kind::Fts5 && !self.columnsize && !stored {
-            return Err(TrialError::CannotRun(
-                "without texts and without the sizes of columns, FTS5 does not know which rows there are: give `columnsize = true` or a `content` that is kept".to_owned(),
-            ));
-        }
-        Ok(())
+        let why = if self.kind != Kind::Fts5 {
+            return Ok(());
+        } else if !self.columnsize && !self.keeps_texts() {
+            "without texts and without the sizes of columns, FTS5 does not know which rows there are: give `columnsize = true` or a `content` that is kept"
+        } else if self.configuration.contains(&("automerge", 1)) {
+            // It stores the 1, so that reading it back would prove nothing.
+            "FTS5 takes `automerge = 1` for its default, 4: give 4 if that is meant, 0 or a number from 2 on"
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::CannotRun(why.to_owned()))
     }
 
     /// Makes the table, with these columns.
@@ -441,4 +446,19 @@ pub(super) fn listed(columns: &[String]) -> String {
 /// A text in SQL.
 pub(super) fn text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashsize_is_no_larger_than_the_integer_that_fts5_reads() {
+        let all = parameters();
+        let hashsize = all.iter().find(|known| known.name == "hashsize");
+        let accepts = &hashsize.unwrap().accepts;
+        let largest = i64::from(i32::MAX);
+        assert!(accepts.allows(&Level::Int(largest)));
+        assert!(!accepts.allows(&Level::Int(largest + 1)));
+    }
 }

@@ -10,19 +10,18 @@
 //! before the next begins. The mode *corrected* does what was meant, with threads at the same time.
 
 mod operations;
+mod pool;
 mod rows;
 mod threads;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use engine::{Connection, Library};
+use engine::Connection;
 use lab::catalogue::{Accepts, WorkloadInfo};
 use lab::level::Settings;
 use lab::target;
 use lab::trial::{BindingMark, Measured};
 
 use self::operations::{Operation, prepare};
+use self::pool::Pool;
 use super::common::{
     Elapsed, Stopwatch, by_name, close, expect, names, parameter, refuse_counting,
     refuse_single_threaded, set,
@@ -84,6 +83,9 @@ const NUMBERS: [&str; 7] = [
     "synchronous",
 ];
 
+/// Beside them, since claims are made of numbers: 1 where the journal mode is WAL, else 0.
+const WAL: &str = "journal_mode_wal";
+
 fn is_threaded(operation: &str) -> bool {
     operation.ends_with("-threading")
 }
@@ -119,7 +121,7 @@ impl Parameters {
 impl Workload for Orm {
     fn info(&self) -> WorkloadInfo {
         let sums = ["reads", "writes"].map(str::to_owned);
-        let numbers = NUMBERS.map(str::to_owned);
+        let numbers = NUMBERS.into_iter().chain([WAL]).map(str::to_owned);
         WorkloadInfo {
             name: "orm".to_owned(),
             about: "thirty-eight operations of an object-relational mapper: objects made, found, saved and removed, with their associations, JSON and threads".to_owned(),
@@ -170,47 +172,23 @@ impl Workload for Orm {
 /// What the operations work with.
 struct Suite {
     parameters: Parameters,
+    /// How its transactions begin.
+    begin: &'static str,
     connection: Connection,
     /// For threads, which have connections of their own.
-    opener: Opener,
-}
-
-/// What it takes to open a further connection.
-#[derive(Clone)]
-struct Opener {
-    settings: Settings,
-    library: Arc<Library>,
-    directory: PathBuf,
+    pool: Pool,
 }
 
 const DATABASE: &str = "test.db";
 
-impl Opener {
-    fn open(&self) -> Result<Connection, TrialError> {
-        let trial = Trial {
-            settings: &self.settings,
-            library: Arc::clone(&self.library),
-            directory: &self.directory,
-            seed: lab::seed::Seed(0),
-            counter: None,
-            postgres: None,
-            phase: &mut |_| {},
-        };
-        sqlite::open(&trial, &self.directory.join(DATABASE))
-    }
-}
-
 impl Suite {
     fn open(trial: &Trial<'_>, parameters: Parameters) -> Result<Suite, TrialError> {
-        let opener = Opener {
-            settings: trial.settings.clone(),
-            library: Arc::clone(&trial.library),
-            directory: trial.directory.to_owned(),
-        };
+        let path = trial.directory.join(DATABASE);
         Ok(Suite {
             parameters,
-            connection: opener.open()?,
-            opener,
+            begin: sqlite::begin_statement(trial.settings),
+            connection: sqlite::open(trial, &path)?,
+            pool: Pool::of(trial, path),
         })
     }
 
@@ -255,8 +233,7 @@ impl Suite {
         } = operation;
         let watch = Stopwatch::start()?;
         if in_transaction {
-            self.connection
-                .execute(sqlite::begin_statement(&self.opener.settings))?;
+            self.connection.execute(self.begin)?;
         }
         let found = work()?;
         if in_transaction {
@@ -277,20 +254,17 @@ impl Suite {
         Ok(elapsed)
     }
 
-    /// Reads back what was in force, on a thread's connection too where there was one.
+    /// Reads back what was in force, on the connections of threads too.
     fn finish(self, trial: &Trial<'_>, measured: &mut Measured) -> Result<(), TrialError> {
-        if self.parameters.mode == Mode::Corrected {
-            let of_thread = self.opener.open()?;
-            measured
-                .connections
-                .push(sqlite::read_back("thread", &of_thread)?);
-            of_thread.close()?;
-        }
+        measured.connections.extend(self.pool.close()?);
         for name in NUMBERS {
             if let Some(number) = number(&self.connection, name)? {
                 set(measured, &format!("read_back.{name}"), number);
             }
         }
+        let journal_mode = self.connection.query_text("PRAGMA main.journal_mode")?;
+        let is_wal = f64::from(u8::from(journal_mode == "wal"));
+        set(measured, &format!("read_back.{WAL}"), is_wal);
         let path = trial.directory.join(DATABASE);
         close(self.connection, Some(&path), measured)?;
         measured.binding = Some(BindingMark {
@@ -348,8 +322,26 @@ mod tests {
             let both = measured.metrics["seconds.reads"] + measured.metrics["seconds.writes"];
             assert!((both / sum - 1.0).abs() < 1e-9);
             assert_eq!(measured.metrics["read_back.busy_timeout"], 5_000.0);
+            assert_eq!(measured.metrics["read_back.journal_mode_wal"], 1.0);
             let lazily = measured.metrics.contains_key("ns_per_row.select");
             assert_eq!(lazily, *mode == "corrected");
+        }
+    }
+
+    #[test]
+    fn every_connection_of_a_thread_that_worked_is_read_back() {
+        for (mode, _) in MODES {
+            let measured = run("orm", &settings(mode)).unwrap();
+            let (of_threads, others): (Vec<_>, Vec<_>) = measured
+                .connections
+                .iter()
+                .partition(|one| one.connection.starts_with("thread "));
+            assert_eq!(others.len(), 1);
+            assert_eq!(of_threads.is_empty(), *mode == "faithful");
+            for one in of_threads {
+                assert_eq!(one.pragmas["busy_timeout"], "5000");
+                assert_eq!(one.pragmas["synchronous"], "off");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The two operations with threads. In the article each thread is waited for before the next one
 //! begins, so that there is one at a time; corrected, they work at the same time, each on a connection
-//! of its own.
+//! of the pool.
 
 use std::thread;
 
@@ -23,13 +23,8 @@ pub(super) fn work(suite: &Suite, threads: usize) -> Result<i64, TrialError> {
 }
 
 fn at_once(suite: &Suite, threads: usize, n: usize) -> Result<i64, TrialError> {
-    let opener = &suite.opener;
-    let one = || -> Result<i64, TrialError> {
-        let connection = opener.open()?;
-        let renamed = live(&connection, n)?;
-        connection.close()?;
-        Ok(renamed)
-    };
+    let pool = &suite.pool;
+    let one = || pool.lend(|connection| live(connection, n));
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
         workers

@@ -37,9 +37,6 @@ pub(super) struct Queue;
 /// The directory of task files within the trial's.
 const FILES: &str = "tasks";
 
-/// For so many tasks that are due there is one more that is not.
-const NOT_DUE: usize = 4;
-
 impl Workload for Queue {
     fn info(&self) -> WorkloadInfo {
         parameters::info()
@@ -65,11 +62,10 @@ impl Workload for Queue {
         fill(&*store, &parameters, &stored)?;
 
         (trial.phase)("work");
-        let before = store.notes();
         let mut expected = Expected::new(&parameters, stored);
-        let course = work(trial, &parameters, &*store, &mut expected)?;
-        let notes = store.notes().since(&before);
-        let mut measured = course.measured(&parameters)?;
+        let worked = work(trial, &parameters, &*store, &mut expected)?;
+        let notes = worked.notes();
+        let mut measured = worked.measured(&parameters)?;
         set_peak_memory(&mut measured);
         note(&notes, &parameters, trial.counter.is_some(), &mut measured);
         if let Some(seconds) = rebuild_s {
@@ -99,8 +95,8 @@ fn files(directory: &Path) -> PathBuf {
 fn stored(trial: &Trial<'_>, parameters: &Parameters) -> Vec<Task> {
     let mut maker = Maker::new(trial.seed.child("stored"), parameters.payload_bytes);
     match parameters.work {
-        Work::Schedule => maker.not_due(parameters.workers * parameters.tasks / NOT_DUE),
-        _ => maker.due(parameters.stored),
+        Work::Schedule => maker.not_due(parameters.first_tasks()),
+        _ => maker.due(parameters.first_tasks()),
     }
 }
 
@@ -170,6 +166,8 @@ struct Worked {
     course: Course,
     elapsed: Elapsed,
     seconds: Vec<f64>,
+    /// What the store noted in each, without what was loaded before it.
+    notes: Vec<Notes>,
 }
 
 fn work(
@@ -182,6 +180,7 @@ fn work(
         course: Course::default(),
         elapsed: Elapsed::default(),
         seconds: Vec::new(),
+        notes: Vec::new(),
     };
     for repetition in 0..parameters.repeats {
         let seed = trial.seed.child("work").nth(repetition as u64);
@@ -204,7 +203,9 @@ fn work(
             stored: expected.stored(),
             seed: seed.child("choice").nth(worker as u64),
         });
+        let before = store.notes();
         let (done, elapsed) = team::work(store, parts.collect(), jobs::job)?;
+        worked.notes.push(store.notes().since(&before));
         worked.seconds.push(elapsed.seconds);
         worked.elapsed.add(elapsed);
         let marks = expected.add(done)?;
@@ -229,6 +230,12 @@ fn add(store: &dyn Store, parameters: &Parameters, tasks: &[Task]) -> Result<(),
 }
 
 impl Worked {
+    /// What the store noted while the clock ran.
+    fn notes(&self) -> Notes {
+        let parts = self.notes.iter().cloned();
+        parts.reduce(Notes::and).unwrap_or_default()
+    }
+
     fn measured(&self, parameters: &Parameters) -> Result<Measured, TrialError> {
         let mut measured = self.elapsed.times();
         let operations = parameters.operations() * parameters.repeats;
@@ -245,7 +252,7 @@ impl Worked {
     }
 }
 
-/// What the store has noted while the clock ran.
+/// Tells what the store noted while the clock ran.
 fn note(notes: &Notes, parameters: &Parameters, counting: bool, measured: &mut Measured) {
     set(measured, "busy_errors", notes.busy as f64);
     if parameters.target == Target::Sqlite && parameters.connections == Connections::Pool {

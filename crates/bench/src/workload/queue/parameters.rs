@@ -80,6 +80,9 @@ pub(super) const STATEMENTS_OF_A_LIFE: usize = 1 + 1 + OUTPUTS + 1;
 /// Outputs in the life of a task.
 pub(super) const OUTPUTS: usize = 10;
 
+/// For so many tasks that are due there is one more that is not.
+const NOT_DUE: usize = 4;
+
 /// The parameters of one trial.
 #[derive(Clone, Debug)]
 pub(super) struct Parameters {
@@ -96,6 +99,8 @@ pub(super) struct Parameters {
     pub(super) statements: Statements,
     pub(super) indexed: bool,
     pub(super) writing: Writing,
+    /// Whether transactions begin concurrently.
+    concurrent: bool,
 }
 
 impl Parameters {
@@ -116,6 +121,7 @@ impl Parameters {
             statements: reader.name("statements", |name| by_name(STATEMENTS, name))?,
             indexed: reader.flag("indexed")?,
             writing: reader.name("writing", |name| by_name(WRITING, name))?,
+            concurrent: settings.get("transaction").and_then(Level::as_text) == Some("concurrent"),
         };
         parameters.check()?;
         Ok(parameters)
@@ -137,6 +143,13 @@ impl Parameters {
             {
                 "a connection that is borrowed for each statement keeps none prepared: connections = shared and pool go with statements = each-time"
             }
+            () if self.target == Target::Sqlite
+                && self.concurrent
+                && self.statements_per_txn > 1
+                && self.workers > 1 =>
+            {
+                "transactions that begin concurrently may be refused when they commit, and the workers of a queue do not begin theirs anew: transaction = concurrent goes with one worker, or with statements_per_txn = 1"
+            }
             () if self.work == Work::Schedule && self.stored > 0 => {
                 "work = schedule stores its own tasks, so stored must be 0"
             }
@@ -151,6 +164,37 @@ impl Parameters {
     /// Whether nothing is changed.
     pub(super) fn reads(&self) -> bool {
         matches!(self.work, Work::Get | Work::List)
+    }
+
+    /// Tasks that are there from the beginning: those of a schedule are not due.
+    pub(super) fn first_tasks(&self) -> usize {
+        match self.work {
+            Work::Schedule => self.workers * self.tasks / NOT_DUE,
+            _ => self.stored,
+        }
+    }
+
+    /// Tasks that are there at the same time, at most.
+    fn most_tasks(&self) -> usize {
+        let each_time = self.workers * self.tasks;
+        let added = match self.work {
+            Work::Get | Work::List => 0,
+            // A worker begins with a task when the last is gone.
+            Work::LifeCycle => self.workers,
+            // A repetition begins when the tasks of the last are gone.
+            Work::Schedule => each_time,
+            Work::Insert => each_time * self.repeats,
+        };
+        self.first_tasks() + added
+    }
+
+    /// Tasks that are surely on the disk at the same time: memory writes none of its own, and of those
+    /// that come and go in a life-cycle it depends on chance how many meet.
+    fn tasks_on_disk(&self) -> usize {
+        match (self.target, self.work) {
+            (Target::Memory, _) | (_, Work::LifeCycle) => self.first_tasks(),
+            _ => self.most_tasks(),
+        }
     }
 
     /// Operations in one repetition.
@@ -170,13 +214,13 @@ pub(super) fn needs(settings: &Settings) -> Needs {
         return Needs::default();
     };
     let workers = parameters.workers as u64;
-    let tasks = (parameters.stored + parameters.workers * parameters.tasks) as u64;
     let (handles, files) = match parameters.target {
         // A database, its log and its shared memory; a socket, its poll and its wake-up.
         Target::Sqlite => (3, 4),
         Target::Postgres => (6, 0),
-        Target::Files => (3, tasks + workers),
-        Target::Memory => (0, parameters.stored as u64),
+        // Each worker may write another beside a task.
+        Target::Files => (3, parameters.most_tasks() as u64 + workers),
+        Target::Memory => (0, parameters.first_tasks() as u64),
     };
     Needs {
         open_files: 64 + workers * handles,
@@ -187,10 +231,7 @@ pub(super) fn needs(settings: &Settings) -> Needs {
         },
         // A stack and its guard.
         mappings: 256 + 2 * workers,
-        disk_bytes: match parameters.work {
-            Work::LifeCycle => 0,
-            _ => tasks * parameters.payload_bytes as u64,
-        },
+        disk_bytes: (parameters.tasks_on_disk() * parameters.payload_bytes) as u64,
         files,
     }
 }

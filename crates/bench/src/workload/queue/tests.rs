@@ -1,6 +1,8 @@
 //! The workload with every target but a server, which the whole program starts.
 
 use super::super::common::tests::{problem, run};
+use super::parameters;
+use crate::catalogue;
 use lab::durability::Durability;
 use lab::level::Level;
 use lab::trial::Measured;
@@ -162,6 +164,51 @@ fn repetitions_tell_whether_the_work_settles() {
 }
 
 #[test]
+fn what_is_loaded_before_the_clock_starts_is_not_counted() {
+    let measured = queue(&[
+        ("target", "files".into()),
+        ("writing", "sync-directory".into()),
+        ("work", "schedule".into()),
+        ("workers", 2.into()),
+        ("repeats", 3.into()),
+    ]);
+    let tasks = (2 * TASKS * 3) as f64;
+    assert_eq!(measured.metrics["writes"], tasks);
+    assert_eq!(measured.metrics["deletes"], tasks);
+    // A claim syncs the file and its directory, a deletion the directory.
+    assert_eq!(measured.metrics["syncs"], 3.0 * tasks);
+}
+
+#[test]
+fn no_more_is_needed_of_the_disk_than_the_tasks_that_are_there_at_a_time() {
+    let needed = |target: &str, work: &str, stored: i64| {
+        let catalogue = catalogue();
+        let mut settings = catalogue.defaults(catalogue.workload("queue").unwrap());
+        let over: [(&str, Level); 7] = [
+            ("target", target.into()),
+            ("work", work.into()),
+            ("stored", stored.into()),
+            ("workers", 10.into()),
+            ("tasks", 8.into()),
+            ("repeats", 3.into()),
+            ("payload_bytes", 100.into()),
+        ];
+        settings.extend(over.map(|(name, level)| (name.to_owned(), level)));
+        let needs = parameters::needs(&settings);
+        (needs.files, needs.disk_bytes)
+    };
+    // A file that is written beside for each of ten workers.
+    assert_eq!(needed("files", "get", 50), (50 + 10, 5_000));
+    assert_eq!(needed("files", "list", 50), (50 + 10, 5_000));
+    assert_eq!(needed("files", "life-cycle", 50), (50 + 10 + 10, 5_000));
+    assert_eq!(needed("files", "schedule", 0), (80 + 20 + 10, 10_000));
+    assert_eq!(needed("files", "insert", 50), (50 + 240 + 10, 29_000));
+    assert_eq!(needed("memory", "insert", 50), (50, 5_000));
+    assert_eq!(needed("memory", "schedule", 0), (20, 2_000));
+    assert_eq!(needed("sqlite", "schedule", 0), (4, 10_000));
+}
+
+#[test]
 fn a_pool_says_how_many_connections_it_opened() {
     let pool = queue(&[
         ("connections", "pool".into()),
@@ -221,6 +268,14 @@ fn what_cannot_be_done_is_said() {
     said(
         &[("work", "insert".into()), ("statements_per_txn", 5.into())],
         "life-cycle",
+    );
+    said(
+        &[
+            ("transaction", "concurrent".into()),
+            ("statements_per_txn", 4.into()),
+            ("workers", 2.into()),
+        ],
+        "goes with one worker",
     );
     said(&[("target", "postgres".into())], "no PostgreSQL server");
 }

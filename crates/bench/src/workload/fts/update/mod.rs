@@ -385,6 +385,30 @@ mod tests {
     }
 
     #[test]
+    fn only_merging_by_levels_asks_how_many_segments_a_level_has() {
+        let segments = |finish: &str, usermerge: i64| {
+            let settings = [
+                ("rows", 1_000.into()),
+                ("changes", 400.into()),
+                ("rows_per_txn", 50.into()),
+                ("automerge", 0.into()),
+                ("usermerge", usermerge.into()),
+                ("finish", finish.into()),
+                ("repeat", 1.into()),
+                ("synchronous", "off".into()),
+            ];
+            let metrics = run("fts-update", &settings).unwrap().metrics;
+            ["query-4", "query-finished"].map(|phase| metrics[&format!("segments.{phase}")])
+        };
+        let [before, after] = segments("merge-levels", 16);
+        assert_eq!(before, after);
+        let [before, after] = segments("merge-levels", 2);
+        assert!(after < before, "{after} of {before}");
+        let [before, after] = segments("merge", 16);
+        assert!(after < before, "{after} of {before}");
+    }
+
+    #[test]
     fn what_cannot_be_changed_is_said() {
         let contentless = [("content", "contentless".into())];
         let why = problem("fts-update", &contentless);

@@ -1,0 +1,113 @@
+//! The plan of the rounds in which chosen arms are measured again; why they are is told in
+//! [`crate::design`].
+
+use std::collections::BTreeSet;
+
+use crate::design::rounds_again;
+use crate::experiment::Experiment;
+use crate::record::{PlannedExperiment, RunPlan};
+
+/// The run in which chosen arms are measured again: of each experiment those with the indices in
+/// `chosen`, against the reference. `budget_s` is the time that is left for it in seconds, where a limit
+/// was set.
+pub fn fresh_plan(plan: &RunPlan, chosen: &[BTreeSet<usize>], budget_s: Option<f64>) -> RunPlan {
+    let experiments = plan.experiments.iter().zip(chosen);
+    RunPlan {
+        seed: plan.seed.child("fresh rounds"),
+        budget_s,
+        tiers: None,
+        experiments: experiments
+            .filter(|(_, chosen)| !chosen.is_empty())
+            .map(|(planned, chosen)| again(planned, chosen))
+            .collect(),
+        ..plan.clone()
+    }
+}
+
+fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperiment {
+    let indices = [0].iter().chain(chosen);
+    PlannedExperiment {
+        // Claims were judged by the rounds of all arms.
+        experiment: Experiment {
+            claims: Vec::new(),
+            ..planned.experiment.clone()
+        },
+        arms: indices.map(|arm| planned.arms[*arm].clone()).collect(),
+        limits: Vec::new(),
+        counting: false,
+        stopping: rounds_again(planned.stopping),
+        ..planned.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::design::{Arm, Stopping};
+    use crate::experiment::Scale;
+    use crate::level::Settings;
+    use crate::record::FORMAT;
+    use crate::seed::Seed;
+
+    fn plan() -> RunPlan {
+        let experiment: Experiment = serde_json::from_str(
+            r#"{ "id": "x", "question": "?", "workload": "w", "factors": { "page_size": [512, 1024] },
+            "design": { "kind": "one-at-a-time", "reference": { "page_size": 512 } } }"#,
+        )
+        .unwrap();
+        let arm = |label: &str| Arm {
+            label: label.to_owned(),
+            levels: Settings::new(),
+            settings: Settings::new(),
+        };
+        let planned = |key: &str, stopping: Stopping| PlannedExperiment {
+            key: key.to_owned(),
+            experiment: experiment.clone(),
+            directory: "/data".into(),
+            arms: ["reference", "a", "b", "c"].map(arm).to_vec(),
+            limits: Vec::new(),
+            counting: true,
+            crash_relevant: Vec::new(),
+            stopping,
+        };
+        RunPlan {
+            format: FORMAT,
+            id: "run".to_owned(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: Seed(1),
+            scale: Scale::Default,
+            engine: "default".to_owned(),
+            quick: false,
+            trial_limit_s: 60.0,
+            budget_s: Some(100.0),
+            tiers: None,
+            postgres_given: false,
+            experiments: vec![
+                planned("few", Stopping::default()),
+                planned("usual", Stopping::default()),
+                planned("quick", Stopping::default().quick()),
+            ],
+        }
+    }
+
+    #[test]
+    fn chosen_arms_get_rounds_of_their_own_on_data_of_their_own() {
+        let plan = plan();
+        let chosen = [BTreeSet::new(), BTreeSet::from([1, 3]), BTreeSet::from([2])];
+        let fresh = fresh_plan(&plan, &chosen, Some(30.0));
+        let labels = |index: usize| -> Vec<&str> {
+            let arms = &fresh.experiments[index].arms;
+            arms.iter().map(|arm| arm.label.as_str()).collect()
+        };
+        assert_eq!(fresh.experiments.len(), 2);
+        assert_eq!(fresh.experiments[0].key, "usual");
+        assert_eq!(labels(0), ["reference", "a", "c"]);
+        assert_eq!(labels(1), ["reference", "b"]);
+        assert_eq!(fresh.experiments[0].stopping.max_rounds, 7);
+        assert_eq!(fresh.experiments[1].stopping.max_rounds, 5);
+        assert!(!fresh.experiments[0].counting);
+        assert_ne!(fresh.seed, plan.seed);
+        assert_eq!(fresh.budget_s, Some(30.0));
+    }
+}
