@@ -24,6 +24,19 @@ const FUNCTION: &str = "pragmark_columns";
 const MISMATCH: i32 = 20;
 const TOO_BIG: i32 = 18;
 
+/// Whether the transaction that is open may end before all rows are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Commits {
+    /// It may not: other connections would see half of them.
+    Never,
+    /// It ends and begins anew now and then. Nobody sees a database in the making, and its journal in
+    /// memory would hold every page that rows go into: all of an index, where they come in no order.
+    NowAndThen,
+}
+
+/// Batches in a transaction that may end.
+const BATCHES: usize = 64;
+
 /// Inserts the first batch and every further one of the feed, within the transaction that is open;
 /// returns how many rows went in.
 pub(crate) fn insert(
@@ -31,14 +44,17 @@ pub(crate) fn insert(
     target: &Target,
     first: Option<Batch>,
     feed: &mut Feed<'_>,
+    commits: Commits,
 ) -> Result<u64, LoadError> {
     connection.create_columns_function(FUNCTION, target.columns.len())?;
     let mut inserter = Inserter {
         connection,
+        target,
         statement: connection.prepare(&insert_sql(target, None))?,
         counting: Counting::prepare(connection, target)?,
         rows: 0,
     };
+    let mut batches = 0;
     let mut next = first;
     while let Some(batch) = match next.take() {
         Some(batch) => Some(batch),
@@ -47,6 +63,10 @@ pub(crate) fn insert(
         let rows = Rows::of(&batch)?;
         inserter.insert(&batch, &rows, feed)?;
         feed.loaded(batch.rows.num_rows() as u64)?;
+        batches += 1;
+        if commits == Commits::NowAndThen && batches % BATCHES == 0 {
+            connection.execute("COMMIT; BEGIN")?;
+        }
     }
     Ok(inserter.rows)
 }
@@ -68,6 +88,7 @@ fn insert_sql(target: &Target, left_out: Option<usize>) -> String {
 
 struct Inserter<'c> {
     connection: &'c Connection,
+    target: &'c Target,
     statement: Statement<'c, 'static>,
     counting: Option<Counting<'c>>,
     rows: u64,
@@ -148,13 +169,20 @@ impl Inserter<'_> {
         }
         if range.len() == 1 {
             let number = batch.numbers.number(range.start);
-            let reason = reason(&error);
-            return feed.reject(refused(number, None, reason, rows));
+            let column = self.column_to_blame(&error);
+            return feed.reject(refused(number, column, reason(&error), rows));
         }
         for half in halves(range) {
             self.insert(batch, &rows.part(half), feed)?;
         }
         Ok(())
+    }
+
+    /// The column that SQLite's message does not name: a rowid that is no integer can stand in one alone.
+    fn column_to_blame(&self, error: &EngineError) -> Option<String> {
+        let alias = self.target.rowid_alias?;
+        let is_mismatch = error.as_sqlite()?.primary() == MISMATCH;
+        is_mismatch.then(|| self.target.columns[alias].name.clone())
     }
 
     /// Inserts rows, all or none.

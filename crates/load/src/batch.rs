@@ -1,7 +1,12 @@
 //! What readers give and ways take.
 
-use arrow_array::RecordBatch;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
 use thiserror::Error;
+
+use crate::error::LoadError;
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
 #[derive(Debug, Clone)]
@@ -68,6 +73,40 @@ impl RowNumbers {
         }
         number
     }
+
+    /// The numbers of the rows from this index of the batch on.
+    pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
+        let first = self.number(index);
+        let left_out = self.left_out.iter().copied();
+        RowNumbers {
+            first,
+            left_out: left_out.filter(|number| *number > first).collect(),
+        }
+    }
+}
+
+/// Columns of so many rows, side by side.
+///
+/// # Errors
+/// They do not make a batch, which is not known to happen.
+pub(crate) fn record_batch<'n>(
+    input: &str,
+    names: impl IntoIterator<Item = &'n String>,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch, LoadError> {
+    let fields: Vec<Field> = names
+        .into_iter()
+        .zip(&columns)
+        .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(
+        |error| LoadError::Form {
+            input: input.to_owned(),
+            reason: error.to_string(),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -82,5 +121,18 @@ mod tests {
         };
         let found: Vec<u64> = (0..3).map(|index| numbers.number(index)).collect();
         assert_eq!(found, [11, 14, 15]);
+    }
+
+    #[test]
+    fn a_part_of_a_batch_keeps_the_numbers_of_its_rows() {
+        let numbers = RowNumbers {
+            first: 10,
+            left_out: vec![10, 12, 13],
+        };
+        for index in 0..3 {
+            let part = numbers.starting_at(index);
+            assert_eq!(part.number(0), numbers.number(index));
+            assert_eq!(part.number(3), numbers.number(index + 3));
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! A batch as SQLite sees it: Arrow's many types reduced to SQLite's five.
 
+mod convert;
+
+pub(crate) use convert::sifted;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::*;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, BinaryArray, Float64Array, Int64Array, StringArray};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
 use engine::{Columns, ValueRef};
 
 use crate::batch::Batch;
 use crate::error::LoadError;
+use convert::converted;
 
 /// A column of a batch.
 #[derive(Debug, Clone)]
@@ -24,85 +28,19 @@ pub(crate) enum Cells {
 }
 
 impl Cells {
-    /// The column's values, converted where SQLite has no such type: booleans to 0 and 1, numbers to
-    /// 64 bits.
+    /// The column's values, converted where SQLite has no such type.
+    ///
+    /// # Errors
+    /// SQLite has nothing like the type, or like one of the values.
     pub(crate) fn new(array: &ArrayRef, name: &str) -> Result<Cells, LoadError> {
-        fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Cells
-        where
-            T::Native: Into<i64>,
-        {
-            Cells::Integer(array.as_primitive::<T>().unary(Into::into))
-        }
-        let unfit = || LoadError::Type {
-            column: name.to_owned(),
-            found: array.data_type().to_string(),
-        };
-        Ok(match array.data_type() {
-            DataType::Null => Cells::Null,
-            DataType::Boolean => Cells::Integer(
-                array
-                    .as_boolean()
-                    .iter()
-                    .map(|b| b.map(i64::from))
-                    .collect(),
-            ),
-            DataType::Int8 => integers::<Int8Type>(array),
-            DataType::Int16 => integers::<Int16Type>(array),
-            DataType::Int32 => integers::<Int32Type>(array),
-            DataType::Int64 => Cells::Integer(array.as_primitive::<Int64Type>().clone()),
-            DataType::UInt8 => integers::<UInt8Type>(array),
-            DataType::UInt16 => integers::<UInt16Type>(array),
-            DataType::UInt32 => integers::<UInt32Type>(array),
-            DataType::UInt64 => {
-                let values = array.as_primitive::<UInt64Type>();
-                if values
-                    .iter()
-                    .flatten()
-                    .any(|value| i64::try_from(value).is_err())
-                {
-                    return Err(LoadError::Type {
-                        column: name.to_owned(),
-                        found: "UInt64 with values above 9223372036854775807".to_owned(),
-                    });
-                }
-                Cells::Integer(values.unary(|value| value as i64))
-            }
-            DataType::Float32 => Cells::Real(array.as_primitive::<Float32Type>().unary(f64::from)),
-            DataType::Float64 => Cells::Real(array.as_primitive::<Float64Type>().clone()),
-            DataType::Utf8 => Cells::Text(array.as_string::<i32>().clone()),
-            DataType::LargeUtf8 => Cells::Text(array.as_string::<i64>().iter().collect()),
-            DataType::Utf8View => Cells::Text(array.as_string_view().iter().collect()),
-            DataType::Binary => Cells::Blob(array.as_binary::<i32>().clone()),
-            DataType::LargeBinary => Cells::Blob(array.as_binary::<i64>().iter().collect()),
-            DataType::BinaryView => Cells::Blob(array.as_binary_view().iter().collect()),
-            DataType::Dictionary(_, values) => Cells::cast(array, values, name)?,
-            DataType::Float16 => Cells::cast(array, &DataType::Float64, name)?,
-            DataType::FixedSizeBinary(_) => Cells::cast(array, &DataType::Binary, name)?,
-            // As text, the form that SQLite's date functions read; decimals keep every digit.
-            DataType::Date32
-            | DataType::Date64
-            | DataType::Time32(_)
-            | DataType::Time64(_)
-            | DataType::Timestamp(_, _)
-            | DataType::Decimal32(_, _)
-            | DataType::Decimal64(_, _)
-            | DataType::Decimal128(_, _)
-            | DataType::Decimal256(_, _) => Cells::cast(array, &DataType::Utf8, name)?,
-            _ => return Err(unfit()),
+        let own = converted(array).map_err(|unfit| unfit.of_column(name, array.data_type()))?;
+        Ok(match own.data_type() {
+            DataType::Int64 => Cells::Integer(own.as_primitive::<Int64Type>().clone()),
+            DataType::Float64 => Cells::Real(own.as_primitive::<Float64Type>().clone()),
+            DataType::Utf8 => Cells::Text(own.as_string::<i32>().clone()),
+            DataType::Binary => Cells::Blob(own.as_binary::<i32>().clone()),
+            _ => Cells::Null,
         })
-    }
-
-    fn cast(array: &ArrayRef, to: &DataType, name: &str) -> Result<Cells, LoadError> {
-        // A value that cannot be converted is an error, not NULL.
-        let options = CastOptions {
-            safe: false,
-            ..CastOptions::default()
-        };
-        let cast = cast_with_options(array, to, &options).map_err(|error| LoadError::Type {
-            column: name.to_owned(),
-            found: format!("{} ({error})", array.data_type()),
-        })?;
-        Cells::new(&cast, name)
     }
 
     /// Whether any value is NULL; NaN is, in SQLite.
@@ -254,6 +192,11 @@ mod tests {
             values(TimestampSecondArray::from(vec![0])),
             ["text 1970-01-01T00:00:00"]
         );
+        // SQLite's date functions read both forms of a zone.
+        let in_zone = |zone: &str| values(TimestampSecondArray::from(vec![0]).with_timezone(zone));
+        assert_eq!(in_zone("UTC"), ["text 1970-01-01T00:00:00Z"]);
+        assert_eq!(in_zone("Europe/Vienna"), ["text 1970-01-01T00:00:00Z"]);
+        assert_eq!(in_zone("+01:00"), ["text 1970-01-01T01:00:00+01:00"]);
         let decimal = Decimal128Array::from(vec![-12_345])
             .with_precision_and_scale(10, 2)
             .unwrap();

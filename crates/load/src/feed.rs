@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::batch::{Batch, Malformed};
+use crate::cells::sifted;
 use crate::error::LoadError;
 use crate::rejects::Rejects;
 use crate::source::Source;
@@ -96,9 +97,19 @@ impl Drop for StopOnDrop {
 /// Sends batches until the end, an error, or until nobody takes them any more.
 fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) {
     while let Some(item) = source.next().transpose() {
-        let failed = item.is_err();
-        if sender.send(item).is_err() || failed {
-            return;
+        match item.and_then(|batch| sifted(source.name(), batch)) {
+            Ok(batches) => {
+                for batch in batches {
+                    if sender.send(Ok(batch)).is_err() {
+                        return;
+                    }
+                }
+            }
+            Err(error) => {
+                // If nobody takes it, nobody wants to know.
+                let _ = sender.send(Err(error));
+                return;
+            }
         }
     }
 }

@@ -23,6 +23,12 @@ impl FullText {
         self.name.clone().unwrap_or_else(|| format!("{table}_fts"))
     }
 
+    /// The statement that brings it up to date with the table.
+    pub fn rebuild(&self, table: &str) -> String {
+        let name = quoted(&self.name(table));
+        format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
+    }
+
     /// Checks that nothing is in its place; where the table is replaced, so is an index of that name.
     pub(crate) fn make_room(
         &self,
@@ -45,10 +51,10 @@ impl FullText {
     pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
         let name = quoted(&self.name(table));
         connection.execute(&format!(
-            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}); \
-             INSERT INTO {name}({name}) VALUES ('rebuild')",
+            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}); {}",
             list(&self.columns),
             quoted(table),
+            self.rebuild(table),
         ))?;
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! A load from beginning to end: place, table, way, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, Library, OpenFlags};
 
-use crate::arrays;
+use crate::arrays::{self, Commits};
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
@@ -16,7 +17,7 @@ use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
 use crate::request::{Mode, OnError, Request, Summary, Way, WayChoice};
 use crate::source::{Source, is_same_file};
-use crate::staging::{Staging, journal};
+use crate::staging::{Staging, directory, journal};
 use crate::table::{Index, quoted};
 use crate::target::Target;
 
@@ -63,6 +64,9 @@ pub fn load(
         request.rejects.as_deref(),
     );
     refuse_own_input(&*source, request)?;
+    if let Some(size) = request.page_size {
+        check_page_size(size)?;
+    }
     let is_new = !request.database.exists();
     let loaded = if is_new {
         load.build_new(source, &mut rejects, observer)
@@ -77,6 +81,7 @@ pub fn load(
         why_arrays: load.why_arrays,
         rejected: rejects.count(),
         bytes_read,
+        new_database: is_new,
         database_bytes: size(&request.database)?,
         time: begin.elapsed(),
     })
@@ -119,7 +124,14 @@ const REJECTS: &str = "the file for rejected rows";
 
 /// Whether two paths are, or would be, the same file.
 fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other || is_same_file(one, other)
+    one == other
+        || is_same_file(one, other)
+        || place(one).is_some_and(|at| Some(at) == place(other))
+}
+
+/// The true path of a directory and the name of a file in it, which need not be there yet.
+fn place(path: &Path) -> Option<(PathBuf, &OsStr)> {
+    Some((directory(path).canonicalize().ok()?, path.file_name()?))
 }
 
 fn size(path: &Path) -> Result<u64, LoadError> {
@@ -159,7 +171,8 @@ impl Load<'_> {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
                 Err(why) => {
-                    self.by_arrays(&connection, &target, None, feed, &why)?;
+                    let commits = Commits::NowAndThen;
+                    self.by_arrays(&connection, &target, None, feed, (&why, commits))?;
                     connection
                 }
             };
@@ -190,8 +203,21 @@ impl Load<'_> {
         let layout = Layout::of_new(connection, target)?;
         if let Err(why) = &layout {
             self.refuse_pages(why)?;
+            self.unmake_indexes(connection)?;
         }
         Ok(layout)
+    }
+
+    /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
+    /// rows.
+    fn unmake_indexes(&mut self, connection: &Connection) -> Result<(), LoadError> {
+        if std::mem::take(&mut self.indexes_made) {
+            for index in &self.request.table.indexes {
+                let name = quoted(&index.name(&self.request.table.name));
+                connection.execute(&format!("DROP INDEX main.{name}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the page writer may begin in a database that exists, or why it cannot.
@@ -219,6 +245,7 @@ impl Load<'_> {
         };
         if let Err(why) = &layout {
             self.refuse_pages(why)?;
+            self.unmake_indexes(connection)?;
         }
         Ok(layout)
     }
@@ -252,7 +279,7 @@ impl Load<'_> {
         let written = pages::write(self.library, path, layout, target, self.means(), feed)?;
         let connection = self.open_new(path)?;
         connection.execute("BEGIN")?;
-        self.go_on(&connection, target, written, feed)?;
+        self.go_on(&connection, target, written, feed, Commits::NowAndThen)?;
         Ok(connection)
     }
 
@@ -274,12 +301,13 @@ impl Load<'_> {
         target: &Target,
         written: Written,
         feed: &mut Feed<'_>,
+        commits: Commits,
     ) -> Result<(), LoadError> {
         self.rows += written.rows;
         self.rows_by_pages = written.rows;
         if let Some((batch, why)) = written.stopped {
             self.refuse_pages(&why)?;
-            self.by_arrays(connection, target, Some(batch), feed, &why)?;
+            self.by_arrays(connection, target, Some(batch), feed, (&why, commits))?;
         }
         Ok(())
     }
@@ -358,6 +386,7 @@ impl Load<'_> {
         rejects: &mut Rejects,
         observer: &mut Observer<'_>,
     ) -> Result<u64, LoadError> {
+        self.check_page_size_of(connection)?;
         let target = Target::prepare(connection, self.request, source.columns())?;
         let layout = self.layout_beyond(connection, &target)?;
         feed(source, &target, rejects, observer, |feed| {
@@ -366,11 +395,26 @@ impl Load<'_> {
                     let file = file.insert(layout.open_beyond(&self.request.database)?);
                     self.by_pages_beyond(connection, file, layout, &target, feed)?;
                 }
-                Err(why) => self.by_arrays(connection, &target, None, feed, &why)?,
+                Err(why) => {
+                    self.by_arrays(connection, &target, None, feed, (&why, Commits::Never))?;
+                }
             }
             self.finish(connection, feed)?;
             feed.tell(Phase::Sync)
         })
+    }
+
+    /// A database keeps the page size that it has.
+    fn check_page_size_of(&self, connection: &Connection) -> Result<(), LoadError> {
+        let Some(wanted) = self.request.page_size else {
+            return Ok(());
+        };
+        match connection.query_i64("PRAGMA main.page_size")? {
+            size if size == i64::from(wanted) => Ok(()),
+            size => Err(LoadError::Definition(format!(
+                "the database has pages of {size} bytes; a page size can be chosen for a new one only"
+            ))),
+        }
     }
 
     /// Writes pages behind the end of the database, and links them within the transaction that is open.
@@ -387,7 +431,7 @@ impl Load<'_> {
         if written.rows > 0 {
             pages::link(connection, file)?;
         }
-        self.go_on(connection, target, written, feed)
+        self.go_on(connection, target, written, feed, Commits::Never)
     }
 
     fn refuse_pages(&self, reason: &str) -> Result<(), LoadError> {
@@ -405,7 +449,6 @@ impl Load<'_> {
     fn open_new(&self, path: &Path) -> Result<Connection, LoadError> {
         let connection = Connection::open(self.library, path, OpenFlags::READ_WRITE, None)?;
         if let Some(size) = self.request.page_size {
-            check_page_size(size)?;
             connection.execute(&format!("PRAGMA page_size = {size}"))?;
         }
         connection.execute(
@@ -421,10 +464,10 @@ impl Load<'_> {
         target: &Target,
         first: Option<Batch>,
         feed: &mut Feed<'_>,
-        why: &str,
+        (why, commits): (&str, Commits),
     ) -> Result<(), LoadError> {
         self.why_arrays = Some(why.to_owned());
-        self.rows += arrays::insert(connection, target, first, feed)?;
+        self.rows += arrays::insert(connection, target, first, feed, commits)?;
         Ok(())
     }
 
@@ -489,6 +532,16 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
 mod tests {
     use super::*;
     use crate::table::Table;
+
+    #[test]
+    fn a_place_is_known_by_any_path_though_nothing_is_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("sub")).unwrap();
+        assert!(is_same_place(&at("new.db"), &at("./sub/../new.db")));
+        assert!(!is_same_place(&at("new.db"), &at("sub/new.db")));
+        assert!(!is_same_place(&at("new.db"), &at("missing/new.db")));
+    }
 
     #[test]
     fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {

@@ -124,6 +124,8 @@ pub struct Summary {
     pub rejected: u64,
     /// Bytes of the input, as they lie on the disk.
     pub bytes_read: u64,
+    /// Whether the database was made.
+    pub new_database: bool,
     /// Bytes of the database afterwards.
     pub database_bytes: u64,
     /// From the beginning to the end, syncing included.

@@ -250,8 +250,12 @@ fn usable(suggested: &Column) -> Column {
     column
 }
 
-/// STRICT tables know six types only.
+/// STRICT tables know six types only; a column without a type, which keeps everything as it is, has `ANY`
+/// there.
 fn strict_type(column: &Column) -> Result<String, LoadError> {
+    if column.declared.is_empty() {
+        return Ok("ANY".to_owned());
+    }
     let known = ["INT", "INTEGER", "REAL", "TEXT", "BLOB", "ANY"];
     known
         .iter()
@@ -311,6 +315,16 @@ mod tests {
                 .to_string()
                 .contains("STRICT")
         );
+    }
+
+    #[test]
+    fn a_column_without_a_type_keeps_everything_in_a_strict_table_too() {
+        let mut table = Table::new("t");
+        let suggested = [Column::new("a", "")];
+        assert_eq!(table.columns(&suggested).unwrap(), suggested);
+        table.strict = true;
+        let made = table.columns(&suggested).unwrap();
+        assert_eq!(made, [Column::new("a", "ANY")]);
     }
 
     #[test]

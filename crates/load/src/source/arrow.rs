@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
+use super::divide::divided;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, RowNumbers};
@@ -17,6 +18,8 @@ pub struct BatchSource<I> {
     name: String,
     columns: Vec<SourceColumn>,
     batches: I,
+    /// What is left of a batch that is longer than ours.
+    rest: Option<RecordBatch>,
     rows: u64,
 }
 
@@ -27,8 +30,17 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
             name: name.into(),
             columns: columns_of(schema),
             batches,
+            rest: None,
             rows: 0,
         }
+    }
+
+    /// The next rows: some of a longer batch, or a batch.
+    fn next_rows(&mut self) -> Option<RecordBatch> {
+        let batch = self.rest.take().or_else(|| self.batches.next())?;
+        let (part, rest) = divided(batch);
+        self.rest = rest;
+        Some(part)
     }
 }
 
@@ -71,7 +83,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(rows) = self.batches.next() else {
+        let Some(rows) = self.next_rows() else {
             return Ok(None);
         };
         if rows.num_columns() != self.columns.len() {
@@ -99,5 +111,26 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
 
     fn total_bytes(&self) -> Option<u64> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{ArrayRef, StringArray};
+
+    #[test]
+    fn long_batches_come_in_parts_that_are_numbered_through() {
+        let long = "x".repeat(5 << 20);
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![&*long; 3]));
+        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+        let schema = batch.schema();
+        let mut source = BatchSource::new("test", &schema, [batch.clone(), batch].into_iter());
+        let mut firsts = Vec::new();
+        while let Some(batch) = source.next().unwrap() {
+            assert_eq!(batch.rows.num_rows(), 1);
+            firsts.push(batch.numbers.first);
+        }
+        assert_eq!(firsts, [1, 2, 3, 4, 5, 6]);
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Input;
+use super::places::Unit;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -32,6 +33,9 @@ pub(super) trait Format: Send + Sync + 'static {
     /// Takes note of how the columns will be stored, before anything is parsed.
     fn store_as(&mut self, affinities: &[Affinity]);
 
+    /// What its records are counted in.
+    fn unit(&self) -> Unit;
+
     /// How many of these bytes, which begin with a record, are whole records; 0 where the first does not
     /// end within them.
     fn cut(&self, bytes: &[u8]) -> usize;
@@ -39,7 +43,7 @@ pub(super) trait Format: Send + Sync + 'static {
     /// Turns whole records into batches.
     fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError>;
 
-    /// The error of a record that is longer than [`LONGEST_RECORD`] MiB.
+    /// The error of a record that is longer than so many MiB.
     fn too_long(&self, megabytes: usize) -> String;
 }
 
@@ -57,6 +61,8 @@ pub(super) struct Text {
     bytes: Vec<u8>,
     /// Whether the bytes hold the end of the input.
     last: bool,
+    /// Bytes that the longest record may have.
+    longest: usize,
 }
 
 impl Text {
@@ -69,6 +75,7 @@ impl Text {
             input,
             bytes: Vec::new(),
             last: false,
+            longest: LONGEST_RECORD,
         };
         text.fill()?;
         if text.bytes.is_empty() {
@@ -121,10 +128,10 @@ impl Text {
             if cut > 0 {
                 return Ok(cut);
             }
-            if self.bytes.len() > LONGEST_RECORD {
+            if self.bytes.len() > self.longest {
                 return Err(LoadError::Form {
                     input: self.input.name().to_owned(),
-                    reason: format.too_long(LONGEST_RECORD >> 20),
+                    reason: format.too_long(self.longest >> 20),
                 });
             }
             self.fill()?;
@@ -226,6 +233,7 @@ pub(super) struct Batches {
     ready: VecDeque<Batch>,
     /// The numbers given to rows before.
     numbers: u64,
+    unit: Unit,
     stop: Arc<AtomicBool>,
 }
 
@@ -240,12 +248,14 @@ impl Batches {
             let (waiting, format) = (Arc::clone(&waiting), Arc::clone(&format));
             std::thread::spawn(move || parse(&waiting, &*format));
         }
+        let unit = format.unit();
         let (order, answers) = sync_channel(2 * parsers);
         std::thread::spawn(move || read(text, &*format, &jobs, &order));
         Batches {
             answers,
             ready: VecDeque::new(),
             numbers: 0,
+            unit,
             stop,
         }
     }
@@ -264,7 +274,7 @@ impl Batches {
                 assert!(self.stop.load(Ordering::Relaxed), "a parser died");
                 return Ok(None);
             };
-            let (parsed, bytes_read) = answer?;
+            let (parsed, bytes_read) = answer.map_err(|error| self.named(error))?;
             let before = self.numbers;
             self.numbers += parsed.numbers;
             self.ready
@@ -273,6 +283,17 @@ impl Batches {
                     batch.bytes_read = bytes_read;
                     batch
                 }));
+        }
+    }
+
+    /// Names the record with which a block has failed: its first one, which is too long to be read.
+    fn named(&self, error: LoadError) -> LoadError {
+        match error {
+            LoadError::Form { input, reason } => LoadError::Form {
+                input,
+                reason: format!("{} {}: {reason}", self.unit.name(), self.numbers + 1),
+            },
+            error => error,
         }
     }
 }
@@ -346,5 +367,48 @@ fn parse(waiting: &Mutex<Receiver<Job>>, format: &impl Format) {
             .map(|parsed| (parsed, job.bytes_read));
         // If nobody waits for it, the load has ended; the next block will not come.
         let _ = job.answer.send(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of which nothing is known but their number.
+    struct Lines;
+
+    impl Format for Lines {
+        fn store_as(&mut self, _affinities: &[Affinity]) {}
+
+        fn unit(&self) -> Unit {
+            Unit::Line
+        }
+
+        fn cut(&self, bytes: &[u8]) -> usize {
+            memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
+        }
+
+        fn parse(&self, bytes: &[u8]) -> Result<Parsed, LoadError> {
+            Ok(Parsed {
+                batches: Vec::new(),
+                numbers: memchr::memchr_iter(b'\n', bytes).count() as u64,
+            })
+        }
+
+        fn too_long(&self, megabytes: usize) -> String {
+            format!("longer than {megabytes} MiB")
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_too_long_is_named_by_its_number() {
+        let line = format!("{}\n", "x".repeat(1_000));
+        let long = "x".repeat(5 * BLOCK);
+        let input = Input::from_bytes("test", (line.repeat(3_000) + &long).into_bytes()).unwrap();
+        let mut text = Text::open(input).unwrap();
+        text.longest = BLOCK;
+        let mut batches = Batches::start(text, Arc::new(Lines), Arc::default());
+        let error = batches.next().unwrap_err().to_string();
+        assert_eq!(error, "test: line 3001: longer than 1 MiB");
     }
 }

@@ -9,20 +9,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::ArrowError;
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::arrow::columns_of;
+use super::divide::{BATCH_BYTES, BATCH_ROWS, divided};
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, RowNumbers};
 use crate::error::LoadError;
 
-/// Rows in a batch, as for CSV.
-const BATCH_ROWS: usize = 65_536;
-/// Bytes of values in a batch, about: wide rows come in batches of fewer.
-const BATCH_BYTES: usize = 8 << 20;
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
 const PARQUET: &[u8] = b"PAR1";
 /// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
@@ -32,13 +29,23 @@ const ARROW: &[u8] = b"ARROW1";
 pub struct ColumnarSource {
     name: String,
     columns: Vec<SourceColumn>,
+    /// Whether the type of each column says something of its values.
+    typed: Vec<bool>,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     /// What is left of a batch that is longer than ours.
     rest: Option<RecordBatch>,
     rows: u64,
-    /// The rows there are, where the file tells.
-    total_rows: Option<u64>,
+    /// Batches of the file that have been read.
+    read: u64,
+    extent: Extent,
     total_bytes: u64,
+}
+
+/// How much there is, as the file tells it.
+#[derive(Debug, Clone, Copy)]
+enum Extent {
+    Rows(u64),
+    Batches(u64),
 }
 
 impl ColumnarSource {
@@ -105,13 +112,16 @@ fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
 fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
-    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let rows = builder.metadata().file_metadata().num_rows();
+    // A negative number is damage, which reading will find.
+    let rows = u64::try_from(rows).unwrap_or(0);
     let columns = columns_of(builder.schema());
+    let typed = typed(builder.schema());
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
     // As the file tells it, which is too few where values are repeated.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    let rows_of_file = rows.map_or(1, |rows| usize::try_from(rows).unwrap_or(usize::MAX));
+    let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
     let reader = builder
         .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
@@ -119,10 +129,12 @@ fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource,
     Ok(ColumnarSource {
         name,
         columns,
+        typed,
         batches: Box::new(reader),
         rest: None,
         rows: 0,
-        total_rows: rows,
+        read: 0,
+        extent: Extent::Rows(rows),
         total_bytes,
     })
 }
@@ -133,28 +145,27 @@ fn arrow_ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSourc
     Ok(ColumnarSource {
         name,
         columns: columns_of(&schema),
+        typed: typed(&schema),
+        extent: Extent::Batches(batches.left()),
         batches: Box::new(batches),
         rest: None,
         rows: 0,
-        total_rows: None,
+        read: 0,
         total_bytes,
     })
+}
+
+fn typed(schema: &Schema) -> Vec<bool> {
+    let fields = schema.fields().iter();
+    fields
+        .map(|field| *field.data_type() != DataType::Null)
+        .collect()
 }
 
 /// How many rows make a batch, if `rows` have so many bytes.
 fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
     let of_row = (bytes / rows.max(1)).max(1);
     (BATCH_BYTES / of_row).clamp(1, BATCH_ROWS)
-}
-
-/// The bytes of the values of a batch, or of the buffers they lie in where that cannot be told.
-fn bytes_of(batch: &RecordBatch) -> usize {
-    let of = |column: &ArrayRef| {
-        let data = column.to_data();
-        data.get_slice_memory_size()
-            .unwrap_or_else(|_| data.get_buffer_memory_size())
-    };
-    batch.columns().iter().map(of).sum()
 }
 
 impl ColumnarSource {
@@ -164,25 +175,25 @@ impl ColumnarSource {
             Some(batch) => batch,
             None => match guarded(&self.name, || Ok(self.batches.next()))? {
                 None => return Ok(None),
-                Some(batch) => batch.map_err(|error| broken(&self.name, &error))?,
+                Some(batch) => {
+                    self.read += 1;
+                    batch.map_err(|error| broken(&self.name, &error))?
+                }
             },
         };
-        let rows = rows_at_a_time(batch.num_rows(), bytes_of(&batch));
-        if batch.num_rows() <= rows {
-            return Ok(Some(batch));
-        }
-        self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
-        Ok(Some(batch.slice(0, rows)))
+        let (part, rest) = divided(batch);
+        self.rest = rest;
+        Ok(Some(part))
     }
 
-    /// The share of the file that these rows are, or nothing where their number is not known.
+    /// The share of the file that has been read.
     fn bytes_read(&self) -> u64 {
-        match self.total_rows {
-            Some(total) if total > 0 => {
-                (u128::from(self.total_bytes) * u128::from(self.rows) / u128::from(total)) as u64
-            }
-            _ => 0,
-        }
+        let (read, all) = match self.extent {
+            Extent::Rows(all) => (self.rows, all),
+            Extent::Batches(all) => (self.read, all),
+        };
+        let bytes = u128::from(self.total_bytes) * u128::from(read);
+        bytes.checked_div(u128::from(all)).unwrap_or(0) as u64
     }
 }
 
@@ -193,6 +204,10 @@ impl Source for ColumnarSource {
 
     fn columns(&self) -> &[SourceColumn] {
         &self.columns
+    }
+
+    fn is_typed(&self, column: usize) -> bool {
+        self.typed[column]
     }
 
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
@@ -215,7 +230,7 @@ impl Source for ColumnarSource {
     }
 
     fn total_bytes(&self) -> Option<u64> {
-        self.total_rows.map(|_| self.total_bytes)
+        Some(self.total_bytes)
     }
 }
 
@@ -224,7 +239,7 @@ mod tests {
     use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
-    use arrow_array::{Int64Array, StringArray};
+    use arrow_array::{ArrayRef, Int64Array, NullArray, StringArray};
 
     const ROWS: i64 = 150_000;
 
@@ -244,13 +259,23 @@ mod tests {
             .map(|column| &*column.declared)
             .collect();
         assert_eq!(declared, ["INTEGER", "TEXT"]);
-        let mut numbers = Vec::new();
+        let (mut numbers, mut bytes_read) = (Vec::new(), 0);
         while let Some(batch) = source.next().unwrap() {
             assert!(batch.rows.num_rows() <= BATCH_ROWS);
             assert_eq!(batch.numbers.number(0), numbers.len() as u64 + 1);
+            assert!(batch.bytes_read >= bytes_read);
+            bytes_read = batch.bytes_read;
             numbers.extend(batch.rows.column(0).as_primitive::<Int64Type>().values());
         }
+        assert_eq!(bytes_read, std::fs::metadata(path).unwrap().len());
         numbers
+    }
+
+    fn write_arrow(path: &Path, batch: &RecordBatch) {
+        let file = File::create(path).unwrap();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.finish().unwrap();
     }
 
     #[test]
@@ -261,11 +286,10 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
             (0..2_000).map(|n| format!("{n:0>WIDE$}")),
         ));
-        let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
-        let file = File::create(&path).unwrap();
-        let mut writer = arrow_ipc::writer::FileWriter::try_new(file, &batch.schema()).unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
+        write_arrow(
+            &path,
+            &RecordBatch::try_from_iter([("text", texts)]).unwrap(),
+        );
         let mut source = ColumnarSource::open(&path).unwrap().unwrap();
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
@@ -275,6 +299,18 @@ mod tests {
         assert_eq!(rows, 2_000);
         assert_eq!(rows_at_a_time(0, 0), BATCH_ROWS);
         assert_eq!(rows_at_a_time(10, usize::MAX), 1);
+    }
+
+    #[test]
+    fn a_column_of_nothing_but_nulls_has_no_type() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let nulls: ArrayRef = Arc::new(NullArray::new(2));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
+        write_arrow(&path, &batch);
+        let source = ColumnarSource::open(&path).unwrap().unwrap();
+        assert_eq!([0, 1].map(|column| source.is_typed(column)), [false, true]);
     }
 
     #[test]
@@ -291,11 +327,7 @@ mod tests {
         writer.write(&batch).unwrap();
         writer.close().unwrap();
         let ipc = folder.path().join("b");
-        let mut writer =
-            arrow_ipc::writer::FileWriter::try_new(File::create(&ipc).unwrap(), &batch.schema())
-                .unwrap();
-        writer.write(&batch).unwrap();
-        writer.finish().unwrap();
+        write_arrow(&ipc, &batch);
         for path in [&parquet, &ipc] {
             assert!(read(path).into_iter().eq(0..ROWS), "{}", path.display());
         }

@@ -25,6 +25,8 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const BATCH_ROWS: usize = 65_536;
 /// Bytes of text and blobs in a batch: no more than this and one row.
 const BATCH_BYTES: usize = 8 << 20;
+/// Rows in a batch that cannot be read: all of their fields are kept until they are told.
+const BATCH_MALFORMED: usize = 1_024;
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Batches read ahead.
@@ -46,6 +48,8 @@ pub enum Selection {
 pub struct DatabaseSource {
     name: String,
     columns: Vec<SourceColumn>,
+    /// The length of the file.
+    bytes: u64,
     state: State,
 }
 
@@ -85,7 +89,7 @@ impl DatabaseSource {
     }
 
     /// Opens a database. Declared types are the table's own; the columns of a query that are no
-    /// table's have none.
+    /// table's have none, and `ANY` of STRICT tables is none.
     ///
     /// # Errors
     /// It cannot be opened; or the table is not there, or the query is none that gives rows.
@@ -110,6 +114,7 @@ impl DatabaseSource {
         Ok(DatabaseSource {
             name,
             columns,
+            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
             state: State::Opened {
                 connection,
                 query,
@@ -152,6 +157,7 @@ impl Source for DatabaseSource {
                     let reading = Reading {
                         input: self.name.clone(),
                         names: names.collect(),
+                        bytes: self.bytes,
                         affinities,
                         query,
                         stop: Arc::clone(&stop),
@@ -233,6 +239,7 @@ fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Colu
         input: input.to_owned(),
         reason,
     };
+    let knows_any = has_strict_tables(connection);
     let statement = connection.prepare(query)?;
     if statement.column_count() == 0 || !statement.is_read_only() {
         return Err(wrong("the query is none that only reads rows".to_owned()));
@@ -245,17 +252,30 @@ fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Colu
                 "the query gives two columns {name}; give one another name by AS"
             )));
         }
-        columns.push(Column::new(
-            name,
-            statement.column_declared_type(number).unwrap_or_default(),
-        ));
+        let declared = statement.column_declared_type(number).unwrap_or_default();
+        // A STRICT table keeps everything in such a column as it is; another would make numbers of texts.
+        let declared = if knows_any && same(&declared, "ANY") {
+            String::new()
+        } else {
+            declared
+        };
+        columns.push(Column::new(name, declared));
     }
     Ok(columns)
+}
+
+/// Whether any table is STRICT; engines before 3.37 have neither such tables nor the PRAGMA.
+fn has_strict_tables(connection: &Connection) -> bool {
+    let tables = connection.query_all("PRAGMA main.table_list");
+    let is_strict = |table: &Vec<Value>| table.get(5) == Some(&Value::Integer(1));
+    tables.is_ok_and(|tables| tables.iter().any(is_strict))
 }
 
 /// A query being read.
 struct Reading {
     input: String,
+    /// The length of the file.
+    bytes: u64,
     names: Vec<String>,
     affinities: Vec<Affinity>,
     query: String,
@@ -280,11 +300,12 @@ impl Reading {
         let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
         let mut bytes = 0;
         while statement.step()? == Step::Row {
-            bytes += self.take(&statement, &mut gathering)?;
-            if gathering.rows() >= BATCH_ROWS || bytes >= BATCH_BYTES {
+            // A batch ends when there is a row for the next one, so that the last one is known as such.
+            if is_full(&gathering, bytes) {
                 gathering.end_batch(&self.input)?;
                 bytes = 0;
             }
+            bytes += self.take(&statement, &mut gathering)?;
             for batch in gathering.take() {
                 if sender.send(Ok(batch)).is_err() || self.stop.load(Ordering::Relaxed) {
                     return Ok(());
@@ -292,7 +313,11 @@ impl Reading {
             }
         }
         gathering.end_batch(&self.input)?;
-        for batch in gathering.take() {
+        let mut batches = gathering.take();
+        if let Some(last) = batches.last_mut() {
+            last.bytes_read = self.bytes;
+        }
+        for batch in batches {
             if sender.send(Ok(batch)).is_err() {
                 return Ok(());
             }
@@ -300,7 +325,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Takes the row that the statement stands on, and returns the bytes of its texts and blobs.
+    /// Takes the row that the statement stands on, and returns the bytes that are kept of it: of its texts
+    /// and blobs, or of its fields as they are told where it cannot be read.
     fn take(
         &self,
         statement: &Statement<'_, '_>,
@@ -316,18 +342,19 @@ impl Reading {
             values.push(value.unwrap_or(ValueRef::Null));
         }
         if let Some(name) = wrong {
-            let fields = (0..self.names.len() as i32)
+            let fields: Vec<String> = (0..self.names.len() as i32)
                 .map(|number| match statement.column_value(number) {
                     Value::Null => String::new(),
                     value => value.to_string(),
                 })
                 .collect();
+            let bytes = fields.iter().map(String::len).sum();
             gathering.reject(
                 Some(name.clone()),
                 Fault::Form("its text is not valid UTF-8".to_owned()),
                 fields,
             );
-            return Ok(0);
+            return Ok(bytes);
         }
         gathering.push(&self.input, &values)?;
         let length = |value: &ValueRef<'_>| match value {
@@ -337,6 +364,13 @@ impl Reading {
         };
         Ok(values.iter().map(length).sum())
     }
+}
+
+/// Whether the batch under way, of so many bytes, is as long as a batch may be.
+fn is_full(gathering: &Gathering, bytes: usize) -> bool {
+    gathering.rows() >= BATCH_ROWS
+        || gathering.malformed() >= BATCH_MALFORMED
+        || bytes >= BATCH_BYTES
 }
 
 /// Whether two paths are the same file, by whatever links; false where one of them is none.
@@ -420,5 +454,66 @@ mod tests {
         assert_eq!(batch.rows.num_rows(), 2);
         assert_eq!(batch.malformed[0].row, 2);
         assert_eq!(batch.numbers.number(1), 3);
+    }
+
+    #[test]
+    fn many_texts_that_are_not_valid_come_in_several_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x);
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+             INSERT INTO t SELECT CAST(x'ff' AS TEXT) FROM n;
+             INSERT INTO t SELECT hex(zeroblob(2500000)) || x FROM t WHERE rowid <= 3",
+        );
+        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let (mut counts, mut last) = (Vec::new(), 0);
+        while let Some(batch) = source.next().unwrap() {
+            for bad in &batch.malformed {
+                assert_eq!(bad.row, last + 1);
+                last = bad.row;
+            }
+            counts.push(batch.malformed.len());
+        }
+        assert_eq!(counts, [1024, 1024, 953, 1, 1]);
+    }
+
+    #[test]
+    fn all_of_the_file_is_read_with_the_last_batch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(
+            folder.path(),
+            "CREATE TABLE t(x);
+             WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 131072)
+             INSERT INTO t SELECT i FROM n",
+        );
+        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some(batch) = source.next().unwrap() {
+            rows.push(batch.rows.num_rows());
+            bytes = batch.bytes_read;
+        }
+        assert_eq!(rows, [BATCH_ROWS, BATCH_ROWS]);
+        assert_eq!(bytes, std::fs::metadata(&path).unwrap().len());
+    }
+
+    #[test]
+    fn what_a_strict_table_keeps_as_it_is_has_no_type() {
+        let declared = |sql: &str, selection: &Selection| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = database(folder.path(), sql);
+            let source = DatabaseSource::open(&library(), &path, selection).unwrap();
+            let columns = source.columns().iter();
+            columns
+                .map(|column| column.declared.clone())
+                .collect::<Vec<_>>()
+        };
+        let strict = "CREATE TABLE t(a ANY, b INT) STRICT";
+        assert_eq!(declared(strict, &Selection::OnlyTable), ["", "INT"]);
+        let query = Selection::Query("SELECT b, a FROM t".to_owned());
+        assert_eq!(declared(strict, &query), ["INT", ""]);
+        // There it is a name like any other, which means numbers.
+        let plain = "CREATE TABLE t(a ANY)";
+        assert_eq!(declared(plain, &Selection::OnlyTable), ["ANY"]);
     }
 }

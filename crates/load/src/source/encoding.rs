@@ -22,6 +22,11 @@ impl Encoding {
         self.0.name()
     }
 
+    /// Whether it is UTF-16, in whichever order of bytes.
+    pub(crate) fn is_utf_16(self) -> bool {
+        [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(&self.0)
+    }
+
     /// The encoding that a byte order mark at the beginning tells.
     pub(crate) fn of_mark(beginning: &[u8]) -> Option<Encoding> {
         encoding_rs::Encoding::for_bom(beginning).map(|(encoding, _)| Encoding(encoding))

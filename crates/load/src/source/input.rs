@@ -141,9 +141,14 @@ fn in_utf_8(
     named: Option<Encoding>,
 ) -> io::Result<(Box<dyn Read + Send>, Encoding)> {
     let mut bytes = BufReader::new(bytes);
+    let marked = Encoding::of_mark(bytes.fill_buf()?);
     let encoding = match named {
-        Some(encoding) => encoding,
-        None => Encoding::of_mark(bytes.fill_buf()?).unwrap_or(Encoding::UTF_8),
+        None => marked.unwrap_or(Encoding::UTF_8),
+        // Of UTF-16 the mark tells the order of bytes, which its name may leave open.
+        Some(named) if named.is_utf_16() => {
+            marked.filter(|marked| marked.is_utf_16()).unwrap_or(named)
+        }
+        Some(named) => named,
     };
     Ok(if encoding == Encoding::UTF_8 {
         (Box::new(bytes), encoding)
@@ -163,5 +168,38 @@ impl<R: Read> Read for Counted<R> {
         let count = self.raw.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text as it is read, and the encoding it is said to be in.
+    fn read(bytes: Vec<u8>, named: Option<&str>) -> (String, &'static str) {
+        let named = named.map(|label| label.parse().unwrap());
+        let mut input = Input::new("test".to_owned(), io::Cursor::new(bytes), None, named).unwrap();
+        let mut text = vec![0; 100];
+        let length = input.fill(&mut text).unwrap();
+        text.truncate(length);
+        (String::from_utf8(text).unwrap(), input.encoding())
+    }
+
+    #[test]
+    fn the_order_of_bytes_of_utf_16_is_the_one_that_its_mark_tells() {
+        let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let expected = |encoding| ("a,é\n".to_owned(), encoding);
+        for named in [None, Some("utf-16"), Some("utf-16le"), Some("utf-16be")] {
+            let found = read(big("\u{feff}a,é\n"), named);
+            assert_eq!(found, expected("UTF-16BE"), "{named:?}");
+            let found = read(little("\u{feff}a,é\n"), named);
+            assert_eq!(found, expected("UTF-16LE"), "{named:?}");
+        }
+        // Without one it is as it is named.
+        assert_eq!(read(big("a,é\n"), Some("utf-16be")), expected("UTF-16BE"));
+        assert_eq!(read(little("a,é\n"), Some("utf-16")), expected("UTF-16LE"));
+        let latin = b"a,\xe9\n".to_vec();
+        assert_eq!(read(latin, Some("latin1")), expected("windows-1252"));
     }
 }

@@ -28,6 +28,8 @@ pub struct JsonLinesSource {
     name: String,
     total_bytes: Option<u64>,
     columns: Vec<SourceColumn>,
+    /// What the values of each column are, as far as they were seen.
+    kinds: Vec<Kind>,
     course: Course<Lines>,
 }
 
@@ -55,15 +57,21 @@ impl JsonLinesSource {
         };
         let total_bytes = input.total();
         let whole = text.whole(&lines)?;
-        let columns = sample(&name, &text.bytes()[..whole], more)?;
-        for (place, column) in columns.iter().enumerate() {
-            lines.names.push(column.name.clone());
-            lines.places.insert(column.name.clone(), place);
+        let (mut columns, mut kinds) = (Vec::new(), Vec::new());
+        for (place, (key, kind)) in sample(&name, &text.bytes()[..whole], more)?
+            .into_iter()
+            .enumerate()
+        {
+            columns.push(Column::new(&key, kind.declared()));
+            kinds.push(kind);
+            lines.names.push(key.clone());
+            lines.places.insert(key, place);
         }
         Ok(JsonLinesSource {
             name,
             total_bytes,
             columns,
+            kinds,
             course: Course::new(text, lines),
         })
     }
@@ -76,6 +84,10 @@ impl Source for JsonLinesSource {
 
     fn columns(&self) -> &[SourceColumn] {
         &self.columns
+    }
+
+    fn is_typed(&self, column: usize) -> bool {
+        self.kinds[column] != Kind::Unknown
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
@@ -95,8 +107,8 @@ impl Source for JsonLinesSource {
     }
 }
 
-/// The columns that the first lines suggest.
-fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<Column>, LoadError> {
+/// The keys of the first lines, with what their values are.
+fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kind)>, LoadError> {
     let mut columns: Vec<(String, Kind)> = Vec::new();
     let mut first_problem = None;
     for (number, line) in split(bytes).take(SAMPLE_LINES).enumerate() {
@@ -132,10 +144,7 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<Column>, Loa
         }
     }
     check_names(input, &columns)?;
-    let columns = columns.into_iter();
-    Ok(columns
-        .map(|(name, kind)| Column::new(name, kind.declared()))
-        .collect())
+    Ok(columns)
 }
 
 /// Keys that only JSON tells apart cannot be columns side by side.
@@ -187,6 +196,10 @@ struct Lines {
 impl Format for Lines {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Line
     }
 
     fn cut(&self, bytes: &[u8]) -> usize {

@@ -8,6 +8,7 @@ mod blocks;
 mod columnar;
 mod csv;
 mod database;
+mod divide;
 mod encoding;
 pub(crate) mod infer;
 mod input;
@@ -48,6 +49,12 @@ pub trait Source: Send {
 
     /// Its columns.
     fn columns(&self) -> &[SourceColumn];
+
+    /// Whether the type of the column in this place says something of its values. It does not where it was
+    /// chosen without having seen one.
+    fn is_typed(&self, _column: usize) -> bool {
+        true
+    }
 
     /// Tells the affinities of the columns in the table, one for each, before the first batch. Once
     /// `stop` is true nobody wants rows any more: a source that may have to wait, such as for standard

@@ -46,6 +46,49 @@ struct Current {
     order: Vec<usize>,
     /// The number of its last row so far.
     rows: u64,
+    /// How much of it has been read so far.
+    bytes: u64,
+}
+
+/// What inputs have in common.
+struct Shape {
+    /// The first input, and what its rows are counted in.
+    first: String,
+    unit: Unit,
+    columns: Vec<Column>,
+    /// Whether any input has told the type of each column.
+    typed: Vec<bool>,
+}
+
+impl Shape {
+    fn of(source: &dyn Source) -> Shape {
+        let columns = source.columns().to_vec();
+        Shape {
+            first: source.name().to_owned(),
+            unit: source.places().find(1).unit,
+            typed: (0..columns.len())
+                .map(|place| source.is_typed(place))
+                .collect(),
+            columns,
+        }
+    }
+
+    /// Takes up another input, which must have these columns and no others.
+    fn take(&mut self, source: &dyn Source) -> Result<(), LoadError> {
+        let order = order(&self.first, &self.columns, source)?;
+        for ((column, typed), place) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
+            let found = &source.columns()[place];
+            let is_typed = source.is_typed(place);
+            if is_typed && *typed {
+                column.declared = common(&column.declared, &found.declared);
+            } else if is_typed {
+                column.declared.clone_from(&found.declared);
+            }
+            column.not_null &= found.not_null;
+            *typed |= is_typed;
+        }
+        Ok(())
+    }
 }
 
 impl SeveralSource {
@@ -53,38 +96,30 @@ impl SeveralSource {
     /// so that they suit all.
     pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource, LoadError> {
         let mut inputs = Vec::new();
-        let mut shape: Option<(String, Vec<Column>, Unit)> = None;
+        let mut shape: Option<Shape> = None;
         for path in paths {
             let source = open_one(path, opening)?;
-            shape = Some(match shape {
-                None => {
-                    let unit = source.places().find(1).unit;
-                    (source.name().to_owned(), source.columns().to_vec(), unit)
-                }
-                Some((first, columns, unit)) => {
-                    let order = order(&first, &columns, &*source)?;
-                    let found = order.iter().map(|place| &source.columns()[*place]);
-                    let common = columns.iter().zip(found).map(|(a, b)| common(a, b));
-                    (first, common.collect(), unit)
-                }
-            });
+            match &mut shape {
+                None => shape = Some(Shape::of(&*source)),
+                Some(shape) => shape.take(&*source)?,
+            }
             inputs.push(Part {
                 path: path.clone(),
                 bytes: source.total_bytes(),
                 opened: (path.as_os_str() == "-").then_some(source),
             });
         }
-        let Some((first, columns, unit)) = shape else {
+        let Some(shape) = shape else {
             return Err(LoadError::Definition("no input is named".to_owned()));
         };
         Ok(SeveralSource {
-            name: format!("{first} and {} more", inputs.len() - 1),
+            name: format!("{} and {} more", shape.first, inputs.len() - 1),
             inputs,
             opening: opening.clone(),
-            columns,
+            columns: shape.columns,
             affinities: Vec::new(),
             stop: Arc::default(),
-            places: Places::new(first, unit),
+            places: Places::new(shape.first, shape.unit),
             current: None,
             next: 0,
             rows: 0,
@@ -116,6 +151,7 @@ impl SeveralSource {
             source,
             order,
             rows: 0,
+            bytes: 0,
         });
         Ok(true)
     }
@@ -123,7 +159,7 @@ impl SeveralSource {
     fn end_current(&mut self) {
         if let Some(current) = self.current.take() {
             self.rows += current.rows;
-            self.bytes += current.source.total_bytes().unwrap_or(0);
+            self.bytes += current.source.total_bytes().unwrap_or(current.bytes);
         }
     }
 }
@@ -136,6 +172,7 @@ impl Current {
         let numbers = &batch.numbers;
         let count = batch.rows.num_rows() + numbers.left_out.len();
         self.rows = numbers.first + count as u64 - 1;
+        self.bytes = batch.bytes_read;
         batch.rows = reordered(self.source.name(), &batch.rows, &self.order)?;
         Ok(Some(batch))
     }
@@ -219,21 +256,21 @@ fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usi
         .collect()
 }
 
-/// A column that holds what either does: numbers of both kinds are numbers, anything else is text.
-fn common(one: &Column, other: &Column) -> Column {
-    let number = |column: &Column| matches!(&*column.declared, "INTEGER" | "REAL");
-    let declared = if one.declared == other.declared {
-        one.declared.clone()
-    } else if number(one) && number(other) {
-        "REAL".to_owned()
-    } else {
-        "TEXT".to_owned()
-    };
-    Column {
-        name: one.name.clone(),
-        declared,
-        not_null: one.not_null && other.not_null,
+/// A declared type that suits what a column of either has: where one of them keeps everything as it is, the
+/// common one does, numbers of several kinds are numbers, and numbers and texts are texts.
+fn common(one: &str, other: &str) -> String {
+    use Affinity::{Blob, Integer, Numeric, Real, Text};
+    if one == other {
+        return one.to_owned();
     }
+    let affinity = match (Affinity::of(one), Affinity::of(other)) {
+        (one, other) if one == other => one,
+        (Blob, _) | (_, Blob) => Blob,
+        (Text, _) | (_, Text) => Text,
+        (Integer, Real) | (Real, Integer) => Real,
+        _ => Numeric,
+    };
+    affinity.declared().to_owned()
 }
 
 fn reordered(input: &str, rows: &RecordBatch, order: &[usize]) -> Result<RecordBatch, LoadError> {
@@ -244,4 +281,88 @@ fn reordered(input: &str, rows: &RecordBatch, order: &[usize]) -> Result<RecordB
         input: input.to_owned(),
         reason: error.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Connection, Library, OpenFlags};
+    use std::path::Path;
+
+    fn library() -> Arc<Library> {
+        Arc::new(Library::load(&engine::Source::Embedded).unwrap())
+    }
+
+    fn open(paths: &[PathBuf]) -> SeveralSource {
+        SeveralSource::open(paths, &Opening::new(&library())).unwrap()
+    }
+
+    /// Files of this ending with these texts.
+    fn texts(folder: &Path, ending: &str, texts: &[&str]) -> Vec<PathBuf> {
+        let write = |(number, text): (usize, &&str)| {
+            let path = folder.join(format!("{number}.{ending}"));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        texts.iter().enumerate().map(write).collect()
+    }
+
+    fn declared(source: &SeveralSource) -> Vec<&str> {
+        let columns = source.columns().iter();
+        columns.map(|column| &*column.declared).collect()
+    }
+
+    #[test]
+    fn types_that_come_to_the_same_stay_what_they_are() {
+        for (one, other, both) in [
+            ("VARCHAR(20)", "VARCHAR(20)", "VARCHAR(20)"),
+            ("INT", "INTEGER", "INTEGER"),
+            ("DOUBLE", "REAL", "REAL"),
+            ("VARCHAR(20)", "TEXT", "TEXT"),
+            ("DECIMAL(10, 2)", "NUMERIC", "NUMERIC"),
+            ("", "BLOB", "BLOB"),
+            ("INTEGER", "REAL", "REAL"),
+            ("INT", "DECIMAL(10, 2)", "NUMERIC"),
+            ("INTEGER", "TEXT", "TEXT"),
+            ("", "INTEGER", "BLOB"),
+            ("TEXT", "", "BLOB"),
+        ] {
+            assert_eq!(common(one, other), both, "{one}, {other}");
+            assert_eq!(common(other, one), both, "{other}, {one}");
+        }
+    }
+
+    #[test]
+    fn an_input_without_values_in_a_column_says_nothing_of_its_type() {
+        let folder = tempfile::tempdir().unwrap();
+        let csv = ["a,b,c\n,,x\n", "c,b,a\n,,1\n", "a,b,c\n2,1.5,\n", "a,b,c\n"];
+        let source = open(&texts(folder.path(), "csv", &csv));
+        assert_eq!(declared(&source), ["INTEGER", "REAL", "TEXT"]);
+        let json = ["{\"a\": null, \"b\": null}\n", "{\"a\": 1, \"b\": null}\n"];
+        let source = open(&texts(folder.path(), "jsonl", &json));
+        assert_eq!(declared(&source), ["INTEGER", "TEXT"]);
+    }
+
+    #[test]
+    fn what_was_read_of_databases_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|name| folder.path().join(name));
+        let mut size = 0;
+        for path in &paths {
+            let connection =
+                Connection::open(&library(), path, OpenFlags::default(), None).unwrap();
+            connection
+                .execute("CREATE TABLE t(a); INSERT INTO t VALUES (1), ('x')")
+                .unwrap();
+            drop(connection);
+            size += std::fs::metadata(path).unwrap().len();
+        }
+        let mut source = open(&paths);
+        source.begin(&[Affinity::Blob], &Arc::default());
+        let mut read = 0;
+        while let Some(batch) = source.next().unwrap() {
+            read = batch.bytes_read;
+        }
+        assert_eq!(read, size);
+    }
 }

@@ -6,12 +6,11 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{Array, ArrayRef, NullArray, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema};
+use arrow_array::{ArrayRef, NullArray};
 use engine::ValueRef;
 
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault, Malformed, RowNumbers};
+use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
 
 /// Gathers rows into batches.
@@ -59,6 +58,11 @@ impl Gathering {
     /// Rows in the batch under way.
     pub(super) fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Rows before or among those of the batch under way that cannot be read.
+    pub(super) fn malformed(&self) -> usize {
+        self.malformed.len()
     }
 
     /// The last number given.
@@ -111,8 +115,9 @@ impl Gathering {
         }
         let fresh = Gathering::new(&self.names, &self.affinities, self.number);
         let full = std::mem::replace(self, fresh);
+        let columns = full.columns.into_iter().map(Cells::finish).collect();
         let batch = Batch {
-            rows: record_batch(input, &full.names, full.columns, full.rows)?,
+            rows: record_batch(input, &full.names, columns, full.rows)?,
             numbers: full.numbers,
             malformed: full.malformed,
             bytes_read: 0,
@@ -134,27 +139,6 @@ impl Gathering {
             .copied()
             .unwrap_or(Affinity::Blob)
     }
-}
-
-fn record_batch(
-    input: &str,
-    names: &[String],
-    columns: Vec<Cells>,
-    rows: usize,
-) -> Result<RecordBatch, LoadError> {
-    let arrays: Vec<ArrayRef> = columns.into_iter().map(Cells::finish).collect();
-    let fields: Vec<Field> = names
-        .iter()
-        .zip(&arrays)
-        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
-        .collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(
-        |error| LoadError::Form {
-            input: input.to_owned(),
-            reason: error.to_string(),
-        },
-    )
 }
 
 /// Rows and bytes that a column has room for at first. Where types change from row to row each batch has one

@@ -322,3 +322,74 @@ fn a_few_wide_rows_are_added_as_pages() {
     let wide = run(vec![many(20..420, 2_000), many(420..820, 2_000)], &request).unwrap();
     assert_eq!(wide.rows_by_pages, 800, "{wide:?}");
 }
+
+#[test]
+fn a_page_size_is_for_new_databases_and_no_option_is_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    open(&database).execute("CREATE TABLE other(a)").unwrap();
+    let mut request = Request::new(&database, two_columns(false));
+    request.page_size = Some(1_024);
+    let error = run(vec![many(0..3, 4)], &request).unwrap_err().to_string();
+    assert!(error.contains("pages of 4096 bytes"), "{error}");
+    request.page_size = Some(4_096);
+    assert_eq!(run(vec![many(0..3, 4)], &request).unwrap().rows, 3);
+    request.page_size = Some(1_000);
+    let error = run(vec![many(0..3, 4)], &request).unwrap_err().to_string();
+    assert!(error.contains("1000 is no page size"), "{error}");
+}
+
+#[test]
+fn where_pages_cannot_be_added_the_indexes_of_a_new_table_are_made_after_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let connection = open(&database);
+    connection
+        .execute("PRAGMA journal_mode = WAL; CREATE TABLE other(a)")
+        .unwrap();
+    drop(connection);
+    let mut table = two_columns(true);
+    table.indexes = vec![Index {
+        columns: vec!["c1".to_owned()],
+        unique: true,
+    }];
+    let mut request = Request::new(&database, table);
+    request.check = true;
+    let mut phases = Vec::new();
+    let mut source = BatchSource::new(
+        "test",
+        &many(0..3, 4).schema(),
+        vec![many(0..9, 4)].into_iter(),
+    );
+    let summary = load(&library(), &mut source, &request, &mut |progress| {
+        phases.push(progress.phase);
+        true
+    })
+    .unwrap();
+    assert_eq!((summary.rows, summary.rows_by_pages), (9, 0));
+    assert!(phases.contains(&pragmark_load::Phase::Indexes));
+    let connection = open(&database);
+    let sql = "SELECT group_concat(name) FROM pragma_index_list('t') WHERE origin = 'c'";
+    assert_eq!(connection.query_text(sql).unwrap(), "t_c1_index");
+}
+
+#[test]
+fn a_key_that_is_no_integer_is_told_with_its_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    open(&database)
+        .execute("CREATE TABLE t(c1 TEXT, c0 INTEGER PRIMARY KEY)")
+        .unwrap();
+    let mut request = Request::new(&database, two_columns(true));
+    request.mode = Mode::Append;
+    let column = |name: &str, texts: &[&str]| -> (String, ArrayRef) {
+        (name.to_owned(), Arc::new(StringArray::from(texts.to_vec())))
+    };
+    let batch =
+        RecordBatch::try_from_iter([column("c0", &["1", "x"]), column("c1", &["one", "two"])]);
+    let error = run(vec![batch.unwrap()], &request).unwrap_err().to_string();
+    assert!(
+        error.contains("row 2") && error.contains("column c0"),
+        "{error}"
+    );
+}

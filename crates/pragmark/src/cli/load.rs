@@ -137,13 +137,13 @@ pub struct LoadArgs {
     )]
     pub fts: Vec<String>,
     /// Name of the full-text index [default: TABLE_fts].
-    #[arg(long, value_name = "NAME", requires = "fts")]
+    #[arg(long, value_name = "NAME", requires = "fts", conflicts_with = "append")]
     pub fts_table: Option<String>,
     /// Make the table STRICT: a value that does not fit its column's type is an error.
     #[arg(long, conflicts_with = "append")]
     pub strict: bool,
     /// Make the table WITHOUT ROWID, kept in the order of its primary key.
-    #[arg(long, requires = "primary_key")]
+    #[arg(long, requires = "primary_key", conflicts_with = "append")]
     pub without_rowid: bool,
     /// Page size of a new database in bytes, a power of two from 512 to 65536.
     #[arg(long, value_name = "BYTES")]

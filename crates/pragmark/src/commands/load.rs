@@ -199,12 +199,14 @@ fn told(summary: &Summary, request: &Request) -> String {
     );
     if let Some(full_text) = &request.table.full_text {
         text += &format!(
-            "full-text index: {}; rows changed later reach it by INSERT INTO {0}({0}) VALUES('rebuild')\n",
-            full_text.name(&request.table.name)
+            "full-text index: {}; rows changed later reach it by {}\n",
+            full_text.name(&request.table.name),
+            full_text.rebuild(&request.table.name)
         );
     }
     text += &match &summary.why_arrays {
-        None => "way: pages\n".to_owned(),
+        None if summary.new_database => "way: pages\n".to_owned(),
+        None => "way: pages, behind those that the database had\n".to_owned(),
         Some(why) if summary.rows_by_pages == 0 => format!("way: arrays ({why})\n"),
         Some(why) => format!(
             "way: pages for the first {}, then arrays ({why})\n",
@@ -344,6 +346,9 @@ fn hint(error: &LoadError) -> Option<String> {
             "put the database back that it belongs to, or remove the journal if it belongs to none"
         }
         LoadError::Way { .. } => "leave --way out to use the fastest way that can",
+        LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
+            "leave such rows out with --on-error skip; nothing was loaded"
+        }
         LoadError::Type { .. } => "convert the column before loading",
         LoadError::Read { .. } => "it may be damaged or cut off; nothing was loaded",
         LoadError::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => FULL,

@@ -63,6 +63,11 @@ impl Batches {
         Ok((batches, schema))
     }
 
+    /// How many there are to read.
+    pub(super) fn left(&self) -> u64 {
+        self.blocks.len() as u64
+    }
+
     /// The bytes of a block, whose lengths are plausible.
     fn block(&mut self, block: &Block) -> Result<Buffer, ArrowError> {
         let metadata = usize::try_from(block.metaDataLength());

@@ -51,6 +51,8 @@ pub struct CsvSource {
     name: String,
     total_bytes: Option<u64>,
     columns: Vec<SourceColumn>,
+    /// What the values of each column are, as far as they were seen.
+    kinds: Vec<Kind>,
     course: Course<Reader>,
 }
 
@@ -91,13 +93,14 @@ impl CsvSource {
         let columns = reader
             .names
             .iter()
-            .zip(kinds)
+            .zip(&kinds)
             .map(|(name, kind)| Column::new(name, kind.declared()))
             .collect();
         Ok(CsvSource {
             name,
             total_bytes,
             columns,
+            kinds,
             course: Course::new(text, reader),
         })
     }
@@ -199,6 +202,10 @@ impl Source for CsvSource {
 
     fn columns(&self) -> &[SourceColumn] {
         &self.columns
+    }
+
+    fn is_typed(&self, column: usize) -> bool {
+        self.kinds[column] != Kind::Unknown
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {

@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field as ArrowField, Schema};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault, Malformed, RowNumbers};
+use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
+use crate::source::Unit;
 use crate::source::blocks::{Format, Parsed};
 use crate::source::infer::{integer, short_decimal};
 
@@ -33,6 +33,10 @@ pub(super) struct Reader {
 impl Format for Reader {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
+    }
+
+    fn unit(&self) -> Unit {
+        Unit::Row
     }
 
     fn cut(&self, bytes: &[u8]) -> usize {
@@ -174,23 +178,10 @@ impl<'r> Block<'r> {
     }
 
     fn columns(&self, rows: usize) -> Result<RecordBatch, LoadError> {
-        let arrays: Vec<ArrayRef> = (0..self.reader.names.len())
+        let arrays = (0..self.reader.names.len())
             .map(|column| self.column(column, rows))
             .collect();
-        let fields: Vec<ArrowField> = self
-            .reader
-            .names
-            .iter()
-            .zip(&arrays)
-            .map(|(name, array)| ArrowField::new(name, array.data_type().clone(), true))
-            .collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(
-            |error| LoadError::Form {
-                input: self.reader.input.clone(),
-                reason: error.to_string(),
-            },
-        )
+        record_batch(&self.reader.input, &self.reader.names, arrays, rows)
     }
 
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
