@@ -351,7 +351,11 @@ fn hint(error: &LoadError) -> Option<String> {
         }
         LoadError::Type { .. } => "convert the column before loading",
         LoadError::Read { .. } => "it may be damaged or cut off; nothing was loaded",
-        LoadError::Write { source, .. } if source.kind() == io::ErrorKind::StorageFull => FULL,
+        LoadError::Write { source, .. } | LoadError::Spill { source, .. }
+            if source.kind() == io::ErrorKind::StorageFull =>
+        {
+            FULL
+        }
         LoadError::Database { source, .. } => return hint_of_sqlite(source).map(str::to_owned),
         _ => return None,
     };
@@ -404,11 +408,16 @@ mod tests {
             path: "a.db".into(),
             source: io::ErrorKind::StorageFull.into(),
         };
+        let spilled = LoadError::Spill {
+            directory: "/data".into(),
+            source: io::ErrorKind::StorageFull.into(),
+        };
         for (error, part) in [
             (row(Fault::Encoding("UTF-8")), "--encoding"),
             (row(Fault::UnknownKey("b".to_owned())), "--type KEY=TYPE"),
             (row(Fault::Refused("CHECK".to_owned())), "--on-error skip"),
             (full, "make room"),
+            (spilled, "make room"),
         ] {
             let found = hint(&error).unwrap();
             assert!(found.contains(part), "{error}: {found}");
