@@ -243,6 +243,25 @@ fn one_build_that_fails_keeps_no_other_from_being_built() {
 }
 
 #[test]
+fn as_many_are_compiled_at_a_time_as_there_are_jobs() {
+    let yard = Yard::new();
+    // Each compiler waits for another one to be at work, for ten seconds at most.
+    yard.compile_with(&format!(
+        "touch {at_work}-$$; tries=0; while [ $(ls {at_work}-* | wc -l) -lt 2 ]; do \
+         tries=$((tries + 1)); [ $tries -gt 200 ] && exit 1; sleep 0.05; done; cp {library} \"$out\"",
+        at_work = yard.path("at-work").display(),
+        library = env!("PRAGMARK_DEFAULT_ENGINE")
+    ));
+    let cache = yard.cache();
+    let never = AtomicBool::new(false);
+    let workshop = Workshop::new(&cache, yard.tools(), &untrained, String::new, &never);
+    let names = ["3.54.1", "3.54.1+lto"].map(|name| name.parse::<BuildName>().expect("a name"));
+    for result in workshop.build_all(&names, 2, &|_| {}) {
+        result.expect("built beside the other");
+    }
+}
+
+#[test]
 fn a_library_of_another_version_is_not_kept() {
     let yard = Yard::new();
     let older = RELEASES[3].version;

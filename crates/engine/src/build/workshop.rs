@@ -127,8 +127,10 @@ impl<'a> Workshop<'a> {
     ) -> Vec<Result<Built, BuildError>> {
         let queue: Mutex<VecDeque<usize>> = Mutex::new((0..names.len()).collect());
         let done: Mutex<Vec<(usize, Result<Built, BuildError>)>> = Mutex::new(Vec::new());
+        // A function of its own: in the head of the loop the lock would be held as long as its body runs.
+        let next = || locked(&queue).pop_front();
         let work = || {
-            while let Some(index) = locked(&queue).pop_front() {
+            while let Some(index) = next() {
                 let name = &names[index];
                 observe(BuildEvent::Begins(index, name));
                 let result = self.build(name);
