@@ -7,15 +7,13 @@ use lab::analysis::{Analysis, Collector, seen};
 use lab::design::{History, Next, next};
 use lab::durability::Durability;
 use lab::environment::{Environment, Volume, VolumeKind};
-use lab::experiment::Scale;
 use lab::level::Level;
-use lab::plan::{Request, plan};
-use lab::record::{EnvironmentFile, FORMAT, RunPlan, TrialRecord};
+use lab::record::{EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
-use lab::trial::{Measured, Outcome};
+use lab::trial::Measured;
 use pragmark_lab as lab;
 
-use common::{catalogue, columns, read};
+use common::{columns, run_of, trial};
 
 /// By the number of columns: rows a second and what survives.
 const ARMS: [(i64, f64, Durability); 4] = [
@@ -26,22 +24,10 @@ const ARMS: [(i64, f64, Durability); 4] = [
 ];
 
 fn planned() -> RunPlan {
-    let request = Request {
-        id: "run".to_owned(),
-        created: String::new(),
-        pragmark: String::new(),
-        seed: Seed(3),
-        scale: Scale::Quick,
-        engine: "default".to_owned(),
-        quick: false,
-        trial_limit_s: 1.0,
-        budget_s: None,
-        crash_s: 0.0,
-        postgres_given: false,
-        experiments: vec![read(&columns("stopping = { rounds = 7, max_rounds = 7 }")).unwrap()],
-        directories: vec!["/here".into()],
-    };
-    plan(request, &catalogue())
+    run_of(
+        &columns("stopping = { rounds = 7, max_rounds = 7 }"),
+        Seed(3),
+    )
 }
 
 /// The run on a disk or in memory, its figures with a little noise.
@@ -69,22 +55,12 @@ fn analysis(kind: VolumeKind) -> Analysis {
             .position(|(of, ..)| Some(*of) == columns)
             .unwrap()];
         let noise = 1.0 + 0.01 * f64::from((place.0 * 5 + place.2 * 3) % 7);
-        let record = TrialRecord {
-            experiment: planned.key.clone(),
-            round: place.0,
-            block: place.1,
-            position: place.2,
-            arm: planned.label(arm).to_owned(),
-            role,
-            started: String::new(),
-            wall_s: 0.1,
-            covariates: Default::default(),
-            outcome: Outcome::Measured(Box::new(Measured {
-                metrics: [("rows_per_s".to_owned(), rate * noise)].into(),
-                durability: Some(survives),
-                ..Measured::default()
-            })),
+        let measured = Measured {
+            metrics: [("rows_per_s".to_owned(), rate * noise)].into(),
+            durability: Some(survives),
+            ..Measured::default()
         };
+        let record = trial(planned, place, arm, role, measured);
         history.add(seen(planned, &record).unwrap());
         collector.add(record);
     }

@@ -4,14 +4,13 @@ mod common;
 
 use lab::analysis::{Analysis, Collector, Finding, seen};
 use lab::design::{History, Next, next};
-use lab::experiment::Scale;
-use lab::plan::{Request, fresh_plan, plan};
+use lab::plan::fresh_plan;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::{Seed, SplitMix64};
-use lab::trial::{Measured, Outcome};
+use lab::trial::Measured;
 use pragmark_lab as lab;
 
-use common::{catalogue, read};
+use common::{run_of, trial};
 
 /// How much faster than the reference every other arm is.
 const GAIN: f64 = 1.08;
@@ -33,22 +32,7 @@ reference = {{ rows = 1 }}
 stopping = {{ rounds = 7, max_rounds = 7 }}"#,
         levels.join(", ")
     );
-    let request = Request {
-        id: "run".to_owned(),
-        created: String::new(),
-        pragmark: String::new(),
-        seed: Seed(run),
-        scale: Scale::Quick,
-        engine: "default".to_owned(),
-        quick: false,
-        trial_limit_s: 1.0,
-        budget_s: None,
-        crash_s: 0.0,
-        postgres_given: false,
-        experiments: vec![read(&text).unwrap()],
-        directories: vec!["/here".into()],
-    };
-    plan(request, &catalogue())
+    run_of(&text, Seed(run))
 }
 
 /// The trials of an experiment on a machine that is noisy.
@@ -58,21 +42,11 @@ fn trials(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
         let gain = if arm == 0 { 1.0 } else { GAIN };
         let rate = 100.0 * gain * (NOISE * normal(&mut generator)).exp();
-        let record = TrialRecord {
-            experiment: planned.key.clone(),
-            round: place.0,
-            block: place.1,
-            position: place.2,
-            arm: planned.label(arm).to_owned(),
-            role,
-            started: String::new(),
-            wall_s: 0.1,
-            covariates: Default::default(),
-            outcome: Outcome::Measured(Box::new(Measured {
-                metrics: [("rows_per_s".to_owned(), rate)].into(),
-                ..Measured::default()
-            })),
+        let measured = Measured {
+            metrics: [("rows_per_s".to_owned(), rate)].into(),
+            ..Measured::default()
         };
+        let record = trial(planned, place, arm, role, measured);
         history.add(seen(planned, &record).unwrap());
         trials.push(record);
     }

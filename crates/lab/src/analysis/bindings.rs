@@ -266,17 +266,7 @@ mod tests {
             n: 9,
         };
         ArmAnalysis {
-            label: label(&levels),
-            settings: levels.clone(),
-            levels,
-            reference: false,
-            trials: Default::default(),
-            problem: None,
             summaries: BTreeMap::from([(POINT_READ.to_owned(), summary)]),
-            effect: None,
-            groups: String::new(),
-            steadiness: None,
-            connections: Vec::new(),
             engine: Some(EngineMark {
                 version: "3.54.1".to_owned(),
                 source_id: String::new(),
@@ -285,16 +275,21 @@ mod tests {
                 name: driver.to_owned(),
                 ..BindingMark::default()
             }),
-            counts: BTreeMap::new(),
-            tables: Vec::new(),
-            safety: None,
-            durability: None,
-            fresh: None,
+            ..ArmAnalysis::made_up(levels)
         }
     }
 
     fn built(driver: &str, build: &str) -> ArmAnalysis {
         arm(&[(DRIVER, driver), ("engine_options", build)])
+    }
+
+    fn both_builds() -> [ArmAnalysis; 4] {
+        [
+            built(NATIVE, "plain"),
+            built(NATIVE, "tuned"),
+            built("ruby", "plain"),
+            built("ruby", "tuned"),
+        ]
     }
 
     fn rows(arms: &[ArmAnalysis], samples: Samples) -> Vec<BindingCosts> {
@@ -325,13 +320,7 @@ mod tests {
 
     #[test]
     fn a_binding_is_set_against_the_native_arm_of_its_own_build() {
-        let arms = [
-            built(NATIVE, "plain"),
-            built(NATIVE, "tuned"),
-            built("ruby", "plain"),
-            built("ruby", "tuned"),
-        ];
-        let rows = rows(&arms, samples_of_builds());
+        let rows = rows(&both_builds(), samples_of_builds());
         let natives: Vec<Option<usize>> = rows.iter().map(|row| row.native).collect();
         assert_eq!(natives, [Some(0), Some(1), Some(0), Some(1)]);
         near(cost(&rows[2]).over, 700.0);
@@ -343,13 +332,7 @@ mod tests {
 
     #[test]
     fn a_native_arm_of_another_build_tells_what_the_build_changes_and_costs_no_call() {
-        let arms = [
-            built(NATIVE, "plain"),
-            built(NATIVE, "tuned"),
-            built("ruby", "plain"),
-            built("ruby", "tuned"),
-        ];
-        let rows = rows(&arms, samples_of_builds());
+        let rows = rows(&both_builds(), samples_of_builds());
         assert!(rows[..2].iter().all(|row| cost(row).over.is_none()));
         assert_eq!(cost(&rows[0]).by_levels, None);
         near(cost(&rows[1]).by_levels, -30.0);

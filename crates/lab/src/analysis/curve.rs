@@ -223,27 +223,11 @@ mod tests {
             n: 7,
         });
         ArmAnalysis {
-            label: label(&levels),
-            settings: levels.clone(),
-            levels,
-            reference: false,
-            trials: Default::default(),
-            problem: None,
             summaries: summary
                 .map(|summary| ("rows_per_s".to_owned(), summary))
                 .into_iter()
                 .collect(),
-            effect: None,
-            groups: String::new(),
-            steadiness: None,
-            connections: Vec::new(),
-            engine: None,
-            counts: BTreeMap::new(),
-            binding: None,
-            tables: Vec::new(),
-            safety: None,
-            durability: None,
-            fresh: None,
+            ..ArmAnalysis::made_up(levels)
         }
     }
 

@@ -7,7 +7,7 @@ use super::collect::{Figure, Gathered, GatheredArm};
 use super::{
     ArmAnalysis, Bindings, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary,
 };
-use crate::claims::{DeviceKind, DeviceLevels, Evidence, judge};
+use crate::claims::{DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Next, Role, next};
 use crate::durability::Durability;
 use crate::metric::{self, Better};
@@ -27,31 +27,14 @@ pub(super) fn analyse(
     devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
-    let samples =
-        samples_of_needed_metrics(planned, &gathered.arms[..planned.arms.len()], &dropped);
+    let without_limits = &gathered.arms[..planned.arms.len()];
+    let samples = samples_of_needed_metrics(planned, without_limits, &dropped);
     let metric = &planned.experiment.metric;
     let own = &samples[metric];
     let effects = effects(own, planned.arms.len());
     let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
     let crossed = crossed(planned, own, gathered.history.rounds());
-    let problems: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
-        .iter()
-        .map(problem_of_unmeasured)
-        .collect();
-    let failures: Vec<Option<String>> = gathered.arms[..planned.arms.len()]
-        .iter()
-        .map(failures_of)
-        .collect();
-    let claims = judge(&Evidence {
-        experiment: &planned.experiment,
-        arms: &planned.arms,
-        samples: &samples,
-        problems: &problems,
-        failures: &failures,
-        fsync_median_ns: fsync_median(planned, environment),
-        file_system: file_system(planned, environment),
-        devices,
-    });
+    let claims = claims(planned, without_limits, &samples, environment, devices);
     let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
@@ -97,6 +80,28 @@ pub(super) fn analyse(
         best_at_tiers: Vec::new(),
         by_durability: Vec::new(),
     }
+}
+
+/// The verdicts of the experiment's claims.
+fn claims(
+    planned: &PlannedExperiment,
+    arms: &[GatheredArm],
+    samples: &BTreeMap<String, Samples>,
+    environment: &EnvironmentFile,
+    devices: &[DeviceLevels],
+) -> Vec<Judged> {
+    let problems: Vec<Option<String>> = arms.iter().map(problem_of_unmeasured).collect();
+    let failures: Vec<Option<String>> = arms.iter().map(failures_of).collect();
+    judge(&Evidence {
+        experiment: &planned.experiment,
+        arms: &planned.arms,
+        samples,
+        problems: &problems,
+        failures: &failures,
+        fsync_median_ns: fsync_median(planned, environment),
+        file_system: file_system(planned, environment),
+        devices,
+    })
 }
 
 /// The experiment as a whole on its device, for claims that compare devices.

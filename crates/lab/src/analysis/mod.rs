@@ -264,6 +264,31 @@ pub struct ArmAnalysis {
 }
 
 impl ArmAnalysis {
+    /// An arm of which nothing but its levels is known.
+    #[cfg(test)]
+    fn made_up(levels: Settings) -> ArmAnalysis {
+        ArmAnalysis {
+            label: crate::level::label(&levels),
+            settings: levels.clone(),
+            levels,
+            reference: false,
+            trials: TrialCounts::default(),
+            problem: None,
+            summaries: BTreeMap::new(),
+            effect: None,
+            groups: String::new(),
+            steadiness: None,
+            connections: Vec::new(),
+            engine: None,
+            binding: None,
+            counts: BTreeMap::new(),
+            tables: Vec::new(),
+            safety: None,
+            durability: None,
+            fresh: None,
+        }
+    }
+
     /// Whether there is no measurement of it.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0

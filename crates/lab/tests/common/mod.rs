@@ -1,8 +1,13 @@
 //! A small catalogue and experiment for the tests of the lab.
 
 use lab::catalogue::{Accepts, Catalogue, Parameter, Scope, WorkloadInfo};
-use lab::experiment::{Experiment, Problems, parse};
+use lab::design::Role;
+use lab::experiment::{Experiment, Problems, Scale, parse};
 use lab::level::Level;
+use lab::plan::{Request, plan};
+use lab::record::{PlannedExperiment, RunPlan, TrialRecord};
+use lab::seed::Seed;
+use lab::trial::{Measured, Outcome};
 
 use pragmark_lab as lab;
 
@@ -79,4 +84,48 @@ kind = "one-at-a-time"
 reference = {{ columns = 1 }}
 {more}"#
     )
+}
+
+/// A run of one experiment with the small catalogue.
+#[allow(dead_code)] // Not every test needs it.
+pub fn run_of(experiment: &str, seed: Seed) -> RunPlan {
+    let request = Request {
+        id: "run".to_owned(),
+        created: String::new(),
+        pragmark: String::new(),
+        seed,
+        scale: Scale::Quick,
+        engine: "default".to_owned(),
+        postgres_given: false,
+        quick: false,
+        trial_limit_s: 1.0,
+        budget_s: None,
+        crash_s: 0.0,
+        experiments: vec![read(experiment).unwrap()],
+        directories: vec!["/here".into()],
+    };
+    plan(request, &catalogue())
+}
+
+/// A trial that was measured at this place.
+#[allow(dead_code)] // Not every test needs it.
+pub fn trial(
+    planned: &PlannedExperiment,
+    place: (u32, u32, u32),
+    arm: usize,
+    role: Role,
+    measured: Measured,
+) -> TrialRecord {
+    TrialRecord {
+        experiment: planned.key.clone(),
+        round: place.0,
+        block: place.1,
+        position: place.2,
+        arm: planned.label(arm).to_owned(),
+        role,
+        started: String::new(),
+        wall_s: 0.1,
+        covariates: Default::default(),
+        outcome: Outcome::Measured(Box::new(measured)),
+    }
 }
