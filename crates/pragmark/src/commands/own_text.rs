@@ -19,6 +19,7 @@ const ROWS: &str = "rows";
 pub fn apply(
     args: &RunArgs,
     experiments: &mut [Experiment],
+    scale: Scale,
     catalogue: &Catalogue,
 ) -> Result<(), Failure> {
     let Some(path) = &args.text else {
@@ -45,7 +46,7 @@ pub fn apply(
         summary.bytes,
         summary.columns.join(", ")
     );
-    let (documents, scale) = (summary.rows as i64, scale(args));
+    let documents = summary.rows as i64;
     for experiment in experiments {
         read_from(experiment, &path, &summary.columns, args.table.as_deref());
         cap_rows(experiment, documents, catalogue);
@@ -59,15 +60,6 @@ pub fn apply(
         ));
     }
     Ok(())
-}
-
-/// The scale of the run, which is not the tour: no experiment of that takes documents.
-fn scale(args: &RunArgs) -> Scale {
-    match args.scale {
-        Some(scale) => scale.into(),
-        None if args.quick => Scale::Quick,
-        None => Scale::Default,
-    }
 }
 
 /// Has an experiment read its documents from this file.

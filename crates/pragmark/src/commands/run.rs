@@ -113,14 +113,15 @@ fn begin(
     let catalogue = bench::catalogue();
     let is_tour = args.experiments.is_empty() && args.source.is_none();
     let mut experiments = chosen(args, is_tour, &catalogue)?;
-    own_text::apply(args, &mut experiments, &catalogue)?;
+    let scale = scale(args, is_tour);
+    own_text::apply(args, &mut experiments, scale, &catalogue)?;
     let directories = directories(&args.dirs)?;
     let request = Request {
         id: runner::run_id(),
         created: runner::now(),
         pragmark: env!("CARGO_PKG_VERSION").to_owned(),
         seed: Seed(args.seed.unwrap_or_else(random_seed)),
-        scale: scale(args, is_tour),
+        scale,
         engine: engine::name_in_plan(&args.engine)?,
         quick: args.quick,
         trial_limit_s: args.trial_limit,
