@@ -55,11 +55,11 @@ pub fn run(pragmark: &Path, outcomes: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// An experiment of 49 arms, repeated until there are enough outcomes.
+/// An experiment of 49 variants, repeated until there are enough outcomes.
 const EXPERIMENT: &str = r#"{
   "id": "many", "question": "How long does a report take?", "workload": "bulk-insert",
   "factors": { "rows_per_statement": [1, 2, 3, 4, 5, 6, 7], "rows_per_txn": [0, 1, 2, 3, 4, 5, 6] },
-  "design": { "kind": "factorial", "reference": { "rows_per_statement": 1, "rows_per_txn": 0 } },
+  "design": { "kind": "factorial", "baseline": { "rows_per_statement": 1, "rows_per_txn": 0 } },
   "claims": [{ "id": "c", "says": "so", "at_least": 1,
     "ratio": { "of": { "rows_per_statement": 7 }, "to": { "rows_per_statement": 1 } } }]
 }"#;
@@ -69,20 +69,20 @@ const ROUNDS: u32 = 30;
 
 fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> {
     let experiment: Experiment = serde_json::from_str(EXPERIMENT)?;
-    let arms = lab::design::arms(
+    let variants = lab::design::variants(
         &experiment,
         lab::experiment::Scale::Quick,
         &Default::default(),
     );
-    let per_experiment = lab::design::trials_per_round(arms.len()) * ROUNDS as usize;
+    let per_experiment = lab::design::trials_per_round(variants.len()) * ROUNDS as usize;
     let planned: Vec<PlannedExperiment> = (0..outcomes.div_ceil(per_experiment))
         .map(|number| PlannedExperiment {
             key: format!("many@{number}"),
             experiment: experiment.clone(),
             directory: folder.to_owned(),
-            arms: arms.clone(),
+            variants: variants.clone(),
             stopping: Default::default(),
-            limits: Vec::new(),
+            upper_bounds: Vec::new(),
             counting: false,
             crash_relevant: Vec::new(),
         })
@@ -154,7 +154,7 @@ fn write_outcomes(
     let mut noise = Seed(9).generator();
     let mut left = outcomes;
     for planned in &plan.experiments {
-        let others: Vec<usize> = (1..planned.arms.len()).collect();
+        let others: Vec<usize> = (1..planned.variants.len()).collect();
         for number in 0..ROUNDS {
             for (block, trials) in round(plan.seed.child(&planned.key), number, &others)
                 .iter()
@@ -168,7 +168,7 @@ fn write_outcomes(
                     left -= 1;
                     let place = (number, block as u32, position as u32);
                     let wobble = 1.0 + noise.below(100) as f64 / 1_000.0;
-                    let record = outcome(planned, place, trial.arm, trial.role, sample, wobble);
+                    let record = outcome(planned, place, trial.variant, trial.role, sample, wobble);
                     serde_json::to_writer(&mut writer, &record)?;
                     writer.write_all(b"\n")?;
                 }
@@ -182,7 +182,7 @@ fn write_outcomes(
 fn outcome(
     planned: &PlannedExperiment,
     (round, block, position): (u32, u32, u32),
-    arm: usize,
+    variant: usize,
     role: Role,
     sample: &Measured,
     wobble: f64,
@@ -197,7 +197,7 @@ fn outcome(
         round,
         block,
         position,
-        arm: planned.arms[arm].label.clone(),
+        variant: planned.variants[variant].label.clone(),
         role,
         started: runner::now(),
         wall_s: 0.1,

@@ -1,12 +1,12 @@
 //! How many images of crashes are judged a second, by one thread.
 
-use crash::{Arm, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, measure};
+use crash::{JournalMode, LockingMode, Model, Plan, Progress, Synchronous, Variant, measure};
 use engine::Source;
 use lab::seed::Seed;
 
 use crate::Failure;
 
-/// Judges images of a sound arm of each kind of journal, where most recoveries end in bytes that were seen
+/// Judges images of a sound variant of each kind of journal, where most recoveries end in bytes that were seen
 /// before, and of one without syncs, where few do.
 pub fn run(images: usize) -> Result<(), Failure> {
     for (journal_mode, synchronous) in [
@@ -15,7 +15,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
         (JournalMode::Delete, Synchronous::Off),
         (JournalMode::Wal, Synchronous::Off),
     ] {
-        let arm = Arm {
+        let variant = Variant {
             journal_mode,
             synchronous,
             locking_mode: LockingMode::Normal,
@@ -23,7 +23,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             powersafe_overwrite: true,
         };
         let plan = Plan {
-            arms: vec![arm],
+            variants: vec![variant],
             models: Model::ALL.to_vec(),
             images,
             second_crash_every: 16,
@@ -34,7 +34,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
         };
         let matrix = measure(&plan, &Progress::default())?;
         println!(
-            "{arm}: {:.0} images/s, {:.0} recoveries/s on one thread ({} images of databases up to {} \
+            "{variant}: {:.0} images/s, {:.0} recoveries/s on one thread ({} images of databases up to {} \
              KiB; to reach: 10000 images/s)",
             matrix.images as f64 / matrix.took.as_secs_f64(),
             matrix.recoveries as f64 / matrix.took.as_secs_f64(),

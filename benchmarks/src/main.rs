@@ -67,7 +67,7 @@ enum Benchmark {
     },
     /// Images of crashes recovered and judged by one thread. To reach: 10,000 a second.
     CrashImages {
-        /// Images for each arm and model.
+        /// Images for each variant and model.
         #[arg(long, default_value_t = 6000)]
         images: usize,
     },

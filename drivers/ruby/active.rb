@@ -1,7 +1,7 @@
 # ActiveRecord: how it is connected, and the work of binding-basics as a program would write it.
 
 # From 7.1 on ActiveRecord tunes SQLite by itself (journal_mode, synchronous, mmap_size and more), so that an
-# arm with default PRAGMAs would not be one; and what is changed below has other names there. Without a
+# variant with default PRAGMAs would not be one; and what is changed below has other names there. Without a
 # version Ruby takes the newest gem. The sqlite3 gem is the one that ActiveRecord 6.1 is made for.
 gem "activerecord", "~> 6.1.7"
 gem "sqlite3", "~> 1.4"

@@ -23,7 +23,7 @@ class WrongResult < StandardError
   end
 end
 
-# The arm cannot be run here.
+# The variant cannot be run here.
 class CannotRun < StandardError; end
 
 def say(message)

@@ -1,5 +1,5 @@
 //! Bindings of other languages, as far as they concern PRAGMAs and workloads: what their drivers are
-//! told, and whether what they read back is what the arm asks.
+//! told, and whether what they read back is what the variant asks.
 //!
 //! Drivers in other languages know nothing of the PRAGMA catalogue; they execute and read what they
 //! are told, and the answers are put into one spelling and proved here, as for the native driver.
@@ -45,7 +45,7 @@ pub fn binding_spec(driver: &str, settings: &Settings) -> BindingSpec {
 }
 
 /// What a measurement of another driver comes to: with every PRAGMA in its normal spelling, or failed
-/// where a setting of the arm was not in force on a connection that did SQLite's work.
+/// where a setting of the variant was not in force on a connection that did SQLite's work.
 pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
     for read_back in &mut measured.connections {
         normalise(&mut read_back.pragmas);
@@ -77,7 +77,7 @@ fn normalise(pragmas: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Why a driver cannot do the workload as the arm asks; none where it can, or where the arm names no
+/// Why a driver cannot do the workload as the variant asks; none where it can, or where the variant names no
 /// other driver.
 pub(crate) fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
     let driver = settings.get(lab::trial::DRIVER)?.as_text()?;
@@ -112,7 +112,7 @@ fn refused_setting(driver: &str, settings: &Settings) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "the driver {driver} cannot obey {asked}, which is for the native driver alone; leave it out, or give it to arms with driver=native only"
+        "the driver {driver} cannot obey {asked}, which is for the native driver alone; leave it out, or give it to variants with driver=native only"
     ))
 }
 

@@ -106,7 +106,13 @@ mod tests {
             }
             catalogue.why_impossible(workload, &settings)
         };
-        for workload in ["quotes", "bulk-insert", "user-insert", "limits", "empty"] {
+        for workload in [
+            "quotes",
+            "bulk-insert",
+            "user-insert",
+            "upper-bounds",
+            "empty",
+        ] {
             assert_eq!(why(workload, &[]), None, "{workload}");
         }
         let wal = [("journal_mode", "wal".into())];

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_an_arm_are_read_back_from_its_connection() {
+    fn the_settings_of_an_variant_are_read_back_from_its_connection() {
         let measured = measured(&[
             ("journal_mode", "wal".into()),
             ("synchronous", "normal".into()),

@@ -8,7 +8,7 @@ use load::LoadError;
 /// Why a trial has no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// The arm cannot be run here: the engine or the machine lacks something.
+    /// The variant cannot be run here: the engine or the machine lacks something.
     #[error("{0}")]
     CannotRun(String),
     /// A setting of the specification is missing or of the wrong kind.
@@ -66,9 +66,9 @@ pub enum TrialError {
         /// What was wrong with it.
         why: String,
     },
-    /// A setting of the arm was not in force on a connection when the work was done.
+    /// A setting of the variant was not in force on a connection when the work was done.
     #[error(
-        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the arm asks: the figures would be of another setting"
+        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the variant asks: the figures would be of another setting"
     )]
     NotInForce {
         /// The PRAGMA or connection setting.
@@ -77,7 +77,7 @@ pub enum TrialError {
         connection: String,
         /// What was read back.
         found: String,
-        /// What the arm asks.
+        /// What the variant asks.
         wanted: String,
     },
     /// Settings cannot be proved, because no connection was read back.

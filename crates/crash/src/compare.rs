@@ -5,7 +5,7 @@
 
 use crate::matrix::Matrix;
 use crate::model::Model;
-use crate::settings::Arm;
+use crate::settings::Variant;
 use crate::tally::Verdict;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The settings.
-    pub arm: Arm,
+    pub variant: Variant,
     /// The storage model.
     pub model: Model,
     /// The verdicts, in the order of the engines.
@@ -29,7 +29,8 @@ pub fn differences(matrices: &[&Matrix]) -> Vec<Difference> {
     for cell in &first.cells {
         let same = |matrix: &&Matrix| {
             let mut cells = matrix.cells.iter();
-            let found = cells.find(|other| other.arm == cell.arm && other.model == cell.model);
+            let found =
+                cells.find(|other| other.variant == cell.variant && other.model == cell.model);
             found.map(|other| other.verdict.clone())
         };
         let Some(others) = others.iter().map(same).collect::<Option<Vec<Verdict>>>() else {
@@ -38,7 +39,7 @@ pub fn differences(matrices: &[&Matrix]) -> Vec<Difference> {
         let differs = |other: &Verdict| !cell.verdict.is_as_bad_as(other);
         if others.iter().any(differs) {
             differences.push(Difference {
-                arm: cell.arm,
+                variant: cell.variant,
                 model: cell.model,
                 verdicts: std::iter::once(cell.verdict.clone())
                     .chain(others)

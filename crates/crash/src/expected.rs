@@ -1,10 +1,10 @@
 //! What SQLite's documentation promises, as data: beside every measured cell stands what was published.
 //!
-//! The first rule that fits an arm and a model holds.
+//! The first rule that fits a variant and a model holds.
 
 use crate::model::Model;
 use crate::occasion::Occasion;
-use crate::settings::{Arm, JournalMode, LockingMode, Synchronous};
+use crate::settings::{JournalMode, LockingMode, Synchronous, Variant};
 use crate::tally::Verdict;
 pub use lab::tier::Promise;
 use serde::{Deserialize, Serialize};
@@ -157,17 +157,17 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// What the documentation says of an arm under a model.
-pub fn expected(arm: &Arm, model: Model) -> Expectation {
+/// What the documentation says of a variant under a model.
+pub fn expected(variant: &Variant, model: Model) -> Expectation {
     // With psow=0 SQLite keeps what it writes apart from what it must not destroy, so that a sector
     // may go with a write to it and no more is lost than without it.
     let model = match model {
-        Model::NonPowersafeOverwrite if !arm.powersafe_overwrite => Model::Reorder,
+        Model::NonPowersafeOverwrite if !variant.powersafe_overwrite => Model::Reorder,
         other => other,
     };
     let fits = |rule: &&Rule| {
-        (rule.journal_modes.is_empty() || rule.journal_modes.contains(&arm.journal_mode))
-            && (rule.synchronous.is_empty() || rule.synchronous.contains(&arm.synchronous))
+        (rule.journal_modes.is_empty() || rule.journal_modes.contains(&variant.journal_mode))
+            && (rule.synchronous.is_empty() || rule.synchronous.contains(&variant.synchronous))
             && (rule.models.is_empty() || rule.models.contains(&model))
     };
     match RULES.iter().find(fits) {
@@ -216,15 +216,15 @@ impl Standing {
 /// `None` where it is not, or where nothing differs. `only` are the occasions on which alone the verdict
 /// holds, if there are any.
 pub fn cause(
-    arm: &Arm,
+    variant: &Variant,
     model: Model,
     verdict: &Verdict,
     only: &[Occasion],
 ) -> Option<&'static str> {
-    let is_rollback = ROLLBACK.contains(&arm.journal_mode);
-    match Standing::of(verdict, expected(arm, model).promise) {
+    let is_rollback = ROLLBACK.contains(&variant.journal_mode);
+    match Standing::of(verdict, expected(variant, model).promise) {
         Standing::Agrees => None,
-        Standing::Worse => match (arm.journal_mode, arm.synchronous, only) {
+        Standing::Worse => match (variant.journal_mode, variant.synchronous, only) {
             (JournalMode::Delete, Synchronous::Full, [Occasion::Shrinking]) => Some(
                 "a commit that shrinks the database truncates the file after the journal was deleted \
                  (pager_end_transaction); the truncation can be on the disk while the deletion is not, \
@@ -236,23 +236,25 @@ pub fn cause(
             ),
             _ => None,
         },
-        Standing::Better => match (arm.journal_mode, arm.locking_mode) {
+        Standing::Better => match (variant.journal_mode, variant.locking_mode) {
             (JournalMode::Delete, LockingMode::Exclusive)
-                if arm.synchronous == Synchronous::Full =>
+                if variant.synchronous == Synchronous::Full =>
             {
                 Some("with exclusive locking the journal is not deleted but its header overwritten")
             }
-            _ if is_rollback && arm.synchronous == Synchronous::Normal => Some(
+            _ if is_rollback && variant.synchronous == Synchronous::Normal => Some(
                 "the documented chance is that of a power loss before the journal's header arrives; \
                  this model does not separate the two, or the sample did not",
             ),
-            _ if model == Model::Ordered && arm.synchronous == Synchronous::Off => Some(
+            _ if model == Model::Ordered && variant.synchronous == Synchronous::Off => Some(
                 "where writes keep their order, nothing is left that a killed process would not leave",
             ),
             // That nothing is lost either has another cause, if any.
-            (JournalMode::Wal, _) if expected(arm, model).promise == Promise::MayCorrupt => Some(
-                "frames of the log are checked by their sums; only a checkpoint can be caught half done",
-            ),
+            (JournalMode::Wal, _) if expected(variant, model).promise == Promise::MayCorrupt => {
+                Some(
+                    "frames of the log are checked by their sums; only a checkpoint can be caught half done",
+                )
+            }
             _ => None,
         },
     }
@@ -263,18 +265,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_arm_and_model_has_a_rule_with_a_source() {
-        let arms = Arm::matrix(
+    fn every_variant_and_model_has_a_rule_with_a_source() {
+        let variants = Variant::matrix(
             JournalMode::ALL,
             Synchronous::ALL,
             LockingMode::ALL,
             &[4096],
             &[true],
         );
-        assert_eq!(arms.len(), 48);
-        for arm in arms {
+        assert_eq!(variants.len(), 48);
+        for variant in variants {
             for model in Model::ALL {
-                let expectation = expected(&arm, model);
+                let expectation = expected(&variant, model);
                 assert!(expectation.source.contains('#') || expectation.source.contains("psow"));
             }
         }

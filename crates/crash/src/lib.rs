@@ -34,7 +34,7 @@ pub use judge::{Judge, Judgement, Violation};
 pub use matrix::{Cell, Matrix, Plan, Progress, measure};
 pub use record::{Commit, MAIN, NotMeasured, Recording};
 pub use script::{Act, Script};
-pub use settings::{Arm, JournalMode, LockingMode, Synchronous, UnknownValue};
+pub use settings::{JournalMode, LockingMode, Synchronous, UnknownValue, Variant};
 
 pub use disk::{Damage, Disk, State, Units};
 pub use model::{LYING_WINDOW, Model, SyncRule, UnknownModel};

@@ -1,4 +1,4 @@
-//! Looking at the images of one arm under one model: counting, and keeping the best witness.
+//! Looking at the images of one variant under one model: counting, and keeping the best witness.
 
 use crate::disk::State;
 use crate::error::CrashError;

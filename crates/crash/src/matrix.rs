@@ -1,6 +1,6 @@
-//! The matrix: every arm under every model, spread over threads.
+//! The matrix: every variant under every model, spread over threads.
 //!
-//! A task is an arm under some models. Each begins with its own recording and its own seeds, so that
+//! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
 use crate::bench::Bench;
@@ -11,7 +11,7 @@ use crate::look::Look;
 use crate::model::Model;
 use crate::record::{NotMeasured, Recording};
 use crate::script::Script;
-use crate::settings::Arm;
+use crate::settings::Variant;
 use crate::states::{Go, visit};
 use crate::tally::{Narrowed, Tally, Verdict, Witness};
 use engine::Source;
@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The settings.
-    pub arms: Vec<Arm>,
+    pub variants: Vec<Variant>,
     /// The storage models.
     pub models: Vec<Model>,
-    /// Images to look at for each arm and model; models whose states are fewer have fewer.
+    /// Images to look at for each variant and model; models whose states are fewer have fewer.
     pub images: usize,
     /// Of every so many images the recovery is crashed as well; 0 for none.
     pub second_crash_every: u64,
@@ -42,11 +42,11 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// One arm under one model.
+/// One variant under one model.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cell {
     /// The settings.
-    pub arm: Arm,
+    pub variant: Variant,
     /// The storage model.
     pub model: Model,
     /// What the documentation says.
@@ -64,7 +64,7 @@ pub struct Cell {
     pub witness: Option<Witness>,
 }
 
-/// All cells, arm by arm.
+/// All cells, variant by variant.
 #[derive(Debug, Clone, Serialize)]
 pub struct Matrix {
     /// The cells.
@@ -149,14 +149,14 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
 impl Matrix {
     /// Why nothing at all was measured, each reason once with the first settings that it concerns; `None`
     /// where anything was.
-    pub fn refused(&self) -> Option<Vec<(Arm, &str)>> {
-        let mut refused: Vec<(Arm, &str)> = Vec::new();
+    pub fn refused(&self) -> Option<Vec<(Variant, &str)>> {
+        let mut refused: Vec<(Variant, &str)> = Vec::new();
         for cell in &self.cells {
             let Verdict::NotMeasured { reason } = &cell.verdict else {
                 return None;
             };
             if !refused.iter().any(|(_, known)| known == reason) {
-                refused.push((cell.arm, reason));
+                refused.push((cell.variant, reason));
             }
         }
         (!refused.is_empty()).then_some(refused)
@@ -180,25 +180,25 @@ impl Cell {
     }
 }
 
-/// An arm under some models.
+/// A variant under some models.
 struct Task {
     number: usize,
-    arm: Arm,
+    variant: Variant,
     models: Vec<Model>,
 }
 
-/// Whole arms, whose models share what was recovered; where there are few, single models.
+/// Whole variants, whose models share what was recovered; where there are few, single models.
 fn tasks(plan: &Plan) -> Vec<Task> {
-    let together = match plan.arms.len() >= 2 * plan.threads {
+    let together = match plan.variants.len() >= 2 * plan.threads {
         true => plan.models.len(),
         false => 1,
     };
     let mut tasks = Vec::new();
-    for arm in &plan.arms {
+    for variant in &plan.variants {
         for models in plan.models.chunks(together.max(1)) {
             tasks.push(Task {
                 number: tasks.len(),
-                arm: *arm,
+                variant: *variant,
                 models: models.to_vec(),
             });
         }
@@ -218,25 +218,31 @@ fn run(
     bench: &mut Bench,
     progress: &Progress,
 ) -> Result<Done, CrashError> {
-    let seed = plan.seed.child(&task.arm.to_string());
+    let seed = plan.seed.child(&task.variant.to_string());
     let built_in;
     let script = match &plan.script {
         Some(script) => script,
         None => {
-            built_in = Script::built_in(&task.arm);
+            built_in = Script::built_in(&task.variant);
             &built_in
         }
     };
-    let recording = Recording::make(bench, &task.arm, script, seed)?;
+    let recording = Recording::make(bench, &task.variant, script, seed)?;
     let mut judge = Judge::new(bench);
     let mut cells = Vec::new();
     for model in &task.models {
         let cell = match &recording {
-            Err(NotMeasured(reason)) => not_measured(&task.arm, *model, reason.clone()),
+            Err(NotMeasured(reason)) => not_measured(&task.variant, *model, reason.clone()),
             Ok(recording) => {
                 let seed = seed.child(model.name());
                 measure_cell(
-                    plan, &task.arm, *model, recording, &mut judge, seed, progress,
+                    plan,
+                    &task.variant,
+                    *model,
+                    recording,
+                    &mut judge,
+                    seed,
+                    progress,
                 )?
             }
         };
@@ -253,11 +259,11 @@ fn run(
     })
 }
 
-fn not_measured(arm: &Arm, model: Model, reason: String) -> Cell {
+fn not_measured(variant: &Variant, model: Model, reason: String) -> Cell {
     Cell {
-        arm: *arm,
+        variant: *variant,
         model,
-        expected: expected(arm, model),
+        expected: expected(variant, model),
         verdict: Verdict::NotMeasured { reason },
         narrowed: None,
         cause: None,
@@ -268,7 +274,7 @@ fn not_measured(arm: &Arm, model: Model, reason: String) -> Cell {
 
 fn measure_cell(
     plan: &Plan,
-    arm: &Arm,
+    variant: &Variant,
     model: Model,
     recording: &Recording,
     judge: &mut Judge<'_>,
@@ -280,7 +286,7 @@ fn measure_cell(
         recording,
         judge,
         model,
-        arm.has_super_journal(),
+        variant.has_super_journal(),
         (plan.second_crash_every, second_crashes),
         &progress.images,
     );
@@ -307,10 +313,10 @@ fn measure_cell(
     let (verdict, narrowed) = (Verdict::of(&tally), Narrowed::of(&tally));
     let only = narrowed.as_ref().map_or(&[][..], |narrowed| &narrowed.only);
     Ok(Cell {
-        arm: *arm,
+        variant: *variant,
         model,
-        expected: expected(arm, model),
-        cause: cause(arm, model, &verdict, only),
+        expected: expected(variant, model),
+        cause: cause(variant, model, &verdict, only),
         verdict,
         narrowed,
         tally: Some(tally),

@@ -5,7 +5,7 @@ use crate::compare::Difference;
 use crate::expected::{Promise, Standing};
 use crate::matrix::{Cell, Matrix};
 use crate::model::Model;
-use crate::settings::Arm;
+use crate::settings::Variant;
 use crate::tally::Verdict;
 use std::fmt::Write;
 
@@ -62,11 +62,11 @@ fn mark(cell: &Cell) -> &'static str {
     }
 }
 
-/// The cells arm by arm; every arm has the same models.
+/// The cells variant by variant; every variant has the same models.
 fn rows(matrix: &Matrix) -> Vec<&[Cell]> {
     matrix
         .cells
-        .chunk_by(|one, other| one.arm == other.arm)
+        .chunk_by(|one, other| one.variant == other.variant)
         .collect()
 }
 
@@ -83,13 +83,13 @@ pub fn terminal(heading: &Heading, matrix: &Matrix) -> String {
     let models = models(matrix);
     let mut group = None;
     for row in rows(matrix) {
-        let arm = row[0].arm;
-        let here = (arm.locking_mode, arm.page_size);
+        let variant = row[0].variant;
+        let here = (variant.locking_mode, variant.page_size);
         if group != Some(here) {
             group = Some(here);
             let title = format!(
                 "locking_mode={}, page_size={}",
-                arm.locking_mode, arm.page_size
+                variant.locking_mode, variant.page_size
             );
             let _ = write!(text, "\n{title}\n{:18}", "");
             for model in &models {
@@ -100,7 +100,7 @@ pub fn terminal(heading: &Heading, matrix: &Matrix) -> String {
         let _ = write!(
             text,
             "{:18}",
-            format!("{}/{}", arm.journal_mode, arm.synchronous)
+            format!("{}/{}", variant.journal_mode, variant.synchronous)
         );
         for model in &models {
             let cell = row.iter().find(|cell| cell.model == *model);
@@ -216,7 +216,7 @@ fn narrowed(matrix: &Matrix) -> String {
             let _ = writeln!(
                 text,
                 "  {} under {}: {}, {narrowed}",
-                cell.arm, cell.model, cell.verdict
+                cell.variant, cell.model, cell.verdict
             );
         }
     }
@@ -230,7 +230,7 @@ fn not_measured(matrix: &Matrix) -> String {
     let mut text = String::new();
     for row in rows(matrix) {
         if let Verdict::NotMeasured { reason } = &row[0].verdict {
-            let _ = writeln!(text, "{}: not measured: {reason}", row[0].arm);
+            let _ = writeln!(text, "{}: not measured: {reason}", row[0].variant);
         }
     }
     text
@@ -242,7 +242,7 @@ fn sentence(cell: &Cell) -> String {
     let only = only.map_or(String::new(), |narrowed| format!(", {narrowed}"));
     let mut text = format!(
         "{} under {}: {}{only}; documented: {} ({})",
-        cell.arm,
+        cell.variant,
         cell.model,
         cell.verdict,
         cell.expected.promise.words(),
@@ -303,7 +303,7 @@ pub fn markdown(heading: &Heading, matrix: &Matrix) -> String {
     );
     let _ = writeln!(text, "|{}", " --- |".repeat(models.len() + 1));
     for row in rows(matrix) {
-        let _ = write!(text, "| {} |", row[0].arm);
+        let _ = write!(text, "| {} |", row[0].variant);
         for model in &models {
             let cell = row.iter().find(|cell| cell.model == *model);
             let _ = write!(text, " {} |", cell.map_or(String::new(), cell_markdown));
@@ -389,7 +389,7 @@ pub fn differences(headings: &[&Heading], differences: &[Difference]) -> String 
         let _ = writeln!(
             text,
             "- {} under {}: {}",
-            difference.arm,
+            difference.variant,
             difference.model,
             verdicts.join("; ")
         );
@@ -402,9 +402,9 @@ pub fn for_terminal(text: &str) -> String {
     wrapped(text)
 }
 
-/// The name of an arm under a model, as folders and messages have it.
-pub fn slug(arm: &Arm, model: Model) -> String {
-    format!("{}-{model}", arm.to_string().replace('/', "-"))
+/// The name of a variant under a model, as folders and messages have it.
+pub fn slug(variant: &Variant, model: Model) -> String {
+    format!("{}-{model}", variant.to_string().replace('/', "-"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::content::Content;
 use crate::error::CrashError;
 use crate::occasion::{Marked, Occasion, shrinking};
 use crate::script::{Act, Script};
-use crate::settings::Arm;
+use crate::settings::Variant;
 use crate::trace::Trace;
 use engine::{Connection, EngineError, Value};
 use lab::seed::Seed;
@@ -39,26 +39,26 @@ pub struct Recording {
     pub largest: usize,
 }
 
-/// Why an arm cannot be measured.
+/// Why a variant cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotMeasured(pub String);
 
 impl Recording {
-    /// Runs `script` under the settings of `arm` and records it.
+    /// Runs `script` under the settings of `variant` and records it.
     ///
     /// # Errors
     /// A statement of the user's script fails, or changes nothing at all; the engine's. Settings that
     /// the engine refuses are no error but the inner one.
     pub fn make(
         bench: &mut Bench,
-        arm: &Arm,
+        variant: &Variant,
         script: &Script,
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
         bench.reset(seed.0)?;
-        bench.set_powersafe_overwrite(arm.powersafe_overwrite);
+        bench.set_powersafe_overwrite(variant.powersafe_overwrite);
         let mut recorder = Recorder::default();
-        let mut connection = match open(bench, arm)? {
+        let mut connection = match open(bench, variant)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -68,7 +68,7 @@ impl Recording {
             match act {
                 Act::Reopen => {
                     connection.close()?;
-                    connection = match open(bench, arm)? {
+                    connection = match open(bench, variant)? {
                         Ok(connection) => connection,
                         Err(reason) => return Ok(Err(reason)),
                     };
@@ -140,26 +140,26 @@ fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashE
     }
 }
 
-/// Opens the database under the settings of an arm, or says which of them the engine does not take.
-fn open(bench: &Bench, arm: &Arm) -> Result<Result<Connection, NotMeasured>, CrashError> {
+/// Opens the database under the settings of a variant, or says which of them the engine does not take.
+fn open(bench: &Bench, variant: &Variant) -> Result<Result<Connection, NotMeasured>, CrashError> {
     let connection = bench.open(MAIN)?;
-    connection.execute(&format!("PRAGMA page_size = {}", arm.page_size))?;
+    connection.execute(&format!("PRAGMA page_size = {}", variant.page_size))?;
     // Exclusive locking comes first: a write-ahead log then needs no shared memory.
     let settings = [
         (
-            format!("PRAGMA locking_mode = {}", arm.locking_mode),
+            format!("PRAGMA locking_mode = {}", variant.locking_mode),
             "PRAGMA locking_mode",
-            Value::Text(arm.locking_mode.to_string()),
+            Value::Text(variant.locking_mode.to_string()),
         ),
         (
-            format!("PRAGMA synchronous = {}", arm.synchronous),
+            format!("PRAGMA synchronous = {}", variant.synchronous),
             "PRAGMA synchronous",
-            Value::Integer(arm.synchronous.number()),
+            Value::Integer(variant.synchronous.number()),
         ),
         (
-            format!("PRAGMA journal_mode = {}", arm.journal_mode),
+            format!("PRAGMA journal_mode = {}", variant.journal_mode),
             "PRAGMA journal_mode",
-            Value::Text(arm.journal_mode.to_string()),
+            Value::Text(variant.journal_mode.to_string()),
         ),
     ];
     for (set, ask, wanted) in settings {
@@ -172,10 +172,10 @@ fn open(bench: &Bench, arm: &Arm) -> Result<Result<Connection, NotMeasured>, Cra
         }
     }
     let page_size = connection.query_i64("PRAGMA page_size")?;
-    if page_size != i64::from(arm.page_size) {
+    if page_size != i64::from(variant.page_size) {
         return Ok(Err(NotMeasured(format!(
             "the engine has a page size of {page_size} instead of {}",
-            arm.page_size
+            variant.page_size
         ))));
     }
     Ok(Ok(connection))

@@ -1,7 +1,7 @@
 //! What is done to the databases while it is recorded: statements, and closing in between.
 
 use crate::error::CrashError;
-use crate::settings::{Arm, JournalMode};
+use crate::settings::{JournalMode, Variant};
 use engine::Library;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum Act {
         /// The line of the script on which they begin; 0 in the built-in workload.
         line: usize,
     },
-    /// Closes the connection and opens another one, with the arm's settings.
+    /// Closes the connection and opens another one, with the variant's settings.
     Reopen,
 }
 
@@ -69,11 +69,11 @@ impl Script {
         })
     }
 
-    /// The built-in workload for an arm: creation, first commits, reopening, a transaction larger than
+    /// The built-in workload for a variant: creation, first commits, reopening, a transaction larger than
     /// the cache, ROLLBACK and savepoints, checkpoints of each mode, VACUUM, changes of the journal mode,
     /// transactions over attached databases, and a value of many pages. Every transaction leaves a
     /// content that none before it had.
-    pub fn built_in(arm: &Arm) -> Script {
+    pub fn built_in(variant: &Variant) -> Script {
         let mut script = Script {
             path: None,
             acts: Vec::new(),
@@ -81,14 +81,14 @@ impl Script {
         script.create();
         script.everyday();
         script.acts.push(Act::Reopen);
-        script.taken_back(arm);
-        script.larger_than_the_cache(arm);
+        script.taken_back(variant);
+        script.larger_than_the_cache(variant);
         script.large_value();
-        script.checkpoints(arm);
+        script.checkpoints(variant);
         script.vacuum();
-        script.switch_modes(arm);
+        script.switch_modes(variant);
         script.acts.push(Act::Reopen);
-        script.attached(arm);
+        script.attached(variant);
         script.transaction("DELETE FROM item WHERE id > 20");
         script
     }
@@ -127,18 +127,18 @@ impl Script {
     /// A transaction that is rolled back. Without a journal there is nothing to roll back from, and what
     /// ROLLBACK does is undefined (<https://sqlite.org/pragma.html#pragma_journal_mode>), so that even
     /// without a crash no state would be one that was committed.
-    fn rolled_back(&mut self, arm: &Arm, sql: &str) {
-        if arm.journal_mode != JournalMode::Off {
+    fn rolled_back(&mut self, variant: &Variant, sql: &str) {
+        if variant.journal_mode != JournalMode::Off {
             self.sql(format!("BEGIN; {sql}; ROLLBACK"));
         }
     }
 
-    fn taken_back(&mut self, arm: &Arm) {
+    fn taken_back(&mut self, variant: &Variant) {
         self.rolled_back(
-            arm,
+            variant,
             "DELETE FROM item; INSERT INTO item VALUES (9999, 1, 'never')",
         );
-        let back = match arm.journal_mode {
+        let back = match variant.journal_mode {
             JournalMode::Off => "",
             _ => "ROLLBACK TO s;",
         };
@@ -150,10 +150,10 @@ impl Script {
 
     /// Ten thousand bytes are changed with a cache of three pages, in one transaction that is committed
     /// and one that is not.
-    fn larger_than_the_cache(&mut self, arm: &Arm) {
+    fn larger_than_the_cache(&mut self, variant: &Variant) {
         self.sql("PRAGMA cache_size = 3");
         self.transaction(&insert(100, 170, 200));
-        self.rolled_back(arm, "UPDATE item SET v = v || 'x', k = -k");
+        self.rolled_back(variant, "UPDATE item SET v = v || 'x', k = -k");
         self.transaction("UPDATE item SET v = substr(v, 1, 120), k = k + 100");
         self.sql("PRAGMA cache_size = 100");
     }
@@ -166,18 +166,18 @@ impl Script {
 
     /// Checkpoints of each mode, with commits between them that begin the log anew, and then automatic
     /// ones. Without a write-ahead log only the commits are left.
-    fn checkpoints(&mut self, arm: &Arm) {
+    fn checkpoints(&mut self, variant: &Variant) {
         for (number, mode) in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"]
             .iter()
             .enumerate()
         {
-            if arm.journal_mode == JournalMode::Wal {
+            if variant.journal_mode == JournalMode::Wal {
                 self.sql(format!("PRAGMA wal_checkpoint({mode})"));
             }
             self.transaction(&format!("UPDATE item SET k = {number} WHERE id < 12"));
             self.transaction(&insert(200 + 10 * number, 204 + 10 * number, 90));
         }
-        if arm.journal_mode == JournalMode::Wal {
+        if variant.journal_mode == JournalMode::Wal {
             self.sql("PRAGMA wal_autocheckpoint = 6");
             for id in 120..124 {
                 self.transaction(&format!("UPDATE item SET v = 'auto' WHERE id = {id}"));
@@ -192,30 +192,33 @@ impl Script {
         self.transaction("INSERT INTO item(k, v) VALUES (9, 'after VACUUM')");
     }
 
-    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the arm's
+    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the variant's
     /// own mode only, because what they are promised depends on it.
-    fn switch_modes(&mut self, arm: &Arm) {
-        let other = match arm.journal_mode {
+    fn switch_modes(&mut self, variant: &Variant) {
+        let other = match variant.journal_mode {
             JournalMode::Wal => "delete",
             _ => "wal",
         };
         self.sql(format!("PRAGMA journal_mode = {other}"));
-        self.sql(format!("PRAGMA journal_mode = {}", arm.journal_mode));
+        self.sql(format!("PRAGMA journal_mode = {}", variant.journal_mode));
         self.transaction("INSERT INTO item(k, v) VALUES (10, 'after a change of mode')");
     }
 
-    fn attached(&mut self, arm: &Arm) {
+    fn attached(&mut self, variant: &Variant) {
         self.sql("ATTACH 'aux.db' AS aux");
-        self.sql(format!("PRAGMA aux.page_size = {}", arm.page_size));
-        self.sql(format!("PRAGMA aux.journal_mode = {}", arm.journal_mode));
-        self.sql(format!("PRAGMA aux.synchronous = {}", arm.synchronous));
+        self.sql(format!("PRAGMA aux.page_size = {}", variant.page_size));
+        self.sql(format!(
+            "PRAGMA aux.journal_mode = {}",
+            variant.journal_mode
+        ));
+        self.sql(format!("PRAGMA aux.synchronous = {}", variant.synchronous));
         self.transaction("CREATE TABLE aux.other(id INTEGER PRIMARY KEY, v TEXT)");
         for id in 1..4 {
             self.transaction(&format!(
                 "INSERT INTO aux.other VALUES ({id}, 'both'); UPDATE item SET k = k + 1 WHERE id < 4"
             ));
         }
-        self.rolled_back(arm, "DELETE FROM aux.other; DELETE FROM item");
+        self.rolled_back(variant, "DELETE FROM aux.other; DELETE FROM item");
         self.sql("DETACH aux");
     }
 }

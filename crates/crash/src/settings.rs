@@ -1,4 +1,4 @@
-//! The settings whose safety is measured: an arm is one choice of them.
+//! The settings whose safety is measured: a variant is one choice of them.
 
 use crate::bench::Bench;
 use crate::error::CrashError;
@@ -122,7 +122,7 @@ impl Synchronous {
 
 /// One choice of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Arm {
+pub struct Variant {
     /// How a transaction can be taken back.
     pub journal_mode: JournalMode,
     /// How much is synced.
@@ -137,7 +137,7 @@ pub struct Arm {
     pub powersafe_overwrite: bool,
 }
 
-impl Arm {
+impl Variant {
     /// Every combination of the values given.
     pub fn matrix(
         journal_modes: &[JournalMode],
@@ -145,13 +145,13 @@ impl Arm {
         locking_modes: &[LockingMode],
         page_sizes: &[u32],
         powersafe_overwrite: &[bool],
-    ) -> Vec<Arm> {
-        let mut arms = Vec::new();
+    ) -> Vec<Variant> {
+        let mut variants = Vec::new();
         for &powersafe_overwrite in powersafe_overwrite {
             for &page_size in page_sizes {
                 for &locking_mode in locking_modes {
                     for &journal_mode in journal_modes {
-                        arms.extend(synchronous.iter().map(|&synchronous| Arm {
+                        variants.extend(synchronous.iter().map(|&synchronous| Variant {
                             journal_mode,
                             synchronous,
                             locking_mode,
@@ -162,14 +162,14 @@ impl Arm {
                 }
             }
         }
-        arms
+        variants
     }
 
     /// What an engine does where nothing is set.
     ///
     /// # Errors
     /// It answers with a value that is not known here; the engine's.
-    pub fn of_engine(bench: &mut Bench) -> Result<Arm, CrashError> {
+    pub fn of_engine(bench: &mut Bench) -> Result<Variant, CrashError> {
         bench.reset(0)?;
         let connection = bench.open(MAIN)?;
         let answer = |name: &str| connection.query_value(&format!("PRAGMA {name}"));
@@ -180,7 +180,7 @@ impl Arm {
             // Refused with a message that names the values there are.
             None => number.to_string().parse()?,
         };
-        Ok(Arm {
+        Ok(Variant {
             journal_mode: answer("journal_mode")?.to_string().parse()?,
             synchronous,
             locking_mode: answer("locking_mode")?.to_string().parse()?,
@@ -189,7 +189,7 @@ impl Arm {
         })
     }
 
-    /// Whether SQLite, told of the device what this arm tells it, takes into account what a model lets
+    /// Whether SQLite, told of the device what this variant tells it, takes into account what a model lets
     /// happen (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {
         let told = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
@@ -207,9 +207,9 @@ impl Arm {
     }
 }
 
-impl fmt::Display for Arm {
+impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Arm {
+        let Variant {
             journal_mode,
             synchronous,
             locking_mode,

@@ -76,7 +76,7 @@ impl Tally {
     }
 }
 
-/// What may be said of an arm under a model, this workload and this build of SQLite. Counts are
+/// What may be said of a variant under a model, this workload and this build of SQLite. Counts are
 /// properties of the sample, not probabilities in the field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
@@ -102,7 +102,7 @@ pub enum Verdict {
         /// Images judged.
         images: u64,
     },
-    /// The model or the arm could not be measured.
+    /// The model or the variant could not be measured.
     NotMeasured {
         /// Why.
         reason: String,

@@ -23,7 +23,7 @@ pub fn write_witnesses(matrix: &Matrix, folder: &Path) -> Result<usize, CrashErr
         if let Some(witness) = &cell.witness
             && let Some(violation) = &witness.violation
         {
-            let place = folder.join(slug(&cell.arm, cell.model));
+            let place = folder.join(slug(&cell.variant, cell.model));
             write_one(cell, witness, violation, &place)?;
             written += 1;
         }
@@ -115,7 +115,7 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         Violation::Split => "compare_dumps main.db; compare_dumps aux.db; together".to_owned(),
     };
     SCRIPT
-        .replace("@ARM@", &cell.arm.to_string())
+        .replace("@VARIANT@", &cell.variant.to_string())
         .replace("@MODEL@", cell.model.name())
         .replace("@HOW@", how)
         .replace("@FAULTS@", &witness.faults.to_string())
@@ -126,7 +126,7 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
 
 /// The script. It works on a copy, because opening a database after a crash changes it.
 const SCRIPT: &str = r#"#!/bin/sh
-# Settings: @ARM@ (journal_mode/synchronous/locking_mode)
+# Settings: @VARIANT@ (journal_mode/synchronous/locking_mode)
 # Storage model: @MODEL@; what is here was left by @HOW@.
 # Missing or damaged: @FAULTS@. Commits acknowledged before the crash: @ACKNOWLEDGED@.
 # Violation: @WHAT@

@@ -4,13 +4,13 @@
 use engine::Source;
 use lab::seed::Seed;
 use pragmark_crash::{
-    Arm, Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
-    Recording, Script, Synchronous, Verdict, Violation, measure, write_witnesses,
+    Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
+    Recording, Script, Synchronous, Variant, Verdict, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
-fn arm(journal_mode: JournalMode, synchronous: Synchronous) -> Arm {
-    Arm {
+fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> Variant {
+    Variant {
         journal_mode,
         synchronous,
         locking_mode: LockingMode::Normal,
@@ -19,9 +19,9 @@ fn arm(journal_mode: JournalMode, synchronous: Synchronous) -> Arm {
     }
 }
 
-fn plan(arms: Vec<Arm>, models: &[Model], images: usize) -> Plan {
+fn plan(variants: Vec<Variant>, models: &[Model], images: usize) -> Plan {
     Plan {
-        arms,
+        variants,
         models: models.to_vec(),
         images,
         second_crash_every: 16,
@@ -46,19 +46,19 @@ const TO_TORN: [Model; 5] = [
 
 #[test]
 fn settings_that_are_documented_as_safe_show_no_violation() {
-    let arms = vec![
-        arm(JournalMode::Delete, Synchronous::Extra),
-        arm(JournalMode::Truncate, Synchronous::Full),
-        arm(JournalMode::Persist, Synchronous::Full),
-        arm(JournalMode::Wal, Synchronous::Full),
+    let variants = vec![
+        variant(JournalMode::Delete, Synchronous::Extra),
+        variant(JournalMode::Truncate, Synchronous::Full),
+        variant(JournalMode::Persist, Synchronous::Full),
+        variant(JournalMode::Wal, Synchronous::Full),
     ];
-    let matrix = measured(&plan(arms, &TO_TORN, 400));
+    let matrix = measured(&plan(variants, &TO_TORN, 400));
     assert_eq!(matrix.cells.len(), 20);
     for cell in &matrix.cells {
         assert!(
             matches!(cell.verdict, Verdict::NoViolation { images } if images > 100),
             "{} {}: {}",
-            cell.arm,
+            cell.variant,
             cell.model,
             cell.verdict
         );
@@ -73,21 +73,21 @@ fn settings_that_are_documented_as_safe_show_no_violation() {
 
 #[test]
 fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
-    let arms = vec![
-        arm(JournalMode::Delete, Synchronous::Off),
-        arm(JournalMode::Wal, Synchronous::Off),
-        arm(JournalMode::Delete, Synchronous::Extra),
-        arm(JournalMode::Wal, Synchronous::Full),
+    let variants = vec![
+        variant(JournalMode::Delete, Synchronous::Off),
+        variant(JournalMode::Wal, Synchronous::Off),
+        variant(JournalMode::Delete, Synchronous::Extra),
+        variant(JournalMode::Wal, Synchronous::Full),
     ];
-    let matrix = measured(&plan(arms, &[Model::Reorder, Model::LyingReorder], 300));
+    let matrix = measured(&plan(variants, &[Model::Reorder, Model::LyingReorder], 300));
     for cell in &matrix.cells {
-        let unsafe_arm = cell.arm.synchronous == Synchronous::Off;
+        let unsafe_variant = cell.variant.synchronous == Synchronous::Off;
         let caught = matches!(cell.verdict, Verdict::CanCorrupt { .. });
-        let must = unsafe_arm || cell.model == Model::LyingReorder;
+        let must = unsafe_variant || cell.model == Model::LyingReorder;
         assert_eq!(
             caught, must,
             "{} {}: {}",
-            cell.arm, cell.model, cell.verdict
+            cell.variant, cell.model, cell.verdict
         );
     }
 }
@@ -95,7 +95,7 @@ fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
 #[test]
 fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
     let lossy = measured(&plan(
-        vec![arm(JournalMode::Wal, Synchronous::Normal)],
+        vec![variant(JournalMode::Wal, Synchronous::Normal)],
         &[
             Model::Kill,
             Model::Ordered,
@@ -117,7 +117,7 @@ fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
 #[test]
 fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committed() {
     let matrix = measured(&plan(
-        vec![arm(JournalMode::Off, Synchronous::Full)],
+        vec![variant(JournalMode::Off, Synchronous::Full)],
         &[Model::Kill],
         100,
     ));
@@ -130,11 +130,11 @@ fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committe
 #[test]
 fn the_same_seed_gives_the_same_table_on_any_number_of_threads() {
     let table = |seed, threads| {
-        let arms = vec![
-            arm(JournalMode::Delete, Synchronous::Normal),
-            arm(JournalMode::Wal, Synchronous::Normal),
+        let variants = vec![
+            variant(JournalMode::Delete, Synchronous::Normal),
+            variant(JournalMode::Wal, Synchronous::Normal),
         ];
-        let mut plan = plan(arms, &[Model::Reorder, Model::LyingReorder], 150);
+        let mut plan = plan(variants, &[Model::Reorder, Model::LyingReorder], 150);
         plan.seed = Seed(seed);
         plan.threads = threads;
         let cells = measured(&plan).cells;
@@ -150,8 +150,8 @@ fn the_same_seed_gives_the_same_table_on_any_number_of_threads() {
 fn a_witness_is_small_and_convinces_a_stock_shell() {
     let matrix = measured(&plan(
         vec![
-            arm(JournalMode::Delete, Synchronous::Off),
-            arm(JournalMode::Off, Synchronous::Off),
+            variant(JournalMode::Delete, Synchronous::Off),
+            variant(JournalMode::Off, Synchronous::Off),
         ],
         &[Model::Kill, Model::Reorder, Model::LyingReorder],
         400,
@@ -196,8 +196,8 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
 fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
     let matrix = measured(&plan(
         vec![
-            arm(JournalMode::Delete, Synchronous::Full),
-            arm(JournalMode::Delete, Synchronous::Extra),
+            variant(JournalMode::Delete, Synchronous::Full),
+            variant(JournalMode::Delete, Synchronous::Extra),
         ],
         &[Model::Reorder],
         500,
@@ -220,9 +220,9 @@ fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
 fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
     let matrix = measured(&plan(
         vec![
-            arm(JournalMode::Delete, Synchronous::Full),
-            arm(JournalMode::Wal, Synchronous::Normal),
-            arm(JournalMode::Delete, Synchronous::Off),
+            variant(JournalMode::Delete, Synchronous::Full),
+            variant(JournalMode::Wal, Synchronous::Normal),
+            variant(JournalMode::Delete, Synchronous::Off),
         ],
         &[Model::Torn],
         6_000,
@@ -266,8 +266,8 @@ fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
 fn recorded(text: &str) -> Result<Recording, CrashError> {
     let mut bench = Bench::new(&Source::Embedded).expect("loads");
     let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
-    let arm = arm(JournalMode::Wal, Synchronous::Full);
-    Recording::make(&mut bench, &arm, &script, Seed(1)).map(|made| made.expect("measurable"))
+    let variant = variant(JournalMode::Wal, Synchronous::Full);
+    Recording::make(&mut bench, &variant, &script, Seed(1)).map(|made| made.expect("measurable"))
 }
 
 #[test]
@@ -320,18 +320,18 @@ fn mistakes_in_a_script_are_named_with_file_and_line() {
 fn every_commit_of_the_workload_leaves_another_content() {
     let mut bench = Bench::new(&Source::Embedded).expect("loads");
     for journal_mode in JournalMode::ALL {
-        let arm = arm(*journal_mode, Synchronous::Full);
-        let script = Script::built_in(&arm);
-        let recording = Recording::make(&mut bench, &arm, &script, Seed(1))
+        let variant = variant(*journal_mode, Synchronous::Full);
+        let script = Script::built_in(&variant);
+        let recording = Recording::make(&mut bench, &variant, &script, Seed(1))
             .expect("records")
             .expect("measurable");
-        assert!(recording.commits.len() > 25, "{arm}");
+        assert!(recording.commits.len() > 25, "{variant}");
         assert_eq!(recording.databases, ["main.db", "aux.db"]);
         for (number, commit) in recording.commits.iter().enumerate() {
             let same = recording.commits[..number]
                 .iter()
                 .position(|other| other.contents == commit.contents);
-            assert_eq!(same, None, "{arm}: commit {number}");
+            assert_eq!(same, None, "{variant}: commit {number}");
         }
     }
 }
@@ -340,8 +340,8 @@ fn every_commit_of_the_workload_leaves_another_content() {
 fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
     let matrix = measured(&plan(
         vec![
-            arm(JournalMode::Wal, Synchronous::Full),
-            arm(JournalMode::Delete, Synchronous::Extra),
+            variant(JournalMode::Wal, Synchronous::Full),
+            variant(JournalMode::Delete, Synchronous::Extra),
         ],
         &[Model::Kill],
         100,

@@ -5,7 +5,7 @@
 //! through a binding of its language. The sources are embedded in pragmark; a manifest beside them
 //! says what a driver needs, how it is installed and how it is run, so that a new one is a folder and
 //! no code here. Installing is asked for by the user, since it may use the network, and goes to the
-//! user's cache; a driver that is not there is a reason to skip an arm, never to fail a run.
+//! user's cache; a driver that is not there is a reason to skip a variant, never to fail a run.
 //!
 //! This room stands between the runner, which starts whatever program it is told, and `bench`, which
 //! knows PRAGMAs: it completes the specification of a trial for a program that knows neither, puts the

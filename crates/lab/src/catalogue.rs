@@ -119,7 +119,7 @@ pub struct Catalogue {
     pub workloads: Vec<WorkloadInfo>,
     /// Settings that every workload understands: PRAGMAs and connection settings.
     pub shared: Vec<Parameter>,
-    /// What tells combinations that can never be run, so that an experiment with such an arm is
+    /// What tells combinations that can never be run, so that an experiment with such a variant is
     /// refused before anything is measured; none where every combination of levels can be tried.
     pub why_impossible: Option<WhyImpossible>,
 }

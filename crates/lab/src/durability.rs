@@ -3,7 +3,7 @@
 //!
 //! A [safety tier](crate::tier) is what crashes were seen to do to SQLite's files. A durability class is
 //! less: what a target undertakes by what it waits for, declared by the target for the settings of the
-//! arm and checked against the syncs that it was counted to make. It exists for files, servers and
+//! variant and checked against the syncs that it was counted to make. It exists for files, servers and
 //! memory, which the crash laboratory cannot crash.
 
 use std::fmt;

@@ -1,6 +1,6 @@
-//! The name of the engine that an arm means.
+//! The name of the engine that a variant means.
 //!
-//! An arm may name a version and its compile options apart, so that both can be factors of a design;
+//! A variant may name a version and its compile options apart, so that both can be factors of a design;
 //! together they are one name. It stands apart because plans, trials and safety tiers must all put it
 //! together alike. What a name means is for the room of engines to say.
 
@@ -15,7 +15,7 @@ pub const ENGINE_OPTIONS: &str = "engine_options";
 /// The option sets that change nothing, which a name leaves out.
 const NO_CHANGE: &str = "default";
 
-/// The engine of an arm with these settings; `otherwise` is the engine of arms that name none.
+/// The engine of a variant with these settings; `otherwise` is the engine of variants that name none.
 pub fn engine_of(settings: &Settings, otherwise: &str) -> String {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);
     let engine = text(ENGINE).unwrap_or(otherwise);

@@ -136,7 +136,7 @@ pub const METRICS: &[Metric] = &[
         "Queries answered",
         Unit::Count,
         Better::Higher,
-        "queries that the table answered; those it refused are missing from time, recall and precision, so an arm that answers fewer seems better there than it is",
+        "queries that the table answered; those it refused are missing from time, recall and precision, so a variant that answers fewer seems better there than it is",
     ),
     metric(
         "results",
@@ -479,7 +479,7 @@ pub const METRICS: &[Metric] = &[
         "Time to open one",
         Unit::Microseconds,
         Better::Lower,
-        "mean time to open a database: the call, the settings of the arm, and the first look at the schema",
+        "mean time to open a database: the call, the settings of the variant, and the first look at the schema",
     ),
     metric(
         "close_us",

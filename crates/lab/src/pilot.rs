@@ -1,6 +1,6 @@
 //! How long and how large a run at a great scale will be, judged by one at a small scale.
 //!
-//! A pilot runs each arm once at the quick scale; time and size grow with the number of rows. That
+//! A pilot runs each variant once at the quick scale; time and size grow with the number of rows. That
 //! is a rough judgement (an index that leaves the cache grows dearer than its rows), but one made
 //! on the machine itself.
 
@@ -18,14 +18,14 @@ pub struct Forecast {
     pub longest_s: f64,
     /// Bytes of the largest trial: its database twice, for copies, logs and journals.
     pub bytes: f64,
-    /// Arms whose pilot was not measured, so that they are not in the figures.
+    /// Variants whose pilot was not measured, so that they are not in the figures.
     pub unknown: usize,
 }
 
 /// One pilot trial.
 #[derive(Clone, Debug)]
 pub struct Pilot {
-    /// Index of the arm or limit.
+    /// Index of the variant or limit.
     pub index: usize,
     /// How long it took in seconds, process and clean-up included.
     pub wall_s: f64,
@@ -57,17 +57,17 @@ pub fn forecast(
         let bytes = 2.0 * growth * (size("db_bytes") + size("wal_bytes"));
         forecast.bytes = forecast.bytes.max(bytes);
     }
-    // References and canaries come on top of one trial for each arm.
-    let all = planned.arms.len() + planned.limits.len();
+    // Baselines and A/A checks come on top of one trial for each variant.
+    let all = planned.variants.len() + planned.upper_bounds.len();
     let repeated = trials_per_round(all) as f64 / all as f64;
     forecast.seconds = round_s * repeated * f64::from(planned.stopping.rounds);
     forecast
 }
 
 fn settings(planned: &PlannedExperiment, index: usize) -> &Settings {
-    match index.checked_sub(planned.arms.len()) {
-        None => &planned.arms[index].settings,
-        Some(limit) => &planned.limits[limit].settings,
+    match index.checked_sub(planned.variants.len()) {
+        None => &planned.variants[index].settings,
+        Some(limit) => &planned.upper_bounds[limit].settings,
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
             workload = "w"
             scale = { quick = { rows = 1_000 }, paper = { rows = 100_000 } }
             factors = { index = ["before", "after"] }
-            design = { kind = "one-at-a-time", reference = { index = "before" } }
+            design = { kind = "one-at-a-time", baseline = { index = "before" } }
             "#,
         )
         .unwrap();
@@ -148,7 +148,7 @@ mod tests {
             ),
         ];
         let forecast = forecast(&planned(Scale::Paper), &planned(Scale::Quick), &pilots);
-        // One arm of 50 s; three trials a round for two arms; seven rounds.
+        // One variant of 50 s; three trials a round for two variants; seven rounds.
         assert_eq!(forecast.seconds, 50.0 * 1.5 * 7.0);
         assert_eq!(forecast.longest_s, 50.0);
         assert_eq!(forecast.bytes, 2.0 * 100.0 * 10_000.0);

@@ -2,7 +2,7 @@
 //!
 //! `run.json` holds the [`RunPlan`] as it stood before the data, `environment.json` the machine,
 //! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line, `tiers.jsonl` a [`Header`] and
-//! then one [`TierRecord`] a line, `fresh.jsonl` a [`Header`] and then one [`TrialRecord`] a line of arms
+//! then one [`TierRecord`] a line, `confirmation.jsonl` a [`Header`] and then one [`TrialRecord`] a line of variants
 //! that were chosen from many and measured again; runs without have none of these. Reading and writing are the
 //! runner's; the types stand here because statistics and reports start from them.
 
@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Arm, Course, History, Limit, Role, Stopping, budget_of, fewest_trials};
+use crate::design::{
+    Course, History, Role, Stopping, UpperBound, Variant, budget_of, fewest_trials,
+};
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
@@ -19,9 +21,9 @@ use crate::tier::{TierPlan, TierSet};
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
-/// First line of `outcomes.jsonl`, `tiers.jsonl` and `fresh.jsonl`.
+/// First line of `outcomes.jsonl`, `tiers.jsonl` and `confirmation.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the file.
@@ -45,7 +47,7 @@ pub struct RunPlan {
     pub seed: Seed,
     /// How large the data is.
     pub scale: Scale,
-    /// The engine of arms that name none.
+    /// The engine of variants that name none.
     pub engine: String,
     /// Whether a quick, preliminary answer was asked for.
     pub quick: bool,
@@ -55,7 +57,7 @@ pub struct RunPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
     /// The safety tiers that are measured after the last round; none where they were left out, or no
-    /// arm names a setting that decides what a crash can destroy.
+    /// variant names a setting that decides what a crash can destroy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TierPlan>,
     /// Whether the user gave a PostgreSQL server. Its address is not kept: it may hold a password.
@@ -75,12 +77,12 @@ pub struct PlannedExperiment {
     pub experiment: Experiment,
     /// Where its databases are made.
     pub directory: PathBuf,
-    /// The arms, the reference first.
-    pub arms: Vec<Arm>,
-    /// What bounds the arms.
+    /// The variants, the baseline first.
+    pub variants: Vec<Variant>,
+    /// What bounds the variants.
     #[serde(default)]
-    pub limits: Vec<Limit>,
-    /// Whether each arm is run once more in the end, counting what it does to files.
+    pub upper_bounds: Vec<UpperBound>,
+    /// Whether each variant is run once more in the end, counting what it does to files.
     #[serde(default)]
     pub counting: bool,
     /// The factors that decide what a crash can destroy.
@@ -109,18 +111,18 @@ impl RunPlan {
             .collect()
     }
 
-    /// Trials that the run makes at least, unless a time limit cuts it short or arms cannot be measured.
+    /// Trials that the run makes at least, unless a time limit cuts it short or variants cannot be measured.
     pub fn fewest_trials(&self) -> usize {
         let courses = self.experiments.iter().map(|one| one.course(self.seed));
         courses.map(|course| fewest_trials(&course)).sum()
     }
 
-    /// Whether some arm or limit drives a PostgreSQL server.
+    /// Whether some variant or limit drives a PostgreSQL server.
     pub fn drives_postgres(&self) -> bool {
         let drives = |planned: &PlannedExperiment| {
-            let arms = planned.arms.iter().map(|arm| &arm.settings);
-            let limits = planned.limits.iter().map(|limit| &limit.settings);
-            arms.chain(limits).any(target::is_postgres)
+            let variants = planned.variants.iter().map(|variant| &variant.settings);
+            let upper_bounds = planned.upper_bounds.iter().map(|bound| &bound.settings);
+            variants.chain(upper_bounds).any(target::is_postgres)
         };
         self.experiments.iter().any(drives)
     }
@@ -138,29 +140,34 @@ impl PlannedExperiment {
     pub fn course(&self, run: Seed) -> Course {
         Course {
             seed: run.child(&self.key),
-            arms: self.arms.len(),
-            limits: self.limits.len(),
+            variants: self.variants.len(),
+            upper_bounds: self.upper_bounds.len(),
             counting: self.counting,
             stopping: self.stopping,
             budget_s: None,
         }
     }
 
-    /// The label of the arm or limit with this index.
+    /// The label of the variant or limit with this index.
     pub fn label(&self, index: usize) -> &str {
-        match index.checked_sub(self.arms.len()) {
-            None => &self.arms[index].label,
-            Some(limit) => &self.limits[limit].label,
+        match index.checked_sub(self.variants.len()) {
+            None => &self.variants[index].label,
+            Some(limit) => &self.upper_bounds[limit].label,
         }
     }
 
-    /// The index of the arm or limit of this label.
+    /// The index of the variant or limit of this label.
     pub fn index_of(&self, label: &str, role: Role) -> Option<usize> {
-        if role == Role::Limit {
-            let limit = self.limits.iter().position(|limit| limit.label == label)?;
-            return Some(self.arms.len() + limit);
+        if role == Role::UpperBound {
+            let limit = self
+                .upper_bounds
+                .iter()
+                .position(|bound| bound.label == label)?;
+            return Some(self.variants.len() + limit);
         }
-        self.arms.iter().position(|arm| arm.label == label)
+        self.variants
+            .iter()
+            .position(|variant| variant.label == label)
     }
 }
 
@@ -184,7 +191,7 @@ pub struct EngineRecord {
     /// How the run names it: `default`, `system`, a version with its option sets, the name of an added
     /// engine, or a path.
     pub name: String,
-    /// Why it cannot be used; arms that name it are skipped for that reason. The rest is empty then.
+    /// Why it cannot be used; variants that name it are skipped for that reason. The rest is empty then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// Where it was found, for libraries that are files.
@@ -272,8 +279,8 @@ pub struct TrialRecord {
     pub block: u32,
     /// Place within the block, from 0.
     pub position: u32,
-    /// Label of the arm.
-    pub arm: String,
+    /// Label of the variant.
+    pub variant: String,
     /// What the trial was in its block.
     pub role: Role,
     /// When it began: RFC 3339, UTC.

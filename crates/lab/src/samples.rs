@@ -1,7 +1,7 @@
-//! The figures of one metric, arranged so that arms can be compared.
+//! The figures of one metric, arranged so that variants can be compared.
 //!
-//! Comparisons are paired: within a round, an arm is set against another arm of its own block, or,
-//! where the two ran in different blocks, through the reference trials of both blocks. So the
+//! Comparisons are paired: within a round, a variant is set against another variant of its own block, or,
+//! where the two ran in different blocks, through the baseline trials of both blocks. So the
 //! drift of the machine between blocks cancels out.
 
 use std::collections::{BTreeMap, HashMap};
@@ -14,60 +14,60 @@ type BlockId = (u32, u32);
 /// One metric over the trials of one experiment.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    arms: Vec<HashMap<u32, (BlockId, f64)>>,
-    references: HashMap<BlockId, f64>,
-    canaries: HashMap<BlockId, f64>,
+    variants: Vec<HashMap<u32, (BlockId, f64)>>,
+    baselines: HashMap<BlockId, f64>,
+    aa_checks: HashMap<BlockId, f64>,
 }
 
 impl Samples {
-    /// No figures yet, for this many arms.
-    pub fn new(arms: usize) -> Samples {
+    /// No figures yet, for this many variants.
+    pub fn new(variants: usize) -> Samples {
         Samples {
-            arms: vec![HashMap::new(); arms],
+            variants: vec![HashMap::new(); variants],
             ..Samples::default()
         }
     }
 
     /// Adds the figure of one trial.
-    pub fn add(&mut self, round: u32, block: u32, arm: usize, role: Role, value: f64) {
+    pub fn add(&mut self, round: u32, block: u32, variant: usize, role: Role, value: f64) {
         let place = (round, block);
         match role {
-            Role::Reference => {
-                self.references.insert(place, value);
+            Role::Baseline => {
+                self.baselines.insert(place, value);
             }
-            Role::Canary => {
-                self.canaries.insert(place, value);
+            Role::AaCheck => {
+                self.aa_checks.insert(place, value);
             }
-            Role::Arm => {
-                self.arms[arm].insert(round, (place, value));
+            Role::Variant => {
+                self.variants[variant].insert(round, (place, value));
             }
-            // Neither is compared with an arm.
-            Role::Limit | Role::Counting => {}
+            // Neither is compared with a variant.
+            Role::UpperBound | Role::Counting => {}
         }
     }
 
-    /// Every figure of an arm, in the order of rounds and blocks; the reference has one per
+    /// Every figure of a variant, in the order of rounds and blocks; the baseline has one per
     /// block.
-    pub fn values(&self, arm: usize) -> Vec<f64> {
-        let mut placed = self.placed(arm);
+    pub fn values(&self, variant: usize) -> Vec<f64> {
+        let mut placed = self.placed(variant);
         placed.sort_unstable_by_key(|(place, _)| *place);
         placed.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// Every figure of an arm by round, those of the reference's canaries among them, which are trials of
-    /// the reference as well.
-    pub fn all_by_round(&self, arm: usize) -> BTreeMap<u32, Vec<f64>> {
-        let mut placed = self.placed(arm);
-        if arm == 0 {
-            placed.extend(self.canaries.iter().map(|(place, value)| (*place, *value)));
+    /// Every figure of a variant by round, those of the baseline's A/A checks among them, which are trials of
+    /// the baseline as well.
+    pub fn all_by_round(&self, variant: usize) -> BTreeMap<u32, Vec<f64>> {
+        let mut placed = self.placed(variant);
+        if variant == 0 {
+            placed.extend(self.aa_checks.iter().map(|(place, value)| (*place, *value)));
         }
         by_round(placed)
     }
 
-    /// The mean logarithm of an arm's figures in each round: the reference may be measured in several
+    /// The mean logarithm of a variant's figures in each round: the baseline may be measured in several
     /// blocks of one, which are no rounds of their own.
-    pub fn mean_log_by_round(&self, arm: usize) -> Vec<f64> {
-        let rounds = by_round(self.placed(arm)).into_values();
+    pub fn mean_log_by_round(&self, variant: usize) -> Vec<f64> {
+        let rounds = by_round(self.placed(variant)).into_values();
         let mean = |values: Vec<f64>| {
             values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64
         };
@@ -82,9 +82,9 @@ impl Samples {
             return Vec::new();
         }
         let rounds = if of == 0 {
-            &self.arms[to]
+            &self.variants[to]
         } else {
-            &self.arms[of]
+            &self.variants[of]
         };
         let mut numbers: Vec<u32> = rounds.keys().copied().collect();
         numbers.sort_unstable();
@@ -108,31 +108,31 @@ impl Samples {
             .collect()
     }
 
-    /// The logarithms of this metric of an arm divided by another metric of the same trials, one for
-    /// each round in which both were measured. Of the reference, which a round may measure in
+    /// The logarithms of this metric of a variant divided by another metric of the same trials, one for
+    /// each round in which both were measured. Of the baseline, which a round may measure in
     /// several blocks, their mean.
-    pub fn log_ratios_to_metric(&self, other: &Samples, arm: usize) -> Vec<f64> {
-        self.to_metric(other, arm).into_values().collect()
+    pub fn log_ratios_to_metric(&self, other: &Samples, variant: usize) -> Vec<f64> {
+        self.to_metric(other, variant).into_values().collect()
     }
 
-    /// As [`Samples::log_ratios_to_metric`] for one arm, less those of another in the same round.
+    /// As [`Samples::log_ratios_to_metric`] for one variant, less those of another in the same round.
     pub fn log_ratios_to_metric_compared(
         &self,
         other: &Samples,
-        arm: usize,
+        variant: usize,
         over: usize,
     ) -> Vec<f64> {
         let over = self.to_metric(other, over);
-        self.to_metric(other, arm)
+        self.to_metric(other, variant)
             .into_iter()
             .filter_map(|(round, ratio)| Some(ratio - over.get(&round)?))
             .collect()
     }
 
-    fn to_metric(&self, other: &Samples, arm: usize) -> BTreeMap<u32, f64> {
+    fn to_metric(&self, other: &Samples, variant: usize) -> BTreeMap<u32, f64> {
         let mut by_round: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        let theirs: HashMap<BlockId, f64> = other.placed(arm).into_iter().collect();
-        for (place, value) in self.placed(arm) {
+        let theirs: HashMap<BlockId, f64> = other.placed(variant).into_iter().collect();
+        for (place, value) in self.placed(variant) {
             let ratio = theirs.get(&place).map(|other| (value / other).ln());
             if let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) {
                 by_round.entry(place.0).or_default().push(ratio);
@@ -145,23 +145,23 @@ impl Samples {
             .collect()
     }
 
-    /// What an arm has more than the reference of its block, one figure for each round in which it
+    /// What a variant has more than the baseline of its block, one figure for each round in which it
     /// was measured, in the order of rounds.
-    pub fn over_reference(&self, arm: usize) -> Vec<f64> {
-        let mut placed = if arm == 0 {
+    pub fn over_baseline(&self, variant: usize) -> Vec<f64> {
+        let mut placed = if variant == 0 {
             Vec::new()
         } else {
-            self.placed(arm)
+            self.placed(variant)
         };
         placed.sort_unstable_by_key(|(place, _)| *place);
         placed
             .into_iter()
-            .filter_map(|(place, value)| Some(value - self.references.get(&place)?))
+            .filter_map(|(place, value)| Some(value - self.baselines.get(&place)?))
             .collect()
     }
 
-    /// What an arm has more than another one, one figure for each round in which both were measured, in
-    /// the order of rounds. Arms of different blocks are compared through their references.
+    /// What a variant has more than another one, one figure for each round in which both were measured, in
+    /// the order of rounds. Variants of different blocks are compared through their baselines.
     pub fn differences(&self, of: usize, to: usize) -> Vec<f64> {
         if of == to {
             return Vec::new();
@@ -173,35 +173,37 @@ impl Samples {
     }
 
     fn difference(&self, round: u32, of: usize, to: usize) -> Option<f64> {
-        let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
+        let own_blocks = self.variants[of]
+            .get(&round)
+            .zip(self.variants[to].get(&round));
         match own_blocks {
             Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
                 Some(value_of - value_to)
             }
-            _ => Some(self.more_than_reference(round, of)? - self.more_than_reference(round, to)?),
+            _ => Some(self.more_than_baseline(round, of)? - self.more_than_baseline(round, to)?),
         }
     }
 
-    /// What the arm has more than its block's reference in one round; zero for the reference itself.
-    fn more_than_reference(&self, round: u32, arm: usize) -> Option<f64> {
-        if arm == 0 {
+    /// What the variant has more than its block's baseline in one round; zero for the baseline itself.
+    fn more_than_baseline(&self, round: u32, variant: usize) -> Option<f64> {
+        if variant == 0 {
             return Some(0.0);
         }
-        let (place, value) = self.arms[arm].get(&round)?;
-        Some(value - self.references.get(place)?)
+        let (place, value) = self.variants[variant].get(&round)?;
+        Some(value - self.baselines.get(place)?)
     }
 
-    /// Every figure of an arm with its block.
-    fn placed(&self, arm: usize) -> Vec<(BlockId, f64)> {
-        if arm == 0 {
-            let references = self.references.iter();
-            references.map(|(place, value)| (*place, *value)).collect()
+    /// Every figure of a variant with its block.
+    fn placed(&self, variant: usize) -> Vec<(BlockId, f64)> {
+        if variant == 0 {
+            let baselines = self.baselines.iter();
+            baselines.map(|(place, value)| (*place, *value)).collect()
         } else {
-            self.arms[arm].values().copied().collect()
+            self.variants[variant].values().copied().collect()
         }
     }
 
-    /// The effect that these pairs of arms share, one figure for each round: the mean over the pairs
+    /// The effect that these pairs of variants share, one figure for each round: the mean over the pairs
     /// of the logarithm of the first divided by the second. A round in which some pairs were not
     /// measured gives the mean of the others, freed of their own levels; one that lacks more than
     /// half of them gives none.
@@ -218,50 +220,50 @@ impl Samples {
         common_course(&table)
     }
 
-    /// For each of these arms the logarithms of its figures over its blocks' references, one for each
+    /// For each of these variants the logarithms of its figures over its blocks' baselines, one for each
     /// round of the experiment, none where it was not measured.
-    pub fn log_rows(&self, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
+    pub fn log_rows(&self, variants: &[usize]) -> Vec<Vec<Option<f64>>> {
         let rounds = self.rounds();
-        let row = |arm: &usize| {
-            let figure = |round: &u32| self.log_over_reference(*round, *arm);
+        let row = |variant: &usize| {
+            let figure = |round: &u32| self.log_over_baseline(*round, *variant);
             rounds.iter().map(figure).collect()
         };
-        arms.iter().map(row).collect()
+        variants.iter().map(row).collect()
     }
 
-    /// The level of all arms together, one figure for each round: the mean over the arms of the
-    /// logarithm of their figures, with the same care for arms that a round lacks.
+    /// The level of all variants together, one figure for each round: the mean over the variants of the
+    /// logarithm of their figures, with the same care for variants that a round lacks.
     pub fn mean_logs(&self) -> Vec<f64> {
         let rounds = self.rounds();
-        let of_arm = |arm: &HashMap<u32, (BlockId, f64)>| -> Vec<Option<f64>> {
-            let log = |round: &u32| Some(arm.get(round)?.1.ln());
+        let of_variant = |variant: &HashMap<u32, (BlockId, f64)>| -> Vec<Option<f64>> {
+            let log = |round: &u32| Some(variant.get(round)?.1.ln());
             let logs = rounds.iter().map(log);
             logs.map(|log| log.filter(|log| log.is_finite())).collect()
         };
-        // Without the reference, which every block has measured.
-        let table: Vec<_> = self.arms.iter().skip(1).map(of_arm).collect();
+        // Without the baseline, which every block has measured.
+        let table: Vec<_> = self.variants.iter().skip(1).map(of_variant).collect();
         common_course(&table)
     }
 
-    /// The rounds in which any arm but the reference was measured, in order.
+    /// The rounds in which any variant but the baseline was measured, in order.
     fn rounds(&self) -> Vec<u32> {
         let mut rounds: Vec<u32> = self
-            .arms
+            .variants
             .iter()
-            .flat_map(|arm| arm.keys().copied())
+            .flat_map(|variant| variant.keys().copied())
             .collect();
         rounds.sort_unstable();
         rounds.dedup();
         rounds
     }
 
-    /// The logarithms of canary divided by reference, one for each block.
-    pub fn canary_log_ratios(&self) -> Vec<f64> {
+    /// The logarithms of A/A check divided by baseline, one for each block.
+    pub fn aa_check_log_ratios(&self) -> Vec<f64> {
         let mut placed: Vec<(BlockId, f64)> = self
-            .canaries
+            .aa_checks
             .iter()
-            .filter_map(|(place, canary)| {
-                Some((*place, (canary / self.references.get(place)?).ln()))
+            .filter_map(|(place, aa_check)| {
+                Some((*place, (aa_check / self.baselines.get(place)?).ln()))
             })
             .filter(|(_, ratio)| ratio.is_finite())
             .collect();
@@ -269,42 +271,44 @@ impl Samples {
         placed.into_iter().map(|(_, ratio)| ratio).collect()
     }
 
-    /// The logarithm of the arm's figure over its block's reference in one round; zero for the
-    /// reference itself, none where either is missing.
-    pub fn log_over_reference(&self, round: u32, arm: usize) -> Option<f64> {
-        if arm == 0 {
+    /// The logarithm of the variant's figure over its block's baseline in one round; zero for the
+    /// baseline itself, none where either is missing.
+    pub fn log_over_baseline(&self, round: u32, variant: usize) -> Option<f64> {
+        if variant == 0 {
             return Some(0.0);
         }
-        let (place, value) = self.arms[arm].get(&round)?;
-        let ratio = log_quotient(*value, *self.references.get(place)?);
+        let (place, value) = self.variants[variant].get(&round)?;
+        let ratio = log_quotient(*value, *self.baselines.get(place)?);
         ratio.is_finite().then_some(ratio)
     }
 
-    /// The logarithm of the arm's figure over both measurements of the reference in its block (their
-    /// geometric mean; the reference alone where its canary is missing). Two have less noise than
-    /// one, which counts where many arms are averaged. Zero for the reference itself.
-    pub fn log_over_references(&self, round: u32, arm: usize) -> Option<f64> {
-        if arm == 0 {
+    /// The logarithm of the variant's figure over both measurements of the baseline in its block (their
+    /// geometric mean; the baseline alone where its A/A check is missing). Two have less noise than
+    /// one, which counts where many variants are averaged. Zero for the baseline itself.
+    pub fn log_over_baselines(&self, round: u32, variant: usize) -> Option<f64> {
+        if variant == 0 {
             let measured = |place: &BlockId| place.0 == round;
-            return self.references.keys().any(measured).then_some(0.0);
+            return self.baselines.keys().any(measured).then_some(0.0);
         }
-        let (place, value) = self.arms[arm].get(&round)?;
-        let reference = self.references.get(place)?.ln();
-        let level = match self.canaries.get(place) {
-            Some(canary) => (reference + canary.ln()) / 2.0,
-            None => reference,
+        let (place, value) = self.variants[variant].get(&round)?;
+        let baseline = self.baselines.get(place)?.ln();
+        let level = match self.aa_checks.get(place) {
+            Some(aa_check) => (baseline + aa_check.ln()) / 2.0,
+            None => baseline,
         };
         let ratio = value.ln() - level;
         ratio.is_finite().then_some(ratio)
     }
 
     fn log_ratio(&self, round: u32, of: usize, to: usize) -> Option<f64> {
-        let own_blocks = self.arms[of].get(&round).zip(self.arms[to].get(&round));
+        let own_blocks = self.variants[of]
+            .get(&round)
+            .zip(self.variants[to].get(&round));
         match own_blocks {
             Some(((place_of, value_of), (place_to, value_to))) if place_of == place_to => {
                 Some(log_quotient(*value_of, *value_to))
             }
-            _ => Some(self.log_over_reference(round, of)? - self.log_over_reference(round, to)?),
+            _ => Some(self.log_over_baseline(round, of)? - self.log_over_baseline(round, to)?),
         }
     }
 }
@@ -420,28 +424,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arms_of_one_block_are_compared_directly_and_others_through_their_references() {
+    fn variants_of_one_block_are_compared_directly_and_others_through_their_baselines() {
         let mut samples = Samples::new(3);
-        // The machine is twice as fast in block 1: the references say so.
-        samples.add(0, 0, 0, Role::Reference, 10.0);
-        samples.add(0, 0, 1, Role::Arm, 20.0);
-        samples.add(0, 1, 0, Role::Reference, 20.0);
-        samples.add(0, 1, 2, Role::Arm, 40.0);
+        // The machine is twice as fast in block 1: the baselines say so.
+        samples.add(0, 0, 0, Role::Baseline, 10.0);
+        samples.add(0, 0, 1, Role::Variant, 20.0);
+        samples.add(0, 1, 0, Role::Baseline, 20.0);
+        samples.add(0, 1, 2, Role::Variant, 40.0);
         assert!((samples.log_ratios(2, 1)[0]).abs() < 1e-12);
         assert!((samples.log_ratios(1, 0)[0] - 2f64.ln()).abs() < 1e-12);
         assert!((samples.log_ratios(0, 2)[0] + 2f64.ln()).abs() < 1e-12);
 
-        samples.add(1, 0, 0, Role::Reference, 1000.0);
-        samples.add(1, 0, 1, Role::Arm, 10.0);
-        samples.add(1, 0, 2, Role::Arm, 30.0);
+        samples.add(1, 0, 0, Role::Baseline, 1000.0);
+        samples.add(1, 0, 1, Role::Variant, 10.0);
+        samples.add(1, 0, 2, Role::Variant, 30.0);
         assert!((samples.log_ratios(2, 1)[1] - 3f64.ln()).abs() < 1e-12);
     }
 
     #[test]
     fn a_round_without_one_of_the_two_gives_no_ratio() {
         let mut samples = Samples::new(2);
-        samples.add(0, 0, 1, Role::Arm, 5.0);
-        samples.add(1, 0, 0, Role::Reference, 5.0);
+        samples.add(0, 0, 1, Role::Variant, 5.0);
+        samples.add(1, 0, 0, Role::Baseline, 5.0);
         assert!(samples.log_ratios(1, 0).is_empty());
         assert!(samples.log_ratios(0, 1).is_empty());
     }
@@ -449,17 +453,17 @@ mod tests {
     #[test]
     fn two_metrics_of_the_same_trials_are_divided_within_each_round() {
         let (mut upper, mut lower) = (Samples::new(2), Samples::new(2));
-        for (round, reference, arm) in [(0, 4.0, 9.0), (1, 8.0, 27.0)] {
-            upper.add(round, 0, 0, Role::Reference, reference);
-            lower.add(round, 0, 0, Role::Reference, 2.0);
-            upper.add(round, 0, 1, Role::Arm, arm);
-            lower.add(round, 0, 1, Role::Arm, 3.0);
+        for (round, baseline, variant) in [(0, 4.0, 9.0), (1, 8.0, 27.0)] {
+            upper.add(round, 0, 0, Role::Baseline, baseline);
+            lower.add(round, 0, 0, Role::Baseline, 2.0);
+            upper.add(round, 0, 1, Role::Variant, variant);
+            lower.add(round, 0, 1, Role::Variant, 3.0);
         }
         // Another block of the same round counts to the round's mean.
-        upper.add(1, 1, 0, Role::Reference, 16.0);
-        lower.add(1, 1, 0, Role::Reference, 2.0);
+        upper.add(1, 1, 0, Role::Baseline, 16.0);
+        lower.add(1, 1, 0, Role::Baseline, 2.0);
         // A round that lacks one of the two has no ratio.
-        upper.add(2, 0, 1, Role::Arm, 5.0);
+        upper.add(2, 0, 1, Role::Variant, 5.0);
         let near = |found: Vec<f64>, wanted: &[f64]| {
             assert_eq!(found.len(), wanted.len());
             for (found, wanted) in found.iter().zip(wanted) {
@@ -472,44 +476,45 @@ mod tests {
             upper.log_ratios_to_metric_compared(&lower, 1, 0),
             &[1.5, 9.0 / 32f64.sqrt()],
         );
-        assert_eq!(upper.over_reference(1), [5.0, 19.0]);
-        assert!(upper.over_reference(0).is_empty());
+        assert_eq!(upper.over_baseline(1), [5.0, 19.0]);
+        assert!(upper.over_baseline(0).is_empty());
     }
 
     #[test]
-    fn arms_of_one_block_differ_by_themselves_and_others_by_what_they_are_over_their_references() {
+    fn variants_of_one_block_differ_by_themselves_and_others_by_what_they_are_over_their_baselines()
+    {
         let mut samples = Samples::new(3);
-        samples.add(0, 0, 0, Role::Reference, 10.0);
-        samples.add(0, 0, 1, Role::Arm, 15.0);
-        samples.add(0, 0, 2, Role::Arm, 40.0);
+        samples.add(0, 0, 0, Role::Baseline, 10.0);
+        samples.add(0, 0, 1, Role::Variant, 15.0);
+        samples.add(0, 0, 2, Role::Variant, 40.0);
         // The machine is slower in the second block of this round.
-        samples.add(1, 0, 0, Role::Reference, 10.0);
-        samples.add(1, 0, 1, Role::Arm, 16.0);
-        samples.add(1, 1, 0, Role::Reference, 110.0);
-        samples.add(1, 1, 2, Role::Arm, 143.0);
+        samples.add(1, 0, 0, Role::Baseline, 10.0);
+        samples.add(1, 0, 1, Role::Variant, 16.0);
+        samples.add(1, 1, 0, Role::Baseline, 110.0);
+        samples.add(1, 1, 2, Role::Variant, 143.0);
         // A round without one of the two has no difference of them.
-        samples.add(2, 0, 0, Role::Reference, 10.0);
-        samples.add(2, 0, 2, Role::Arm, 50.0);
+        samples.add(2, 0, 0, Role::Baseline, 10.0);
+        samples.add(2, 0, 2, Role::Variant, 50.0);
         assert_eq!(samples.differences(2, 1), [25.0, 27.0]);
         assert_eq!(samples.differences(1, 2), [-25.0, -27.0]);
-        assert_eq!(samples.differences(2, 0), samples.over_reference(2));
+        assert_eq!(samples.differences(2, 0), samples.over_baseline(2));
         assert_eq!(samples.differences(2, 0), [30.0, 33.0, 40.0]);
         assert!(samples.differences(1, 1).is_empty());
     }
 
     #[test]
-    fn an_arm_is_set_against_both_references_of_its_block() {
+    fn a_variant_is_set_against_both_baselines_of_its_block() {
         let mut samples = Samples::new(2);
-        samples.add(0, 0, 0, Role::Reference, 8.0);
-        samples.add(0, 0, 0, Role::Canary, 2.0);
-        samples.add(0, 0, 1, Role::Arm, 12.0);
-        samples.add(1, 0, 0, Role::Reference, 8.0);
-        samples.add(1, 0, 1, Role::Arm, 16.0);
-        assert!((samples.log_over_references(0, 1).unwrap() - 3f64.ln()).abs() < 1e-12);
-        assert!((samples.log_over_references(1, 1).unwrap() - 2f64.ln()).abs() < 1e-12);
-        assert_eq!(samples.log_over_references(1, 0), Some(0.0));
-        assert_eq!(samples.log_over_references(2, 0), None);
-        assert_eq!(samples.log_over_references(2, 1), None);
+        samples.add(0, 0, 0, Role::Baseline, 8.0);
+        samples.add(0, 0, 0, Role::AaCheck, 2.0);
+        samples.add(0, 0, 1, Role::Variant, 12.0);
+        samples.add(1, 0, 0, Role::Baseline, 8.0);
+        samples.add(1, 0, 1, Role::Variant, 16.0);
+        assert!((samples.log_over_baselines(0, 1).unwrap() - 3f64.ln()).abs() < 1e-12);
+        assert!((samples.log_over_baselines(1, 1).unwrap() - 2f64.ln()).abs() < 1e-12);
+        assert_eq!(samples.log_over_baselines(1, 0), Some(0.0));
+        assert_eq!(samples.log_over_baselines(2, 0), None);
+        assert_eq!(samples.log_over_baselines(2, 1), None);
     }
 
     #[test]
@@ -518,12 +523,20 @@ mod tests {
         // One pair differs by two, one by four, one by eight; round 1 has 10 % more of all three.
         let figures = [1.0, 2.0, 4.0, 16.0, 1.0, 8.0];
         for round in 0..3 {
-            for (arm, figure) in figures.iter().enumerate() {
-                let role = if arm == 0 { Role::Reference } else { Role::Arm };
-                let more = if round == 1 && arm % 2 == 1 { 1.1 } else { 1.0 };
+            for (variant, figure) in figures.iter().enumerate() {
+                let role = if variant == 0 {
+                    Role::Baseline
+                } else {
+                    Role::Variant
+                };
+                let more = if round == 1 && variant % 2 == 1 {
+                    1.1
+                } else {
+                    1.0
+                };
                 // Round 2 lacks the third pair.
-                if (round, arm) != (2, 5) {
-                    samples.add(round, 0, arm, role, figure * more);
+                if (round, variant) != (2, 5) {
+                    samples.add(round, 0, variant, role, figure * more);
                 }
             }
         }
@@ -538,8 +551,8 @@ mod tests {
         near(means[1], 4.4);
         near(means[2], 4.0);
         // A round with one of the three pairs is not enough.
-        samples.add(3, 0, 0, Role::Reference, 1.0);
-        samples.add(3, 0, 1, Role::Arm, 2.0);
+        samples.add(3, 0, 0, Role::Baseline, 1.0);
+        samples.add(3, 0, 1, Role::Variant, 2.0);
         assert_eq!(samples.mean_log_ratios(&pairs).len(), 3);
         assert!(samples.mean_log_ratios(&[]).is_empty());
         assert_eq!(samples.mean_logs().len(), 3);

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn matches_the_published_sequence_of_splitmix64() {
-        // First values for seed 1234567 as given with the reference implementation.
+        // First values for seed 1234567 as given with the baseline implementation.
         let mut generator = Seed(1_234_567).generator();
         assert_eq!(generator.next_u64(), 6_457_827_717_110_365_317);
         assert_eq!(generator.next_u64(), 3_203_168_211_198_807_973);

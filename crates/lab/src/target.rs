@@ -2,7 +2,7 @@
 //!
 //! Most workloads drive SQLite and say nothing of it. One that can drive something else has a
 //! parameter [`SETTING`]. The word stands here because it decides what a trial is given (a server),
-//! and what can be said of an arm (the safety tiers of SQLite's settings are no one else's).
+//! and what can be said of a variant (the safety tiers of SQLite's settings are no one else's).
 
 use crate::level::{Level, Settings};
 

@@ -24,7 +24,7 @@ pub struct TrialSpec {
     pub protocol: u32,
     /// The workload.
     pub workload: String,
-    /// Every setting of the arm: parameters, PRAGMAs, connection settings.
+    /// Every setting of the variant: parameters, PRAGMAs, connection settings.
     pub settings: Settings,
     /// The engine to load: `default`, `system` or the path of a library.
     pub engine: String,
@@ -46,7 +46,7 @@ pub struct TrialSpec {
     pub binding: Option<BindingSpec>,
 }
 
-/// The setting that names the driver; an arm without it is run by the native one.
+/// The setting that names the driver; a variant without it is run by the native one.
 pub const DRIVER: &str = "driver";
 
 /// The native driver, which is pragmark itself.
@@ -83,7 +83,7 @@ pub enum Message {
 pub enum Outcome {
     /// The work was done and its result verified.
     Measured(Box<Measured>),
-    /// The arm cannot be run here.
+    /// The variant cannot be run here.
     Skipped {
         /// Why not.
         why: String,

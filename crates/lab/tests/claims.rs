@@ -6,25 +6,25 @@ use std::collections::BTreeMap;
 
 use common::{catalogue, columns, read};
 use lab::claims::{DeviceKind, DeviceLevels, Evidence, Judged, Verdict, judge};
-use lab::design::{Role, arms};
+use lab::design::{Role, variants};
 use lab::experiment::Scale;
 use lab::samples::Samples;
 use lab::seed::Seed;
 use pragmark_lab as lab;
 
-/// How the figures of the four arms are made up.
+/// How the figures of the four variants are made up.
 struct World {
-    /// True figure of each arm.
+    /// True figure of each variant.
     truth: [f64; 4],
     /// Noise: the largest relative deviation.
     noise: f64,
     rounds: u32,
     fsync_median_ns: Option<u64>,
     missing: Option<usize>,
-    /// An arm some of whose trials failed.
+    /// A variant some of whose trials failed.
     failing: Option<usize>,
-    /// The figure of the reference's canaries, where there are any.
-    canary: Option<f64>,
+    /// The figure of the baseline's A/A checks, where there are any.
+    aa_check: Option<f64>,
     devices: Vec<DeviceLevels>,
 }
 
@@ -37,7 +37,7 @@ impl Default for World {
             fsync_median_ns: Some(500_000),
             missing: None,
             failing: None,
-            canary: None,
+            aa_check: None,
             devices: Vec::new(),
         }
     }
@@ -46,19 +46,23 @@ impl Default for World {
 impl World {
     fn judge(&self, claims: &str) -> Vec<Judged> {
         let experiment = read(&columns(claims)).unwrap();
-        let arms = arms(&experiment, Scale::Default, &catalogue());
+        let variants = variants(&experiment, Scale::Default, &catalogue());
         let samples = self.samples(self.truth);
-        // The work without its loading is faster, the more so the faster the arm.
+        // The work without its loading is faster, the more so the faster the variant.
         let loading = self.samples(self.truth.map(|truth| 2.0 * truth * truth));
         let problems: Vec<Option<String>> = (0..4)
-            .map(|arm| (self.missing == Some(arm)).then(|| "skipped: no such thing".to_owned()))
+            .map(|variant| {
+                (self.missing == Some(variant)).then(|| "skipped: no such thing".to_owned())
+            })
             .collect();
         let failures: Vec<Option<String>> = (0..4)
-            .map(|arm| (self.failing == Some(arm)).then(|| "1 of its 9 trials failed".to_owned()))
+            .map(|variant| {
+                (self.failing == Some(variant)).then(|| "1 of its 9 trials failed".to_owned())
+            })
             .collect();
         judge(&Evidence {
             experiment: &experiment,
-            arms: &arms,
+            variants: &variants,
             samples: &BTreeMap::from([
                 ("rows_per_s".to_owned(), samples.clone()),
                 ("db_bytes".to_owned(), samples),
@@ -77,13 +81,17 @@ impl World {
         let mut generator = Seed(11).generator();
         for round in 0..self.rounds {
             let drift = 1.0 + f64::from(round) / 5.0;
-            for (arm, truth) in truth.iter().enumerate() {
+            for (variant, truth) in truth.iter().enumerate() {
                 let wobble = 1.0 + self.noise * (generator.below(2_001) as f64 / 1_000.0 - 1.0);
-                let role = if arm == 0 { Role::Reference } else { Role::Arm };
-                samples.add(round, 0, arm, role, truth * drift * wobble);
+                let role = if variant == 0 {
+                    Role::Baseline
+                } else {
+                    Role::Variant
+                };
+                samples.add(round, 0, variant, role, truth * drift * wobble);
             }
-            if let Some(canary) = self.canary {
-                samples.add(round, 0, 0, Role::Canary, canary * drift);
+            if let Some(aa_check) = self.aa_check {
+                samples.add(round, 0, 0, Role::AaCheck, aa_check * drift);
             }
         }
         samples
@@ -133,8 +141,8 @@ fn a_ratio_is_judged_by_its_whole_interval() {
 #[test]
 fn the_other_forms_are_judged_too() {
     let world = World::default();
-    let ordering = |arms: &str, tolerance: &str| {
-        format!("ordering = {{ arms = [{arms}] }}\ntolerance = {tolerance}")
+    let ordering = |variants: &str, tolerance: &str| {
+        format!("ordering = {{ variants = [{variants}] }}\ntolerance = {tolerance}")
     };
     let falling = "{ columns = 4 }, { columns = 2 }, { columns = 1 }, { columns = 8 }";
     assert_eq!(
@@ -205,7 +213,7 @@ fn single_figures_and_ratios_of_ratios_are_judged() {
 }
 
 #[test]
-fn two_figures_of_the_same_trials_are_compared_and_so_is_their_ratio_between_arms() {
+fn two_figures_of_the_same_trials_are_compared_and_so_is_their_ratio_between_variants() {
     let world = World::default();
     let of = "{ columns = 4 }";
     let metrics = r#"metric = "rows_per_s.load", to_metric = "rows_per_s""#;
@@ -316,7 +324,7 @@ fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
 }
 
 #[test]
-fn a_claim_about_an_arm_that_was_not_measured_is_inconclusive_and_says_why() {
+fn a_claim_about_an_variant_that_was_not_measured_is_inconclusive_and_says_why() {
     let world = World {
         missing: Some(2),
         ..World::default()
@@ -365,7 +373,7 @@ fn an_exact_claim_is_not_confirmed_by_the_trials_that_did_not_fail() {
         let unsure = judged(&world(1), &exact(holds));
         assert_eq!(unsure.verdict, Verdict::Inconclusive, "{form}");
         assert!(unsure.why.unwrap().contains("1 of its 9 trials failed"));
-        // One exception refutes, and trials of other arms say nothing.
+        // One exception refutes, and trials of other variants say nothing.
         assert_eq!(verdict(&world(1), &exact(fails)), Verdict::Refuted);
         assert_eq!(verdict(&world(3), &exact(holds)), Verdict::Confirmed);
     }
@@ -379,12 +387,12 @@ fn an_exact_claim_is_not_confirmed_by_the_trials_that_did_not_fail() {
 }
 
 #[test]
-fn what_a_canary_shows_refutes_an_exact_claim_about_the_reference() {
-    let world = |canary: f64| World {
+fn what_an_aa_check_shows_refutes_an_exact_claim_about_the_baseline() {
+    let world = |aa_check: f64| World {
         truth: [2.0, 1.0, 1.0, 1.0],
         noise: 0.0,
         rounds: 3,
-        canary: Some(canary),
+        aa_check: Some(aa_check),
         ..World::default()
     };
     let exact = "value = { of = { columns = 1 } }\nat_most = 3\nexact = true";
@@ -470,13 +478,16 @@ workload = "bulk-insert"
 factors = {{ journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }}
 [design]
 kind = "factorial"
-reference = {{ journal_mode = "delete", synchronous = "off" }}
+baseline = {{ journal_mode = "delete", synchronous = "off" }}
 {}"#,
         claim("a", body)
     );
     let experiment = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
-    let arms = arms(&experiment, Scale::Default, &catalogue());
-    let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
+    let variants = variants(&experiment, Scale::Default, &catalogue());
+    let labels: Vec<&str> = variants
+        .iter()
+        .map(|variant| variant.label.as_str())
+        .collect();
     assert_eq!(
         labels,
         [
@@ -492,7 +503,7 @@ reference = {{ journal_mode = "delete", synchronous = "off" }}
     };
     judge(&Evidence {
         experiment: &experiment,
-        arms: &arms,
+        variants: &variants,
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         failures: &[const { None }; 4],
@@ -527,8 +538,8 @@ fn an_effect_over_the_whole_design_is_the_mean_over_its_pairs() {
 }
 
 #[test]
-fn a_spread_may_leave_out_the_worst_arm() {
-    let arms = [
+fn a_spread_may_leave_out_the_worst_variant() {
+    let variants = [
         ("delete", "off"),
         ("delete", "full"),
         ("wal", "off"),
@@ -537,7 +548,7 @@ fn a_spread_may_leave_out_the_worst_arm() {
     .map(|(journal, sync)| format!("{{ journal_mode = \"{journal}\", synchronous = \"{sync}\" }}"))
     .join(", ");
     let truth = [1.0, 1.02, 0.5, 1.01];
-    let body = |more: &str| format!("spread = {{ arms = [{arms}]{more} }}\nat_most = 0.1");
+    let body = |more: &str| format!("spread = {{ variants = [{variants}]{more} }}\nat_most = 0.1");
     assert_eq!(grid_judged(truth, &body("")).verdict, Verdict::Refuted);
     let without = grid_judged(truth, &body(", without_worst = true"));
     assert_eq!(without.verdict, Verdict::Confirmed);
@@ -545,35 +556,36 @@ fn a_spread_may_leave_out_the_worst_arm() {
 }
 
 #[test]
-fn the_extreme_of_all_arms_may_be_named_by_its_levels() {
+fn the_extreme_of_all_variants_may_be_named_by_its_levels() {
     let slowest = |journal: &str| {
-        let arm = format!("arm = {{ journal_mode = \"{journal}\", synchronous = \"off\" }}");
-        grid_judged([1.0, 1.2, 0.5, 1.0], &format!("argmin = {{ {arm} }}")).verdict
+        let variant =
+            format!("variant = {{ journal_mode = \"{journal}\", synchronous = \"off\" }}");
+        grid_judged([1.0, 1.2, 0.5, 1.0], &format!("argmin = {{ {variant} }}")).verdict
     };
     assert_eq!(slowest("wal"), Verdict::Confirmed);
     assert_eq!(slowest("delete"), Verdict::Refuted);
 }
 
 #[test]
-fn the_best_arms_hold_certain_levels_when_the_last_of_them_leads() {
+fn the_best_variants_hold_certain_levels_when_the_last_of_them_leads() {
     let best = |truth, share: f64, journal: &str| {
         let hold = format!("hold = {{ journal_mode = \"{journal}\" }}");
         grid_judged(truth, &format!("best = {{ share = {share}, {hold} }}"))
     };
-    // Both arms of the better half are WAL's.
+    // Both variants of the better half are WAL's.
     let truth = [1.0, 1.1, 1.5, 1.3];
     let judged = best(truth, 0.5, "wal");
     assert_eq!(judged.verdict, Verdict::Confirmed);
     assert!((judged.figure.unwrap() - 1.3 / 1.1).abs() < 0.03);
     assert_eq!(best(truth, 0.5, "delete").verdict, Verdict::Refuted);
-    // The best quarter is one arm.
+    // The best quarter is one variant.
     let mixed = [1.0, 1.6, 1.5, 1.3];
     assert_eq!(best(mixed, 0.25, "delete").verdict, Verdict::Confirmed);
     assert_eq!(best(mixed, 0.5, "delete").verdict, Verdict::Refuted);
 }
 
 #[test]
-fn what_no_arms_can_show_is_refused_with_the_file() {
+fn what_no_variants_can_show_is_refused_with_the_file() {
     let refused = |body: &str| {
         let text = columns(&claim("a", body));
         read(&text).expect_err("a problem").to_string()
@@ -583,13 +595,13 @@ fn what_no_arms_can_show_is_refused_with_the_file() {
             "ratio = {{ of = {{ columns = 2 }}, to = {{ {to} }}, across = true }}\nat_least = 1"
         )
     };
-    assert!(refused(&across("columns = 2")).contains("no two arms differ"));
+    assert!(refused(&across("columns = 2")).contains("no two variants differ"));
     assert!(refused(&across("columns = 3")).contains("is not a level"));
-    assert!(refused("best = { share = 0.5, hold = { columns = 4 } }").contains("1 of 4 arms"));
+    assert!(refused("best = { share = 0.5, hold = { columns = 4 } }").contains("1 of 4 variants"));
     assert!(refused("best = { share = 2.0, hold = { columns = 4 } }").contains("between 0 and 1"));
     let both = "spread = { over = \"columns\", across = true, without_worst = true }\nat_most = 1";
     assert!(refused(both).contains("without_worst"));
-    let two = "argmin = { over = \"columns\", arm = { columns = 2 } }";
+    let two = "argmin = { over = \"columns\", variant = { columns = 2 } }";
     assert!(refused(two).contains("either"));
 }
 

@@ -1,4 +1,4 @@
-//! Arms by what survives of an acknowledged change: ranked within classes, and never recommended for
+//! Variants by what survives of an acknowledged change: ranked within classes, and never recommended for
 //! speed that is paid by survival.
 
 mod common;
@@ -16,7 +16,7 @@ use pragmark_lab as lab;
 use common::{columns, run_of, trial};
 
 /// By the number of columns: rows a second and what survives.
-const ARMS: [(i64, f64, Durability); 4] = [
+const VARIANTS: [(i64, f64, Durability); 4] = [
     (1, 100.0, Durability::Recent),
     (2, 400.0, Durability::Process),
     (4, 200.0, Durability::Every),
@@ -45,12 +45,17 @@ fn analysis(kind: VolumeKind) -> Analysis {
     };
     let mut collector = Collector::new(plan.clone(), environment);
     let mut history = History::default();
-    while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
-        let columns = planned.arms[arm]
+    while let Next::Trial {
+        place,
+        variant,
+        role,
+    } = next(&planned.course(plan.seed), &history)
+    {
+        let columns = planned.variants[variant]
             .levels
             .get("columns")
             .and_then(Level::as_int);
-        let (_, rate, survives) = ARMS[ARMS
+        let (_, rate, survives) = VARIANTS[VARIANTS
             .iter()
             .position(|(of, ..)| Some(*of) == columns)
             .unwrap()];
@@ -60,7 +65,7 @@ fn analysis(kind: VolumeKind) -> Analysis {
             durability: Some(survives),
             ..Measured::default()
         };
-        let record = trial(planned, place, arm, role, measured);
+        let record = trial(planned, place, variant, role, measured);
         history.add(seen(planned, &record).unwrap());
         collector.add(record);
     }
@@ -68,12 +73,19 @@ fn analysis(kind: VolumeKind) -> Analysis {
 }
 
 #[test]
-fn arms_are_ranked_within_their_class_and_weaker_classes_say_whether_they_gain() {
+fn variants_are_ranked_within_their_class_and_weaker_classes_say_whether_they_gain() {
     let analysis = analysis(VolumeKind::Disk);
     let classes = &analysis.experiments[0].by_durability;
     let told: Vec<_> = classes
         .iter()
-        .map(|class| (class.class, class.arms.as_slice(), class.tied, class.buys))
+        .map(|class| {
+            (
+                class.class,
+                class.variants.as_slice(),
+                class.tied,
+                class.buys,
+            )
+        })
         .collect();
     assert_eq!(
         told,
@@ -94,7 +106,7 @@ fn the_fastest_of_which_as_much_survives_comes_before_the_fastest() {
     assert!(finding.as_safe);
     let change = finding.survives.unwrap();
     assert_eq!(
-        (change.own, change.reference),
+        (change.own, change.baseline),
         (Durability::Every, Durability::Recent)
     );
     let faster = finding.faster.as_ref().unwrap();

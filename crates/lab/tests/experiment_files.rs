@@ -3,7 +3,7 @@
 mod common;
 
 use common::{catalogue, columns, read};
-use lab::design::arms;
+use lab::design::variants;
 use lab::experiment::{Scale, schema::experiment_schema};
 use pragmark_lab as lab;
 
@@ -22,12 +22,15 @@ fn has_one_problem(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn a_valid_file_gives_its_arms() {
+fn a_valid_file_gives_its_variants() {
     let experiment = read(&columns("")).unwrap();
-    let arms = arms(&experiment, Scale::Default, &catalogue());
-    let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
+    let variants = variants(&experiment, Scale::Default, &catalogue());
+    let labels: Vec<&str> = variants
+        .iter()
+        .map(|variant| variant.label.as_str())
+        .collect();
     assert_eq!(labels, ["columns=1", "columns=2", "columns=4", "columns=8"]);
-    assert_eq!(arms[0].settings["rows"], 10.into());
+    assert_eq!(variants[0].settings["rows"], 10.into());
 }
 
 #[test]
@@ -38,15 +41,16 @@ workload = "bulk-insert"
 base = { rows = 20, index = "after" }
 scale = { quick = { rows = 30 } }
 factors = { journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }
-design = { kind = "factorial", reference = { journal_mode = "delete", synchronous = "full" } }
+design = { kind = "factorial", baseline = { journal_mode = "delete", synchronous = "full" } }
 exclude = [{ levels = { journal_mode = "wal", synchronous = "off" }, because = "not asked" }]
 adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
 "#;
     let experiment = read(text).unwrap();
     let rows = |scale| -> Vec<(String, String)> {
-        let arms = arms(&experiment, scale, &catalogue());
-        arms.into_iter()
-            .map(|arm| (arm.label, arm.settings["rows"].to_string()))
+        let variants = variants(&experiment, scale, &catalogue());
+        variants
+            .into_iter()
+            .map(|variant| (variant.label, variant.settings["rows"].to_string()))
             .collect()
     };
     let expected = |full: &str, off: &str| {
@@ -73,7 +77,7 @@ adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
 fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
     has_one_problem(
         &columns("referense = {}"),
-        &["my.toml:9:", "unknown key `referense`", "`reference`"],
+        &["my.toml:9:", "unknown key `referense`", "`baseline`"],
     );
     has_one_problem(
         &columns("").replace("question", "qestion"),
@@ -181,7 +185,7 @@ fn text_that_is_not_toml_or_of_a_wrong_type_is_named_with_its_line() {
 }
 
 #[test]
-fn a_reference_must_give_one_of_the_levels_of_every_factor() {
+fn a_baseline_must_give_one_of_the_levels_of_every_factor() {
     has_one_problem(
         &columns("").replace("{ columns = 1 }", "{}"),
         &["my.toml:8:", "no level for the factor `columns`"],
@@ -196,8 +200,8 @@ fn a_reference_must_give_one_of_the_levels_of_every_factor() {
 fn a_scale_may_keep_some_of_the_levels_only() {
     let experiment = read(&columns("[levels.quick]\ncolumns = [1, 4]")).unwrap();
     let labels = |scale| -> Vec<String> {
-        let arms = arms(&experiment, scale, &catalogue());
-        arms.into_iter().map(|arm| arm.label).collect()
+        let variants = variants(&experiment, scale, &catalogue());
+        variants.into_iter().map(|variant| variant.label).collect()
     };
     assert_eq!(labels(Scale::Quick), ["columns=1", "columns=4"]);
     assert_eq!(labels(Scale::Default).len(), 4);
@@ -205,7 +209,7 @@ fn a_scale_may_keep_some_of_the_levels_only() {
 }
 
 #[test]
-fn levels_that_a_scale_keeps_must_exist_and_have_the_reference() {
+fn levels_that_a_scale_keeps_must_exist_and_have_the_baseline() {
     has_one_problem(
         &columns("[levels.quick]\ncolumns = [1, 3]"),
         &["my.toml:10:", "3 is not a level of `columns`", "1, 2, 4, 8"],
@@ -221,7 +225,7 @@ fn levels_that_a_scale_keeps_must_exist_and_have_the_reference() {
 }
 
 #[test]
-fn claims_are_checked_for_arms_bounds_and_form() {
+fn claims_are_checked_for_variants_bounds_and_form() {
     let claim = |body: &str| columns(&format!("[[claims]]\nid = \"a\"\nsays = \"b\"\n{body}\n"));
     has_one_problem(
         &claim("ratio = { of = { columns = 3 }, to = { columns = 1 } }\nat_least = 1"),
@@ -314,7 +318,7 @@ scale = { quick = { columns = 8 }, paper = { columns = 16 } }
 factors = { journal_mode = ["delete", "wal"], synchronous = ["off", "full"] }
 [design]
 kind = "factorial"
-reference = { journal_mode = "delete", synchronous = "full" }
+baseline = { journal_mode = "delete", synchronous = "full" }
 "#;
     has_one_problem(
         text,

@@ -106,6 +106,9 @@ impl From<runner::RunError> for Failure {
                 Some("choose another folder with --out, or go on with that run by --resume")
             }
             RunError::InUse(_) => Some("wait for the other pragmark to end"),
+            RunError::OlderFormat { .. } => Some(
+                "run the experiments again with this version, or read the run with the one that recorded it",
+            ),
             RunError::NewerFormat { .. } => Some("install a newer pragmark to read it"),
             _ => None,
         };

@@ -54,11 +54,15 @@ impl Progress {
         }
     }
 
-    fn trial_begins(&mut self, round: u32, arm: &str, left_s: Option<f64>) {
+    fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
         let to_go = left_s.map(|seconds| format!("{} to go", humanly(seconds)));
         if let Display::Bar(bar) = &self.display {
             bar.set_prefix(to_go.unwrap_or_default());
-            bar.set_message(format!("{}, round {}: {arm}", self.experiment, round + 1));
+            bar.set_message(format!(
+                "{}, round {}: {variant}",
+                self.experiment,
+                round + 1
+            ));
         } else if let Some(to_go) = to_go
             && self.is_first_to_tell(round)
         {
@@ -82,14 +86,14 @@ impl Progress {
                     "  {} round {} {}: {problem}",
                     record.experiment,
                     record.round + 1,
-                    record.arm
+                    record.variant
                 ));
             }
             (Display::Lines, None) => self.line(&format!(
                 "  {} round {} {}{}: {:.2} s",
                 record.experiment,
                 record.round + 1,
-                record.arm,
+                record.variant,
                 role(record),
                 record.wall_s
             )),
@@ -120,8 +124,8 @@ impl Progress {
 
 fn role(record: &TrialRecord) -> &'static str {
     match (record.role, &record.outcome) {
-        (lab::design::Role::Canary, Outcome::Measured(_)) => " (canary)",
-        (lab::design::Role::Reference, Outcome::Measured(_)) => " (reference)",
+        (lab::design::Role::AaCheck, Outcome::Measured(_)) => " (A/A check)",
+        (lab::design::Role::Baseline, Outcome::Measured(_)) => " (baseline)",
         _ => "",
     }
 }
@@ -160,7 +164,7 @@ impl Observer for Progress {
             } => {
                 self.experiment = planned.key.clone();
                 self.question = match again {
-                    true => "the best of many arms, measured again".to_owned(),
+                    true => "the best of many variants, measured again".to_owned(),
                     false => planned.experiment.question.clone(),
                 };
                 self.line(&format!(
@@ -169,8 +173,11 @@ impl Observer for Progress {
                 ));
             }
             Event::TrialBegins {
-                round, arm, left_s, ..
-            } => self.trial_begins(round, arm, left_s),
+                round,
+                variant,
+                left_s,
+                ..
+            } => self.trial_begins(round, variant, left_s),
             Event::Phase(_) => {}
             Event::TrialEnded(record) => self.trial_ended(record),
             Event::ExperimentEnds { planned, reason } => {
@@ -209,7 +216,7 @@ mod tests {
         let mut progress = Progress::new(false);
         let mut told = |round: u32, left_s: Option<f64>| {
             let before = progress.told.clone();
-            progress.trial_begins(round, "arm", left_s);
+            progress.trial_begins(round, "variant", left_s);
             progress.told != before
         };
         assert!(!told(0, None));

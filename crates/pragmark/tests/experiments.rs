@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use lab::design::arms;
+use lab::design::variants;
 use lab::experiment::{Experiment, Scale, parse};
 
 fn experiments() -> Vec<(String, Experiment)> {
@@ -35,7 +35,7 @@ fn each_file_is_valid_and_named_for_its_experiment() {
         assert_eq!(name, experiment.id);
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
             assert!(
-                arms(&experiment, scale, &bench::catalogue()).len() >= 2,
+                variants(&experiment, scale, &bench::catalogue()).len() >= 2,
                 "{name}"
             );
         }
@@ -126,16 +126,20 @@ const SETTINGS_ROWS: [(&str, usize); 12] = [
 ];
 
 #[test]
-fn every_published_row_of_the_settings_tables_is_an_arm() {
+fn every_published_row_of_the_settings_tables_is_an_variant() {
     let experiments = experiments();
     for (id, rows) in SETTINGS_ROWS {
         let (_, experiment) = experiments
             .iter()
             .find(|(name, _)| name == id)
             .unwrap_or_else(|| panic!("no {id}"));
-        let arms = arms(experiment, Scale::Default, &bench::catalogue());
-        assert_eq!(arms.len(), rows, "{id}");
-        assert!(arms.iter().all(|arm| arm.settings["rows"] == 10_000.into()));
+        let variants = variants(experiment, Scale::Default, &bench::catalogue());
+        assert_eq!(variants.len(), rows, "{id}");
+        assert!(
+            variants
+                .iter()
+                .all(|variant| variant.settings["rows"] == 10_000.into())
+        );
     }
     let extra = 2 + 1 + 1;
     let published: usize = SETTINGS_ROWS.iter().map(|(_, rows)| rows).sum();
@@ -143,9 +147,9 @@ fn every_published_row_of_the_settings_tables_is_an_arm() {
 }
 
 #[test]
-fn the_full_grid_has_several_hundred_arms_and_the_reduced_one_sixteen() {
+fn the_full_grid_has_several_hundred_variants_and_the_reduced_one_sixteen() {
     for (name, experiment) in experiments() {
-        let count = || arms(&experiment, Scale::Quick, &bench::catalogue()).len();
+        let count = || variants(&experiment, Scale::Quick, &bench::catalogue()).len();
         match name.as_str() {
             "permutation-insert-once" => assert_eq!(count(), 2 * 2 * 3 * 3 * 3 * 4),
             "permutation-insert-twice" => assert_eq!(count(), 2 * 3 * 2 * 4 * 3),

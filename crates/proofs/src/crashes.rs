@@ -3,15 +3,15 @@
 
 use crate::patch::Mutation;
 use crash::{
-    Act, Arm, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Script,
-    Synchronous, Verdict, measure,
+    Act, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Script, Synchronous,
+    Variant, Verdict, measure,
 };
 use engine::Source;
 use lab::seed::Seed;
 use std::collections::HashMap;
 use std::fmt;
 
-/// The page size of every arm: that of SQLite's default.
+/// The page size of every variant: that of SQLite's default.
 const PAGE_SIZE: u32 = 4096;
 
 /// Of every so many images the recovery is crashed too; often, because some safeguards exist for the
@@ -27,8 +27,8 @@ pub const MODELS: [Model; 5] = [
     Model::Torn,
 ];
 
-/// The arm that a setting such as `wal/full` or `persist/full/exclusive` names.
-pub fn arm(setting: &str) -> Option<Arm> {
+/// The variant that a setting such as `wal/full` or `persist/full/exclusive` names.
+pub fn variant(setting: &str) -> Option<Variant> {
     let mut parts = setting.split('/');
     let journal_mode: JournalMode = parts.next()?.parse().ok()?;
     let synchronous: Synchronous = parts.next()?.parse().ok()?;
@@ -36,7 +36,7 @@ pub fn arm(setting: &str) -> Option<Arm> {
         None => LockingMode::Normal,
         Some(mode) => mode.parse().ok()?,
     };
-    parts.next().is_none().then_some(Arm {
+    parts.next().is_none().then_some(Variant {
         journal_mode,
         synchronous,
         locking_mode,
@@ -49,7 +49,7 @@ pub fn arm(setting: &str) -> Option<Arm> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worse {
     /// The settings.
-    pub arm: Arm,
+    pub variant: Variant,
     /// The storage model.
     pub model: Model,
     /// What was found with the sound engine.
@@ -63,7 +63,7 @@ impl fmt::Display for Worse {
         write!(
             f,
             "{} under {}: {}; sound: {}",
-            self.arm, self.model, self.mutant, self.sound
+            self.variant, self.model, self.mutant, self.sound
         )
     }
 }
@@ -74,7 +74,7 @@ pub struct Crashes {
     images: usize,
     threads: usize,
     seed: Seed,
-    known: HashMap<(Arm, Workload), Vec<Cell>>,
+    known: HashMap<(Variant, Workload), Vec<Cell>>,
 }
 
 /// What is crashed.
@@ -161,12 +161,16 @@ impl Crashes {
         workload: Workload,
         worse: &mut Vec<Worse>,
     ) -> Result<(), CrashError> {
-        for arm in mutation.settings.iter().filter_map(|setting| arm(setting)) {
-            let cells = self.measure(mutant, arm, workload)?;
-            for (sound, mutant) in self.sound(arm, workload)?.iter().zip(cells) {
+        for variant in mutation
+            .settings
+            .iter()
+            .filter_map(|setting| variant(setting))
+        {
+            let cells = self.measure(mutant, variant, workload)?;
+            for (sound, mutant) in self.sound(variant, workload)?.iter().zip(cells) {
                 if mutant.verdict.severity() > sound.verdict.severity() {
                     worse.push(Worse {
-                        arm,
+                        variant,
                         model: mutant.model,
                         sound: sound.verdict.clone(),
                         mutant: mutant.verdict,
@@ -177,10 +181,10 @@ impl Crashes {
         Ok(())
     }
 
-    fn sound(&mut self, arm: Arm, workload: Workload) -> Result<&[Cell], CrashError> {
-        let key = (arm, workload);
+    fn sound(&mut self, variant: Variant, workload: Workload) -> Result<&[Cell], CrashError> {
+        let key = (variant, workload);
         if !self.known.contains_key(&key) {
-            let cells = self.measure(&self.sound, arm, workload)?;
+            let cells = self.measure(&self.sound, variant, workload)?;
             self.known.insert(key, cells);
         }
         Ok(self.known.get(&key).map_or(&[], Vec::as_slice))
@@ -189,11 +193,11 @@ impl Crashes {
     fn measure(
         &self,
         engine: &Source,
-        arm: Arm,
+        variant: Variant,
         workload: Workload,
     ) -> Result<Vec<Cell>, CrashError> {
         let plan = Plan {
-            arms: vec![arm],
+            variants: vec![variant],
             models: MODELS.to_vec(),
             images: self.images,
             second_crash_every: SECOND_CRASH_EVERY,
@@ -214,22 +218,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_name_arms() {
-        let exclusive = arm("persist/full/exclusive").unwrap();
+    fn settings_name_variants() {
+        let exclusive = variant("persist/full/exclusive").unwrap();
         assert_eq!(exclusive.locking_mode, LockingMode::Exclusive);
-        assert_eq!(arm("wal/normal").unwrap().locking_mode, LockingMode::Normal);
-        assert_eq!(arm("wal"), None);
-        assert_eq!(arm("wal/normal/normal/more"), None);
-        assert_eq!(arm("wall/normal"), None);
+        assert_eq!(
+            variant("wal/normal").unwrap().locking_mode,
+            LockingMode::Normal
+        );
+        assert_eq!(variant("wal"), None);
+        assert_eq!(variant("wal/normal/normal/more"), None);
+        assert_eq!(variant("wall/normal"), None);
     }
 
     #[test]
-    fn every_mutation_that_crashes_should_notice_names_arms() {
+    fn every_mutation_that_crashes_should_notice_names_variants() {
         for mutation in crate::mutations() {
             let named = mutation
                 .settings
                 .iter()
-                .filter(|setting| arm(setting).is_some());
+                .filter(|setting| variant(setting).is_some());
             let wanted = match mutation.found_by {
                 crate::Instrument::Crash => mutation.settings.len(),
                 crate::Instrument::Schedule => 0,

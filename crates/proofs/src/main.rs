@@ -259,7 +259,7 @@ fn no_false_alarm(
     let begin = Instant::now();
     let seen = look_for_alarms(&engine.parse()?, images, seed, threads, &STOP)?;
     for cell in &seen.alarms {
-        println!("{} under {}: {}", cell.arm, cell.model, cell.verdict);
+        println!("{} under {}: {}", cell.variant, cell.model, cell.verdict);
     }
     println!(
         "{} alarms in {} images ({} rounds, {:.0} s): {} under {}",

@@ -1,7 +1,7 @@
 //! No false alarm: settings under which SQLite promises that nothing is lost, over many images.
 
-use crate::crashes::{MODELS, arm};
-use crash::{Arm, Cell, CrashError, Plan, Progress, Verdict, measure};
+use crate::crashes::{MODELS, variant};
+use crash::{Cell, CrashError, Plan, Progress, Variant, Verdict, measure};
 use engine::Source;
 use lab::seed::Seed;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,13 +36,13 @@ pub fn look_for_alarms(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Seen, CrashError> {
-    let arms: Vec<Arm> = SAFE.iter().filter_map(|setting| arm(setting)).collect();
-    let cells = (arms.len() * MODELS.len()) as u64;
+    let variants: Vec<Variant> = SAFE.iter().filter_map(|setting| variant(setting)).collect();
+    let cells = (variants.len() * MODELS.len()) as u64;
     let mut seen = Seen::default();
     while seen.images < wanted && seen.alarms.is_empty() && !stop.load(Ordering::Relaxed) {
         let share = (wanted - seen.images).div_ceil(cells);
         let plan = Plan {
-            arms: arms.clone(),
+            variants: variants.clone(),
             models: MODELS.to_vec(),
             images: (share as usize).clamp(100, IMAGES_OF_A_ROUND),
             second_crash_every: 8,

@@ -79,7 +79,7 @@ fn settings_that_lose_nothing_raise_no_alarm() {
     let alarms: Vec<String> = seen
         .alarms
         .iter()
-        .map(|cell| format!("{} under {}: {}", cell.arm, cell.model, cell.verdict))
+        .map(|cell| format!("{} under {}: {}", cell.variant, cell.model, cell.verdict))
         .collect();
     assert!(alarms.is_empty(), "{}", alarms.join("\n"));
 }

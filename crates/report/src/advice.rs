@@ -16,7 +16,7 @@ pub struct SettingsQuery {
     pub experiment: Option<String>,
     /// The form for one binding; otherwise every form.
     pub binding: Option<Binding>,
-    /// Whether also the fastest that may be less safe than the reference.
+    /// Whether also the fastest that may be less safe than the baseline.
     pub fastest: bool,
 }
 
@@ -84,7 +84,7 @@ fn section(title: &str, text: &str) -> String {
     format!("\n## {title}\n\n{text}")
 }
 
-/// Settings of one arm in every form.
+/// Settings of one variant in every form.
 pub(crate) struct Advice {
     /// What they are and why.
     pub(crate) sentence: Sentence,
@@ -152,31 +152,31 @@ pub(crate) fn form(binding: Binding, chosen: &Chosen) -> Form {
     }
 }
 
-/// Which arm it is and what speaks for and against it.
+/// Which variant it is and what speaks for and against it.
 pub(crate) fn sentence(
     recommendation: &Recommendation,
     experiment: &ExperimentAnalysis,
 ) -> Sentence {
     let names = Names::of(experiment);
-    let name = Piece::Code(names.get(recommendation.arm).to_owned());
+    let name = Piece::Code(names.get(recommendation.variant).to_owned());
     let as_safe = recommendation.crash_relevant.is_empty();
     let Some((gain, interval)) = recommendation.gain.zip(recommendation.interval) else {
         return vec![
-            words("Nothing was found to be better that is as safe as the reference: "),
+            words("Nothing was found to be better that is as safe as the baseline: "),
             name,
             words(" stays."),
         ];
     };
     let mut sentence = vec![
         words(match as_safe {
-            true => "The best that is as safe as the reference: ",
+            true => "The best that is as safe as the baseline: ",
             false => "The best of all: ",
         }),
         name,
         words(", "),
         Piece::Figure(format!("{} times", figures::times(gain, interval))),
         words(&format!(
-            " {} the reference{}.",
+            " {} the baseline{}.",
             gain_words(&experiment.metric),
             if recommendation.preliminary {
                 " (preliminary)"

@@ -1,6 +1,6 @@
 //! The sentences that answer a question, in pieces that each view dresses in its own way.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding};
+use lab::analysis::{ExperimentAnalysis, Finding, VariantAnalysis};
 use lab::design::MANY;
 use lab::level::label;
 
@@ -10,7 +10,7 @@ use crate::recall;
 use crate::tiers;
 use crate::words::{Standing, gain_words, plural};
 
-/// Tied arms that are named; of more only the number is given.
+/// Tied variants that are named; of more only the number is given.
 const NAMED: usize = 3;
 
 /// A piece of a sentence.
@@ -69,9 +69,9 @@ fn finding(finding: &Finding, metric: &str) -> Sentence {
             figures::times(finding.gain, finding.interval)
         )),
         words(&format!(" {} ", gain_words(metric))),
-        // An arm of a list may name settings that the reference leaves as they are.
+        // A variant of a list may name settings that the baseline leaves as they are.
         match finding.instead_of.is_empty() {
-            true => words("the reference"),
+            true => words("the baseline"),
             false => Piece::Code(label(&finding.instead_of)),
         },
     ];
@@ -87,12 +87,12 @@ fn finding(finding: &Finding, metric: &str) -> Sentence {
     sentence
 }
 
-/// What it says of the gain that the arm was chosen out of many.
+/// What it says of the gain that the variant was chosen out of many.
 fn choice(finding: &Finding) -> String {
     let many = finding.chosen_from;
-    let Some(rounds) = finding.fresh_rounds else {
+    let Some(rounds) = finding.confirmation_rounds else {
         return format!(
-            " The same rounds chose it out of {many} arms, so the true gain is probably a little smaller."
+            " The same rounds chose it out of {many} variants, so the true gain is probably a little smaller."
         );
     };
     let held = match finding.interval.contains(1.0) {
@@ -100,17 +100,17 @@ fn choice(finding: &Finding) -> String {
         false => "which show this gain",
     };
     format!(
-        " It was chosen out of {many} arms and then measured again in {} of its own, {held}.",
+        " It was chosen out of {many} variants and then measured again in {} of its own, {held}.",
         plural(rounds, "round", "rounds")
     )
 }
 
-/// The arms that cannot be told apart from the best one; none where it stands alone.
+/// The variants that cannot be told apart from the best one; none where it stands alone.
 pub(crate) fn tied(finding: &Finding, experiment: &ExperimentAnalysis) -> Option<Sentence> {
     let names = Names::of(experiment);
     let mut tied: Vec<&str> = Vec::new();
-    for (index, arm) in experiment.arms.iter().enumerate() {
-        if finding.tied.contains(&arm.label) {
+    for (index, variant) in experiment.variants.iter().enumerate() {
+        if finding.tied.contains(&variant.label) {
             tied.push(names.get(index));
         }
     }
@@ -126,7 +126,7 @@ pub(crate) fn tied(finding: &Finding, experiment: &ExperimentAnalysis) -> Option
     if !more.is_empty() {
         sentence.push(words(&format!(
             " and {}",
-            plural(more.len(), "other arm", "other arms")
+            plural(more.len(), "other variant", "other variants")
         )));
     }
     sentence.push(words("."));
@@ -138,8 +138,12 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -
     if let Some(answer) = tiers::answer(experiment) {
         return answer;
     }
-    let Some(reference) = experiment.arms.first().filter(|arm| !arm.unmeasured()) else {
-        return without_reference(experiment);
+    let Some(baseline) = experiment
+        .variants
+        .first()
+        .filter(|variant| !variant.unmeasured())
+    else {
+        return without_baseline(experiment);
     };
     if let Some(found) = found {
         let mut sentence = told(found, experiment);
@@ -152,19 +156,26 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis, found: Option<&Finding>) -
     if only_conditions(experiment) && differs(experiment) {
         return over_conditions(experiment);
     }
-    without_finding(experiment, reference)
+    without_finding(experiment, baseline)
 }
 
-/// Whether no arm is an alternative to the reference: they differ in conditions alone.
+/// Whether no variant is an alternative to the baseline: they differ in conditions alone.
 fn only_conditions(experiment: &ExperimentAnalysis) -> bool {
-    let (_, others) = experiment.arms.split_at(1);
-    !others.iter().any(|arm| experiment.is_alternative(arm))
+    let (_, others) = experiment.variants.split_at(1);
+    !others
+        .iter()
+        .any(|variant| experiment.is_alternative(variant))
 }
 
-/// Whether any arm was told apart from the reference.
+/// Whether any variant was told apart from the baseline.
 fn differs(experiment: &ExperimentAnalysis) -> bool {
-    let found = |arm: &ArmAnalysis| arm.effect.as_ref().is_some_and(|effect| effect.is_found());
-    experiment.arms.iter().any(found)
+    let found = |variant: &VariantAnalysis| {
+        variant
+            .effect
+            .as_ref()
+            .is_some_and(|effect| effect.is_found())
+    };
+    experiment.variants.iter().any(found)
 }
 
 /// From where to where the figures go when there is nothing to choose.
@@ -173,9 +184,11 @@ fn over_conditions(experiment: &ExperimentAnalysis) -> Sentence {
     let measured: Vec<(usize, f64)> = experiment
         .ranking
         .iter()
-        .filter_map(|arm| {
-            let summary = experiment.arms[*arm].summaries.get(&experiment.metric)?;
-            Some((*arm, summary.median))
+        .filter_map(|variant| {
+            let summary = experiment.variants[*variant]
+                .summaries
+                .get(&experiment.metric)?;
+            Some((*variant, summary.median))
         })
         .collect();
     let (Some(best), Some(worst)) = (measured.first(), measured.last()) else {
@@ -195,23 +208,26 @@ fn over_conditions(experiment: &ExperimentAnalysis) -> Sentence {
     ]
 }
 
-fn without_reference(experiment: &ExperimentAnalysis) -> Sentence {
-    let problem = experiment.arms.first().and_then(|arm| arm.problem.clone());
+fn without_baseline(experiment: &ExperimentAnalysis) -> Sentence {
+    let problem = experiment
+        .variants
+        .first()
+        .and_then(|variant| variant.problem.clone());
     vec![match problem {
         Some(problem) => words(&format!(
-            "No answer: the reference was not measured ({problem})."
+            "No answer: the baseline was not measured ({problem})."
         )),
         None => words("No answer yet: nothing was measured."),
     }]
 }
 
-fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> Sentence {
+fn without_finding(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Sentence {
     let count = |wanted| {
-        let stands = |arm: &&ArmAnalysis| {
-            (experiment.is_alternative(arm) || only_conditions(experiment))
-                && Standing::of(arm, &experiment.metric) == wanted
+        let stands = |variant: &&VariantAnalysis| {
+            (experiment.is_alternative(variant) || only_conditions(experiment))
+                && Standing::of(variant, &experiment.metric) == wanted
         };
-        experiment.arms.iter().filter(stands).count()
+        experiment.variants.iter().filter(stands).count()
     };
     let name = Piece::Code(Names::of(experiment).get(0).to_owned());
     match (count(Standing::Same), count(Standing::Worse)) {
@@ -222,40 +238,45 @@ fn without_finding(experiment: &ExperimentAnalysis, reference: &ArmAnalysis) -> 
                 words("."),
             ]
         }
-        (0, 0) => only_figure(experiment, reference, name),
+        (0, 0) => only_figure(experiment, baseline, name),
         (_, 0) => vec![
             words("No detectable difference from "),
             name,
             words(
-                &detectable(experiment).map_or_else(|| ".".to_owned(), |mde| format!(" ({mde}).")),
+                &detectable(experiment)
+                    .map_or_else(|| ".".to_owned(), |detectable| format!(" ({detectable}).")),
             ),
         ],
         (0, worse) => {
             let others = if worse == 1 {
-                "the other arm is"
+                "the other variant is"
             } else {
-                "every other arm is"
+                "every other variant is"
             };
             vec![
-                words("Nothing beats the reference "),
+                words("Nothing beats the baseline "),
                 name,
                 words(&format!(": {others} worse.")),
             ]
         }
         (same, worse) => vec![
-            words("Nothing beats the reference "),
+            words("Nothing beats the baseline "),
             name,
             words(&format!(
                 ": {} worse and {} cannot be told apart from it.",
-                plural(worse, "arm is", "arms are"),
+                plural(worse, "variant is", "variants are"),
                 same
             )),
         ],
     }
 }
 
-fn only_figure(experiment: &ExperimentAnalysis, reference: &ArmAnalysis, name: Piece) -> Sentence {
-    match reference.summaries.get(&experiment.metric) {
+fn only_figure(
+    experiment: &ExperimentAnalysis,
+    baseline: &VariantAnalysis,
+    name: Piece,
+) -> Sentence {
+    match baseline.summaries.get(&experiment.metric) {
         Some(summary) => vec![
             name,
             words(": "),
@@ -266,11 +287,11 @@ fn only_figure(experiment: &ExperimentAnalysis, reference: &ArmAnalysis, name: P
     }
 }
 
-/// The smallest difference that the experiment would have seen: `MDE 3 %`.
+/// The smallest difference that the experiment would have seen: `detectable difference 3 %`.
 pub(crate) fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
     experiment
-        .mde
-        .map(|mde| format!("MDE {}", figures::percent(mde)))
+        .detectable
+        .map(|detectable| format!("detectable difference {}", figures::percent(detectable)))
 }
 
 fn words(text: &str) -> Piece {

@@ -12,7 +12,7 @@ use crate::words::by_rank;
 pub(crate) struct Medians {
     /// The metrics as records name them.
     pub(crate) metrics: Vec<String>,
-    /// The arms that have figures, the best by the experiment's own first, each with a median of every
+    /// The variants that have figures, the best by the experiment's own first, each with a median of every
     /// metric it has.
     pub(crate) rows: Vec<(usize, Vec<Option<f64>>)>,
 }
@@ -25,11 +25,11 @@ impl Medians {
         }
         let measured = by_rank(experiment)
             .into_iter()
-            .filter(|arm| !experiment.arms[*arm].unmeasured());
-        let rows = measured.map(|arm| {
-            let summaries = &experiment.arms[arm].summaries;
+            .filter(|variant| !experiment.variants[*variant].unmeasured());
+        let rows = measured.map(|variant| {
+            let summaries = &experiment.variants[variant].summaries;
             let median = |metric| summaries.get(metric).map(|summary| summary.median);
-            (arm, metrics.iter().map(median).collect())
+            (variant, metrics.iter().map(median).collect())
         });
         Some(Medians {
             rows: rows.collect(),
@@ -41,7 +41,7 @@ impl Medians {
     pub(crate) fn beside(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Option<Medians> {
         let mut planned = analysis.plan.experiments.iter();
         let planned = planned.find(|planned| planned.key == experiment.key)?;
-        let asked_for = &planned.experiment.beside;
+        let asked_for = &planned.experiment.secondary_metrics;
         Medians::of(experiment, metrics_beside(experiment, asked_for))
     }
 }
@@ -53,8 +53,8 @@ pub(crate) fn metrics_beside(experiment: &ExperimentAnalysis, asked_for: &[Strin
         return Vec::new();
     }
     let is_measured = |metric: &&String| {
-        let mut arms = experiment.arms.iter();
-        arms.any(|arm| arm.summaries.contains_key(*metric))
+        let mut variants = experiment.variants.iter();
+        variants.any(|variant| variant.summaries.contains_key(*metric))
     };
     asked_for.iter().filter(is_measured).cloned().collect()
 }

@@ -51,7 +51,7 @@ pub(crate) fn sentences(bindings: &Bindings) -> Vec<Sentence> {
 /// The native rows: one at each level of the other factors.
 fn natives(bindings: &Bindings) -> impl Iterator<Item = &BindingCosts> {
     let rows = bindings.rows.iter();
-    rows.filter(|row| row.native == Some(row.arm))
+    rows.filter(|row| row.native == Some(row.variant))
 }
 
 /// One part of the work at the levels of a native row; none where nothing is compared there.
@@ -88,7 +88,7 @@ fn calls<'b>(
 ) -> Vec<(&'b BindingCosts, Over)> {
     let rows = bindings.rows.iter();
     let mut calls: Vec<(&BindingCosts, Over)> = rows
-        .filter(|row| row.native == Some(native.arm))
+        .filter(|row| row.native == Some(native.variant))
         .filter_map(|row| Some((row, row.costs.get(place).copied()??.over?)))
         .collect();
     calls.sort_by(|(_, a), (_, b)| a.centre.total_cmp(&b.centre));
@@ -191,9 +191,14 @@ mod tests {
         }
     }
 
-    fn row(arm: usize, name: &str, median: f64, calls: Option<(f64, f64, f64)>) -> BindingCosts {
+    fn row(
+        variant: usize,
+        name: &str,
+        median: f64,
+        calls: Option<(f64, f64, f64)>,
+    ) -> BindingCosts {
         BindingCosts {
-            arm,
+            variant,
             name: name.to_owned(),
             binding: name.to_owned(),
             levels: Settings::new(),

@@ -1,4 +1,4 @@
-//! What survives of an acknowledged change, and which arm is best among those of which the same
+//! What survives of an acknowledged change, and which variant is best among those of which the same
 //! survives: what all views share.
 
 use lab::analysis::{AtDurability, ExperimentAnalysis, SurvivalChange};
@@ -6,14 +6,14 @@ use lab::analysis::{AtDurability, ExperimentAnalysis, SurvivalChange};
 use crate::figures;
 use crate::names::Names;
 
-/// Other arms of a class that are named; of more only the number is given.
+/// Other variants of a class that are named; of more only the number is given.
 const NAMED: usize = 4;
 
 /// One class.
 pub(crate) struct Row {
     /// What survives.
     pub(crate) survives: &'static str,
-    /// The best arm, and what cannot be told apart from it.
+    /// The best variant, and what cannot be told apart from it.
     pub(crate) best: String,
     /// The figure of the best.
     pub(crate) figure: String,
@@ -24,7 +24,7 @@ pub(crate) struct Row {
 }
 
 /// The classes of an experiment, the strongest first; empty where no target said what survives, or
-/// where the same survives in every arm, whose table says the rest.
+/// where the same survives in every variant, whose table says the rest.
 pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
     let classes = &experiment.by_durability;
     if classes.len() < 2 {
@@ -59,15 +59,15 @@ pub(crate) fn lines(experiment: &ExperimentAnalysis) -> Vec<String> {
 
 /// What a finding gains or gives up, after its speed.
 pub(crate) fn change(change: &SurvivalChange) -> String {
-    let (own, reference) = (change.own, change.reference);
-    let more = if own > reference { "More" } else { "Less" };
-    format!(" {more} survives: {own} (reference: {reference}).")
+    let (own, baseline) = (change.own, change.baseline);
+    let more = if own > baseline { "More" } else { "Less" };
+    format!(" {more} survives: {own} (baseline: {baseline}).")
 }
 
-/// The class that all arms have, as a sentence of the small print.
+/// The class that all variants have, as a sentence of the small print.
 pub(crate) fn footnote(experiment: &ExperimentAnalysis) -> Option<String> {
     match experiment.by_durability.as_slice() {
-        [only] => Some(format!("what survives in every arm: {}", only.class)),
+        [only] => Some(format!("what survives in every variant: {}", only.class)),
         _ => None,
     }
 }
@@ -79,19 +79,21 @@ fn row(
     strongest: bool,
 ) -> Row {
     let metric = &experiment.metric;
-    let (tied, behind) = class.arms.split_at(class.tied.clamp(1, class.arms.len()));
-    let best: Vec<&str> = tied.iter().map(|arm| names.get(*arm)).collect();
+    let (tied, behind) = class
+        .variants
+        .split_at(class.tied.clamp(1, class.variants.len()));
+    let best: Vec<&str> = tied.iter().map(|variant| names.get(*variant)).collect();
     let behind: Vec<String> = behind
         .iter()
         .zip(&class.to_best[tied.len()..])
-        .map(|(arm, share)| format!("{} (× {share:.2})", names.get(*arm)))
+        .map(|(variant, share)| format!("{} (× {share:.2})", names.get(*variant)))
         .collect();
     let (named, more) = behind.split_at(behind.len().min(NAMED));
     let mut others = named.join(", ");
     if !more.is_empty() {
         others.push_str(&format!(" and {} more", more.len()));
     }
-    let first = experiment.arms[tied[0]].summaries.get(metric);
+    let first = experiment.variants[tied[0]].summaries.get(metric);
     let median = first.map(|summary| figures::figure(summary.median, metric));
     Row {
         survives: class.class.words(),

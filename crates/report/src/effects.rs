@@ -67,13 +67,13 @@ pub(crate) fn how(effects: &Effects) -> String {
     )
 }
 
-/// Arms that are in no comparison; none where all are in one.
+/// Variants that are in no comparison; none where all are in one.
 pub(crate) fn left_out(effects: &Effects) -> Option<String> {
     let count = effects.left_out.len();
     (count > 0).then(|| {
         format!(
             "{} not measured in enough rounds and left out here.",
-            plural(count, "arm was", "arms were")
+            plural(count, "variant was", "variants were")
         )
     })
 }
@@ -280,7 +280,7 @@ pub(crate) fn found_interactions(effects: &Effects) -> Vec<([String; 2], &Intera
     found
 }
 
-/// One part of the differences between arms.
+/// One part of the differences between variants.
 pub(crate) struct Share {
     /// The factors to which it is due, or a word where it is due to none.
     pub(crate) names: Vec<String>,
@@ -290,7 +290,7 @@ pub(crate) struct Share {
     pub(crate) share: f64,
 }
 
-/// What the differences between arms come from, the greatest share first, then what is left.
+/// What the differences between variants come from, the greatest share first, then what is left.
 pub(crate) fn shares(effects: &Effects) -> Vec<Share> {
     let Some(shares) = &effects.shares else {
         return Vec::new();

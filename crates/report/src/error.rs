@@ -9,7 +9,7 @@ pub enum Error {
     /// A CSV table could not be written.
     #[error("the CSV table of {table} could not be written: {source}")]
     Csv {
-        /// Which table: `trials`, `arms` or `claims`.
+        /// Which table: `trials`, `variants` or `claims`.
         table: &'static str,
         /// What the writer said.
         source: csv::Error,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{Analysis, ExperimentAnalysis, VariantAnalysis};
 use lab::claims::Verdict;
 use lab::environment::Environment;
 use lab::record::{EngineRecord, RunPlan};
@@ -72,11 +72,11 @@ pub(crate) fn trials(analysis: &Analysis) -> String {
     } else {
         format!("{all}: {}", told.join(", "))
     };
-    let (tiers, fresh) = (&analysis.tier_trials, &analysis.fresh_trials);
+    let (tiers, confirmation) = (&analysis.tier_trials, &analysis.confirmation_trials);
     let later = [
         (tiers, "crash trial", "crash trials", "for safety tiers"),
         (
-            fresh,
+            confirmation,
             "trial",
             "trials",
             "again of what was chosen from many",
@@ -129,15 +129,15 @@ pub(crate) fn doubts(experiment: &ExperimentAnalysis) -> Vec<(&'static str, Stri
             format!("{rounds} too few for more than a first answer"),
         ));
     }
-    if let Some(canary) = experiment
-        .canary
+    if let Some(aa_check) = experiment
+        .aa_check
         .as_ref()
-        .filter(|_| experiment.canary_alarm())
+        .filter(|_| experiment.aa_check_alarm())
     {
-        let ratio = figures::ratio(canary.centre, canary.interval);
+        let ratio = figures::ratio(aa_check.centre, aa_check.interval);
         doubts.push((
-            "canary alarm",
-            format!("the reference against itself shows a difference ({ratio}), so small effects are not to be trusted"),
+            "A/A check alarm",
+            format!("the baseline against itself shows a difference ({ratio}), so small effects are not to be trusted"),
         ));
     }
     doubts
@@ -152,18 +152,18 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
             "{blocks} dropped because the machine was disturbed, whatever was measured"
         ));
     }
-    if let Some(canary) = &experiment.canary {
-        let ratio = figures::ratio(canary.centre, canary.interval);
-        let well = if experiment.canary_alarm() {
+    if let Some(aa_check) = &experiment.aa_check {
+        let ratio = figures::ratio(aa_check.centre, aa_check.interval);
+        let well = if experiment.aa_check_alarm() {
             "where ×1 was due"
         } else {
             "as it should be"
         };
         notes.push(format!(
-            "canary, the reference against itself: {ratio}, {well}"
+            "A/A check, the baseline against itself: {ratio}, {well}"
         ));
     }
-    notes.extend(experiment.mde.map(detectable));
+    notes.extend(experiment.detectable.map(detectable));
     notes.extend(crate::tiers::footnote(experiment));
     notes.extend(crate::durability::footnote(experiment));
     if let Some(stop) = experiment.stop {
@@ -172,30 +172,37 @@ pub(crate) fn footnotes(experiment: &ExperimentAnalysis) -> Vec<String> {
     notes
 }
 
-/// What the reader of an arm's figures must know: why trials are missing, settings that no factor
+/// What the reader of a variant's figures must know: why trials are missing, settings that no factor
 /// accounts for, and throughput that did not hold still.
-pub(crate) fn arm_notes(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Vec<String> {
-    let unsteady = unsteadiness(arm.steadiness).map(|unsteady| format!("throughput {unsteady}"));
-    arm_problems(experiment, arm)
+pub(crate) fn variant_notes(
+    experiment: &ExperimentAnalysis,
+    variant: &VariantAnalysis,
+) -> Vec<String> {
+    let unsteady =
+        unsteadiness(variant.steadiness).map(|unsteady| format!("throughput {unsteady}"));
+    variant_problems(experiment, variant)
         .into_iter()
         .chain(unsteady)
         .collect()
 }
 
-/// Why trials of an arm are missing, and settings that no factor accounts for.
-pub(crate) fn arm_problems(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Vec<String> {
-    let missing = arm.trials.total() - arm.trials.measured;
-    let problem = match (&arm.problem, arm.trials.measured) {
+/// Why trials of a variant are missing, and settings that no factor accounts for.
+pub(crate) fn variant_problems(
+    experiment: &ExperimentAnalysis,
+    variant: &VariantAnalysis,
+) -> Vec<String> {
+    let missing = variant.trials.total() - variant.trials.measured;
+    let problem = match (&variant.problem, variant.trials.measured) {
         (None, 0) => Some("not measured in this run".to_owned()),
         (None, _) => None,
         (Some(problem), 0) => Some(clipped(problem)),
         (Some(problem), _) => Some(format!(
             "{missing} of {} trials without a figure, {}",
-            arm.trials.total(),
+            variant.trials.total(),
             clipped(problem)
         )),
     };
-    [problem, adjusted(experiment, arm)]
+    [problem, adjusted(experiment, variant)]
         .into_iter()
         .flatten()
         .collect()
@@ -215,15 +222,15 @@ fn clipped(problem: &str) -> String {
     format!("{beginning} […] {end}")
 }
 
-/// Settings besides its levels in which an arm differs from the reference.
-fn adjusted(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String> {
-    let reference = experiment.arms.first()?;
-    let other = arm.settings.iter().filter(|(name, level)| {
-        !arm.levels.contains_key(*name) && reference.settings.get(*name) != Some(level)
+/// Settings besides its levels in which a variant differs from the baseline.
+fn adjusted(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<String> {
+    let baseline = experiment.variants.first()?;
+    let other = variant.settings.iter().filter(|(name, level)| {
+        !variant.levels.contains_key(*name) && baseline.settings.get(*name) != Some(level)
     });
     let told: Vec<String> = other
-        .map(|(name, level)| match reference.settings.get(name) {
-            Some(usual) => format!("{name}={level} where the reference has {usual}"),
+        .map(|(name, level)| match baseline.settings.get(name) {
+            Some(usual) => format!("{name}={level} where the baseline has {usual}"),
             None => format!("{name}={level}"),
         })
         .collect();
@@ -231,14 +238,14 @@ fn adjusted(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> Option<String
 }
 
 /// What would have been seen. Figures that hardly vary, such as sizes, show every difference.
-fn detectable(mde: f64) -> String {
+fn detectable(detectable: f64) -> String {
     const ANY: f64 = 5e-4;
-    if mde < ANY {
+    if detectable < ANY {
         return "any difference would have been seen, so little did the trials vary".to_owned();
     }
     format!(
         "no difference above {} would have gone unseen (80 % power)",
-        percent(mde)
+        percent(detectable)
     )
 }
 

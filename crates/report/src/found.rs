@@ -1,7 +1,7 @@
 //! What trials found out that is data but no figure (bytecode, query plans), each thing once.
 //!
-//! Most arms of an experiment run the same statements, so equal tables are shown once with the
-//! names of their arms: a difference then stands out by itself.
+//! Most variants of an experiment run the same statements, so equal tables are shown once with the
+//! names of their variants: a difference then stands out by itself.
 
 use lab::analysis::ExperimentAnalysis;
 use lab::trial::DataTable;
@@ -16,11 +16,11 @@ pub(crate) struct Found<'a> {
     pub(crate) variants: Vec<Variant<'a>>,
 }
 
-/// One table and the arms in which it was found.
+/// One table and the variants in which it was found.
 pub(crate) struct Variant<'a> {
-    /// The arms.
-    pub(crate) arms: Vec<String>,
-    /// Whether these are all arms in which something of this title was found, and more than one.
+    /// The variants.
+    pub(crate) variants: Vec<String>,
+    /// Whether these are all variants in which something of this title was found, and more than one.
     pub(crate) everywhere: bool,
     /// The table.
     pub(crate) table: &'a DataTable,
@@ -30,8 +30,8 @@ pub(crate) struct Variant<'a> {
 pub(crate) fn found(experiment: &ExperimentAnalysis) -> Vec<Found<'_>> {
     let names = Names::of(experiment);
     let mut found: Vec<Found<'_>> = Vec::new();
-    for (index, arm) in experiment.arms.iter().enumerate() {
-        for table in &arm.tables {
+    for (index, variant) in experiment.variants.iter().enumerate() {
+        for table in &variant.tables {
             let name = names.get(index).to_owned();
             match found.iter_mut().find(|found| found.title == table.title) {
                 Some(known) => known.add(name, table),
@@ -44,25 +44,25 @@ pub(crate) fn found(experiment: &ExperimentAnalysis) -> Vec<Found<'_>> {
     }
     for found in &mut found {
         if let [only] = &mut found.variants[..] {
-            only.everywhere = only.arms.len() > 1;
+            only.everywhere = only.variants.len() > 1;
         }
     }
     found
 }
 
 impl<'a> Found<'a> {
-    fn add(&mut self, arm: String, table: &'a DataTable) {
+    fn add(&mut self, variant: String, table: &'a DataTable) {
         match self.variants.iter_mut().find(|known| known.table == table) {
-            Some(known) => known.arms.push(arm),
-            None => self.variants.push(Variant::of(arm, table)),
+            Some(known) => known.variants.push(variant),
+            None => self.variants.push(Variant::of(variant, table)),
         }
     }
 }
 
 impl<'a> Variant<'a> {
-    fn of(arm: String, table: &'a DataTable) -> Variant<'a> {
+    fn of(variant: String, table: &'a DataTable) -> Variant<'a> {
         Variant {
-            arms: vec![arm],
+            variants: vec![variant],
             everywhere: false,
             table,
         }

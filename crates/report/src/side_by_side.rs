@@ -1,4 +1,4 @@
-//! One experiment on several directories, laid out for every view: an arm a line, a directory a
+//! One experiment on several directories, laid out for every view: a variant a line, a directory a
 //! column.
 
 use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
@@ -10,7 +10,7 @@ use crate::names::Names;
 use crate::words::{Standing, by_rank, metric_heading};
 
 /// What the tables say and what not.
-const LEAD: &str = "The same arms on each directory: the median, and the ratio to the reference there. Rounds on different directories were not done side by side, so that what one directory is to another is less sure than what an arm is to the reference.";
+const LEAD: &str = "The same variants on each directory: the median, and the ratio to the baseline there. Rounds on different directories were not done side by side, so that what one directory is to another is less sure than what a variant is to the baseline.";
 
 /// What is added where PostgreSQL is no server of pragmark's own, which lies in the directory.
 const ELSEWHERE: &str = "The PostgreSQL server was given by --postgres: its data lies where that server keeps it, in none of these directories.";
@@ -31,7 +31,7 @@ pub(crate) struct Directories<'a> {
     pub(crate) heading: String,
     /// The directories.
     pub(crate) columns: Vec<Column>,
-    /// The arms, from the best on the first directory to the worst.
+    /// The variants, from the best on the first directory to the worst.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Column {
     pub(crate) path: String,
     /// The type of its file system, where it is known.
     pub(crate) file_system: Option<String>,
-    /// All arms together beside the first directory.
+    /// All variants together beside the first directory.
     pub(crate) to_first: String,
 }
 
-/// One arm.
+/// One variant.
 pub(crate) struct Row {
     /// Its name.
     pub(crate) name: String,
@@ -53,17 +53,17 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// One arm on one directory.
+/// One variant on one directory.
 pub(crate) struct Cell {
     /// The median; none where it was not measured.
     pub(crate) value: Option<f64>,
     /// The median in words.
     pub(crate) figure: String,
-    /// How it stands to the reference there.
+    /// How it stands to the baseline there.
     pub(crate) standing: Standing,
-    /// Its ratio to the reference there, where it is not the reference.
+    /// Its ratio to the baseline there, where it is not the baseline.
     pub(crate) ratio: Option<String>,
-    /// Whether no arm has a better median there.
+    /// Whether no variant has a better median there.
     pub(crate) best: bool,
 }
 
@@ -81,9 +81,12 @@ fn table<'a>(analysis: &'a Analysis, side_by_side: &SideBySide) -> Option<Direct
         .collect();
     let first = all.first()?;
     let names = Names::of(first);
-    let row = |arm: usize| Row {
-        name: names.get(arm).to_owned(),
-        cells: all.iter().map(|experiment| cell(experiment, arm)).collect(),
+    let row = |variant: usize| Row {
+        name: names.get(variant).to_owned(),
+        cells: all
+            .iter()
+            .map(|experiment| cell(experiment, variant))
+            .collect(),
     };
     let ratios = side_by_side.to_first.iter();
     Some(Directories {
@@ -114,20 +117,23 @@ fn column(
     }
 }
 
-fn cell(experiment: &ExperimentAnalysis, arm: usize) -> Cell {
-    let best = experiment.ranking.first() == Some(&arm);
-    let arm = &experiment.arms[arm];
-    let value = arm.summaries.get(&experiment.metric).map(|it| it.median);
-    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+fn cell(experiment: &ExperimentAnalysis, variant: usize) -> Cell {
+    let best = experiment.ranking.first() == Some(&variant);
+    let variant = &experiment.variants[variant];
+    let value = variant
+        .summaries
+        .get(&experiment.metric)
+        .map(|it| it.median);
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     Cell {
         value,
         figure: value.map_or_else(
             || "–".to_owned(),
             |value| figures::figure(value, &experiment.metric),
         ),
-        standing: Standing::of(arm, &experiment.metric),
+        standing: Standing::of(variant, &experiment.metric),
         ratio: estimate
-            .filter(|_| !arm.reference)
+            .filter(|_| !variant.baseline)
             .map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval)),
         best: best && value.is_some(),
     }

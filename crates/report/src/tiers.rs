@@ -3,7 +3,7 @@
 //! A sign never stands without its words somewhere near. No tier is called safe: the words say what
 //! was found, and that nothing was found proves nothing.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Finding, Recommendation, TierChange};
+use lab::analysis::{ExperimentAnalysis, Finding, Recommendation, TierChange, VariantAnalysis};
 use lab::level::label;
 use lab::tier::{Class, ModelSafety, Narrowed, Promise, Safety, Schedules, Tier, WORKLOAD};
 
@@ -16,7 +16,7 @@ use crate::words::{Standing, by_rank, gain_words, named, plural};
 /// Storage models that a sentence names.
 const MODELS: usize = 5;
 
-/// Arms that are named where several have the same settings.
+/// Variants that are named where several have the same settings.
 const NAMED: usize = 3;
 
 /// A tier with its counts.
@@ -87,23 +87,33 @@ pub(crate) fn legend() -> String {
 
 /// What there is to say of the tiers of an experiment.
 pub(crate) enum Told<'a> {
-    /// Nothing: no arm names a setting that decides it.
+    /// Nothing: no variant names a setting that decides it.
     Nothing,
-    /// All arms have this one.
+    /// All variants have this one.
     Same(&'a Safety),
     /// They differ.
     Each,
 }
 
-/// Whether the arms of an experiment have tiers, and whether these differ.
+/// Whether the variants of an experiment have tiers, and whether these differ.
 pub(crate) fn told(experiment: &ExperimentAnalysis) -> Told<'_> {
-    let mut all = experiment.arms.iter().map(|arm| arm.safety.as_ref());
+    let mut all = experiment
+        .variants
+        .iter()
+        .map(|variant| variant.safety.as_ref());
     let is_same = |first: &Safety, other: Option<&Safety>| {
         other.is_some_and(|other| other.tier == first.tier && other.narrowed == first.narrowed)
     };
     match all.next() {
         Some(Some(first)) if all.all(|other| is_same(first, other)) => Told::Same(first),
-        Some(_) if experiment.arms.iter().any(|arm| arm.safety.is_some()) => Told::Each,
+        Some(_)
+            if experiment
+                .variants
+                .iter()
+                .any(|variant| variant.safety.is_some()) =>
+        {
+            Told::Each
+        }
         _ => Told::Nothing,
     }
 }
@@ -114,15 +124,18 @@ pub(crate) fn tries_crashes(experiment: &ExperimentAnalysis) -> bool {
     experiment.workload == WORKLOAD
 }
 
-/// Whether arms are shown with a tier each.
+/// Whether variants are shown with a tier each.
 pub(crate) fn has_column(experiment: &ExperimentAnalysis) -> bool {
     matches!(told(experiment), Told::Each)
 }
 
-/// The tier that all arms have, as a sentence of the small print.
+/// The tier that all variants have, as a sentence of the small print.
 pub(crate) fn footnote(experiment: &ExperimentAnalysis) -> Option<String> {
     match told(experiment) {
-        Told::Same(safety) => Some(format!("safety tier of every arm: {}", whole_words(safety))),
+        Told::Same(safety) => Some(format!(
+            "safety tier of every variant: {}",
+            whole_words(safety)
+        )),
         _ => None,
     }
 }
@@ -150,7 +163,7 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
         let tier = faster.tier.as_ref().map(words);
         let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
         sentence.push(plain(&format!(
-            " {} the reference: {}.",
+            " {} the baseline: {}.",
             gain_words(metric),
             tier.as_deref().unwrap_or("not measured")
         )));
@@ -159,26 +172,26 @@ pub(crate) fn of_finding(finding: &Finding, metric: &str) -> Sentence {
 }
 
 fn compared(finding: &Finding, change: &TierChange) -> Sentence {
-    let (own, reference) = (&change.own, &change.reference);
+    let (own, baseline) = (&change.own, &change.baseline);
     let own_words = told_whole(own, change.own_narrowed.as_ref());
     let against = format!(
-        "{own_words} (reference: {})",
-        told_whole(reference, change.reference_narrowed.as_ref())
+        "{own_words} (baseline: {})",
+        told_whole(baseline, change.baseline_narrowed.as_ref())
     );
     match &change.worse_under {
         Some(models) if !models.is_empty() => vec![plain(&format!(
-            " Less safe than the reference under {}: {against}.",
+            " Less safe than the baseline under {}: {against}.",
             named(models, MODELS)
         ))],
-        Some(_) if own.class() > reference.class() => {
-            vec![plain(&format!(" Safer than the reference: {against}."))]
+        Some(_) if own.class() > baseline.class() => {
+            vec![plain(&format!(" Safer than the baseline: {against}."))]
         }
         _ if finding.crash_relevant.is_empty() => Sentence::new(),
         Some(_) => vec![plain(&format!(
-            " The best at this tier, which is the reference's: {own_words}."
+            " The best at this tier, which is the baseline's: {own_words}."
         ))],
         None if own.class().is_none() => unknown(finding, Some(own)),
-        None => unknown(finding, Some(reference)),
+        None => unknown(finding, Some(baseline)),
     }
 }
 
@@ -186,9 +199,9 @@ fn compared(finding: &Finding, change: &TierChange) -> Sentence {
 pub(crate) fn of_recommendation(recommendation: &Recommendation) -> Sentence {
     match &recommendation.tiers {
         Some(change) if change.own.class().is_some() => vec![plain(&format!(
-            " In a crash: {} (reference: {}).",
+            " In a crash: {} (baseline: {}).",
             told_whole(&change.own, change.own_narrowed.as_ref()),
-            told_whole(&change.reference, change.reference_narrowed.as_ref())
+            told_whole(&change.baseline, change.baseline_narrowed.as_ref())
         ))],
         _ if recommendation.crash_relevant.is_empty() => Sentence::new(),
         _ => vec![
@@ -215,14 +228,14 @@ fn plain(text: &str) -> Piece {
     Piece::Words(text.to_owned())
 }
 
-/// The answer of an experiment that tries crashes: how many arms have which tier. None for others.
+/// The answer of an experiment that tries crashes: how many variants have which tier. None for others.
 pub(crate) fn answer(experiment: &ExperimentAnalysis) -> Option<Sentence> {
     if !tries_crashes(experiment) {
         return None;
     }
     let of_class = |class| {
-        let arms = experiment.arms.iter();
-        arms.filter(|arm| arm.class() == class).count()
+        let variants = experiment.variants.iter();
+        variants.filter(|variant| variant.class() == class).count()
     };
     let told: Vec<String> = Class::ALL
         .into_iter()
@@ -235,31 +248,31 @@ pub(crate) fn answer(experiment: &ExperimentAnalysis) -> Option<Sentence> {
     Some(vec![
         plain(&format!(
             "Of {}, within what SQLite assumes of hardware, ",
-            plural(experiment.arms.len(), "arm", "arms")
+            plural(experiment.variants.len(), "variant", "variants")
         )),
         plain(&format!("{}.", told.join("; "))),
     ])
 }
 
-/// The best arm at one tier.
+/// The best variant at one tier.
 pub(crate) struct Row {
     /// The tier.
     pub(crate) class: Class,
-    /// The arm's place in the experiment.
-    pub(crate) arm: usize,
+    /// The variant's place in the experiment.
+    pub(crate) variant: usize,
     /// Its short name.
     pub(crate) name: String,
     /// Its median with its unit.
     pub(crate) figure: String,
-    /// How it stands to the reference.
+    /// How it stands to the baseline.
     pub(crate) ratio: String,
     /// What a reader must know besides.
     pub(crate) remark: Option<String>,
-    /// Whether no safer arm is as good.
+    /// Whether no safer variant is as good.
     pub(crate) pareto: bool,
 }
 
-/// The best arm at each tier, the safest first; empty where there is nothing to weigh: fewer than two
+/// The best variant at each tier, the safest first; empty where there is nothing to weigh: fewer than two
 /// tiers, or no speed that matters.
 pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
     if experiment.best_at_tiers.len() < 2 || tries_crashes(experiment) {
@@ -267,25 +280,25 @@ pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
     }
     let names = Names::of(experiment);
     let row = |best: &lab::analysis::BestAtTier| {
-        let arm = &experiment.arms[best.arm];
+        let variant = &experiment.variants[best.variant];
         let metric = &experiment.metric;
-        let standing = Standing::of(arm, metric);
-        let figure = arm.summaries.get(metric);
-        let ratio = match &arm.effect {
+        let standing = Standing::of(variant, metric);
+        let figure = variant.summaries.get(metric);
+        let ratio = match &variant.effect {
             Some(effect) => figures::ratio(effect.estimate.centre, effect.estimate.interval),
             None => standing.words().to_owned(),
         };
         let tied = best.tied.len();
         let tied = (tied > 0).then(|| {
-            let others = plural(tied, "other arm", "other arms");
+            let others = plural(tied, "other variant", "other variants");
             format!("not told apart from {others} of the tier")
         });
-        let beaten = (!best.pareto).then(|| "a safer arm is as good".to_owned());
+        let beaten = (!best.pareto).then(|| "a safer variant is as good".to_owned());
         let remarks: Vec<String> = beaten.into_iter().chain(tied).collect();
         Row {
             class: best.class,
-            arm: best.arm,
-            name: names.get(best.arm).to_owned(),
+            variant: best.variant,
+            name: names.get(best.variant).to_owned(),
             figure: figure.map_or_else(
                 || "–".to_owned(),
                 |summary| figures::figure(summary.median, metric),
@@ -298,15 +311,15 @@ pub(crate) fn rows(experiment: &ExperimentAnalysis) -> Vec<Row> {
     experiment.best_at_tiers.iter().map(row).collect()
 }
 
-/// What was found under each storage model, arms with the same findings together.
+/// What was found under each storage model, variants with the same findings together.
 pub(crate) struct Models {
     /// Names of the models, and whether SQLite's assumptions about hardware cover them.
     pub(crate) columns: Vec<(String, bool)>,
-    /// The arms and a cell for each model.
+    /// The variants and a cell for each model.
     pub(crate) rows: Vec<(Sentence, Vec<Cell>)>,
     /// Where what was found breaks what is documented, in words, with a witness and the cause.
     pub(crate) broken: Vec<String>,
-    /// Where what was found is better than what is documented, by cause: under which models which arms.
+    /// Where what was found is better than what is documented, by cause: under which models which variants.
     pub(crate) safer: Vec<String>,
 }
 
@@ -331,8 +344,10 @@ pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
     let mut columns: Vec<(String, bool)> = Vec::new();
     let mut rows: Vec<(&Safety, Vec<String>)> = Vec::new();
     let names = Names::of(experiment);
-    let arms = experiment.arms.iter().enumerate();
-    for (index, safety) in arms.filter_map(|(index, arm)| Some((index, arm.safety.as_ref()?))) {
+    let variants = experiment.variants.iter().enumerate();
+    for (index, safety) in
+        variants.filter_map(|(index, variant)| Some((index, variant.safety.as_ref()?)))
+    {
         for model in &safety.models {
             if !columns.iter().any(|(name, _)| *name == model.model) {
                 columns.push((model.model.clone(), model.assumed));
@@ -340,11 +355,13 @@ pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
         }
         let name = names.get(index).to_owned();
         match rows.iter_mut().find(|(known, _)| *known == safety) {
-            Some((_, arms)) => arms.push(name),
+            Some((_, variants)) => variants.push(name),
             None => rows.push((safety, vec![name])),
         }
     }
-    let broken = rows.iter().flat_map(|(safety, arms)| broken(safety, arms));
+    let broken = rows
+        .iter()
+        .flat_map(|(safety, variants)| broken(safety, variants));
     let broken = broken.collect();
     let safer = safer(&rows);
     let plays = rows.iter().any(|(safety, _)| safety.schedules.is_some());
@@ -358,7 +375,7 @@ pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
     };
     let rows: Vec<(Sentence, Vec<Cell>)> = rows
         .iter()
-        .map(|(safety, arms)| (names_of(arms), cells(safety)))
+        .map(|(safety, variants)| (names_of(variants), cells(safety)))
         .collect();
     if columns.is_empty() {
         return None;
@@ -374,27 +391,27 @@ pub(crate) fn models(experiment: &ExperimentAnalysis) -> Option<Models> {
     })
 }
 
-/// The first of some arms, and how many more there are.
-fn names_of(arms: &[String]) -> Sentence {
-    let shown = if arms.len() <= NAMED + 1 {
-        arms.len()
+/// The first of some variants, and how many more there are.
+fn names_of(variants: &[String]) -> Sentence {
+    let shown = if variants.len() <= NAMED + 1 {
+        variants.len()
     } else {
         NAMED
     };
     let mut sentence = Sentence::new();
-    for (index, name) in arms[..shown].iter().enumerate() {
+    for (index, name) in variants[..shown].iter().enumerate() {
         if index > 0 {
             sentence.push(plain(", "));
         }
         sentence.push(Piece::Code(name.clone()));
     }
-    if arms.len() > shown {
-        sentence.push(plain(&format!(" and {} more", arms.len() - shown)));
+    if variants.len() > shown {
+        sentence.push(plain(&format!(" and {} more", variants.len() - shown)));
     }
     sentence
 }
 
-fn broken(safety: &Safety, arms: &[String]) -> Vec<String> {
+fn broken(safety: &Safety, variants: &[String]) -> Vec<String> {
     let told = |model: &ModelSafety| {
         let documented = model.documented.as_ref()?;
         let witness = model.witness.as_deref().unwrap_or("no witness was kept");
@@ -402,7 +419,7 @@ fn broken(safety: &Safety, arms: &[String]) -> Vec<String> {
         let again = again.map_or(String::new(), |again| format!(" (again: {again})"));
         Some(format!(
             "{}, {}: {}; documented: {} ({}, {}); cause: {}; witness: {witness}{again}",
-            named(arms, NAMED),
+            named(variants, NAMED),
             model.model,
             told_whole(&model.tier, model.narrowed.as_ref()),
             documented.promise.words(),
@@ -413,7 +430,7 @@ fn broken(safety: &Safety, arms: &[String]) -> Vec<String> {
     };
     let models = safety.models.iter();
     let broken = models.filter(|model| model.assumed && model.breaks_a_promise());
-    let schedule = wrong_schedule(safety).map(|what| format!("{}, {what}", named(arms, NAMED)));
+    let schedule = wrong_schedule(safety).map(|what| format!("{}, {what}", named(variants, NAMED)));
     broken.filter_map(told).chain(schedule).collect()
 }
 
@@ -433,10 +450,10 @@ fn wrong_schedule(safety: &Safety) -> Option<String> {
     ))
 }
 
-/// Where the documentation allows more than was seen, by cause: which arms under which models.
+/// Where the documentation allows more than was seen, by cause: which variants under which models.
 fn safer(rows: &[(&Safety, Vec<String>)]) -> Vec<String> {
     let mut causes: Vec<(&str, Vec<Safer>)> = Vec::new();
-    for (safety, arms) in rows {
+    for (safety, variants) in rows {
         let all = safety.models.iter();
         let better: Vec<&ModelSafety> = all.filter(|it| it.is_safer_than_documented()).collect();
         for of_cause in better.chunk_by(|one, other| cause_of(one) == cause_of(other)) {
@@ -449,7 +466,7 @@ fn safer(rows: &[(&Safety, Vec<String>)]) -> Vec<String> {
                 }
             };
             let models = of_cause.iter().map(|it| it.model.clone()).collect();
-            Safer::add(&mut causes[place].1, models, arms);
+            Safer::add(&mut causes[place].1, models, variants);
         }
     }
     let told = |(cause, places): (&str, Vec<Safer>)| {
@@ -459,33 +476,33 @@ fn safer(rows: &[(&Safety, Vec<String>)]) -> Vec<String> {
     causes.into_iter().map(told).collect()
 }
 
-/// Arms that are safer than documented under the same models.
+/// Variants that are safer than documented under the same models.
 struct Safer {
     models: Vec<String>,
-    arms: Vec<String>,
+    variants: Vec<String>,
 }
 
 impl Safer {
-    fn add(all: &mut Vec<Safer>, models: Vec<String>, arms: &[String]) {
+    fn add(all: &mut Vec<Safer>, models: Vec<String>, variants: &[String]) {
         match all.iter_mut().find(|known| known.models == models) {
-            Some(known) => known.arms.extend_from_slice(arms),
+            Some(known) => known.variants.extend_from_slice(variants),
             None => all.push(Safer {
                 models,
-                arms: arms.to_vec(),
+                variants: variants.to_vec(),
             }),
         }
     }
 
     fn words(&self) -> String {
-        let arms = match self.arms.len() {
-            1 => self.arms[0].clone(),
+        let variants = match self.variants.len() {
+            1 => self.variants[0].clone(),
             many => format!(
                 "{} ({})",
-                plural(many, "arm", "arms"),
-                named(&self.arms, NAMED)
+                plural(many, "variant", "variants"),
+                named(&self.variants, NAMED)
             ),
         };
-        format!("under {} {arms}", named(&self.models, MODELS))
+        format!("under {} {variants}", named(&self.models, MODELS))
     }
 }
 
@@ -583,26 +600,27 @@ pub(crate) fn counts(tier: &Tier) -> String {
     }
 }
 
-/// Why tiers were not measured, arms with the same reason together.
+/// Why tiers were not measured, variants with the same reason together.
 pub(crate) fn gaps(experiment: &ExperimentAnalysis) -> Vec<String> {
     let names = Names::of(experiment);
     let mut gaps: Vec<(&str, Vec<String>)> = Vec::new();
     for index in by_rank(experiment) {
-        let arm: &ArmAnalysis = &experiment.arms[index];
-        let Some(Tier::NotMeasured { why }) = arm.safety.as_ref().map(|safety| &safety.tier) else {
+        let variant: &VariantAnalysis = &experiment.variants[index];
+        let Some(Tier::NotMeasured { why }) = variant.safety.as_ref().map(|safety| &safety.tier)
+        else {
             continue;
         };
         let name = names.get(index).to_owned();
         match gaps.iter_mut().find(|(known, _)| known == why) {
-            Some((_, arms)) => arms.push(name),
+            Some((_, variants)) => variants.push(name),
             None => gaps.push((why, vec![name])),
         }
     }
-    let all = experiment.arms.len();
+    let all = experiment.variants.len();
     gaps.into_iter()
-        .map(|(why, arms)| match arms.len() == all {
+        .map(|(why, variants)| match variants.len() == all {
             true => format!("no safety tier was measured: {why}"),
-            false => format!("no safety tier of {}: {why}", named(&arms, NAMED)),
+            false => format!("no safety tier of {}: {why}", named(&variants, NAMED)),
         })
         .collect()
 }

@@ -3,7 +3,7 @@
 //! A sign never stands without its word somewhere near, and a colour never without either, so that
 //! nothing is lost to a reader who cannot see one of them.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis, SteadinessCounts};
+use lab::analysis::{ExperimentAnalysis, SteadinessCounts, UpperBoundAnalysis, VariantAnalysis};
 use lab::claims::Verdict;
 use lab::environment::{FsyncVerdict, VolumeKind};
 use lab::metric::{self, Better};
@@ -26,16 +26,16 @@ pub(crate) fn verdict_sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// How an arm stands to the reference.
+/// How a variant stands to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It is the reference.
-    Reference,
+    /// It is the baseline.
+    Baseline,
     /// Better, in the metric's good direction.
     Better,
     /// Worse.
     Worse,
-    /// Not told apart from the reference.
+    /// Not told apart from the baseline.
     Same,
     /// Measured, but not in enough rounds to be compared.
     Uncompared,
@@ -44,15 +44,15 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    /// How the arm stands to the reference of its experiment.
-    pub(crate) fn of(arm: &ArmAnalysis, metric: &str) -> Standing {
-        if arm.unmeasured() {
+    /// How the variant stands to the baseline of its experiment.
+    pub(crate) fn of(variant: &VariantAnalysis, metric: &str) -> Standing {
+        if variant.unmeasured() {
             return Standing::Unmeasured;
         }
-        if arm.reference {
-            return Standing::Reference;
+        if variant.baseline {
+            return Standing::Baseline;
         }
-        match &arm.effect {
+        match &variant.effect {
             None => Standing::Uncompared,
             Some(effect) if !effect.is_found() => Standing::Same,
             Some(effect) => match (effect.estimate.centre > 1.0) == higher_is_better(metric) {
@@ -65,7 +65,7 @@ impl Standing {
     /// One sign, for narrow places.
     pub(crate) fn sign(self) -> &'static str {
         match self {
-            Standing::Reference => "◆",
+            Standing::Baseline => "◆",
             Standing::Better => "▲",
             Standing::Worse => "▼",
             Standing::Same => "≈",
@@ -77,7 +77,7 @@ impl Standing {
     /// The same in words.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Standing::Reference => "reference",
+            Standing::Baseline => "baseline",
             Standing::Better => "better",
             Standing::Worse => "worse",
             Standing::Same => "no detectable difference",
@@ -89,7 +89,7 @@ impl Standing {
     /// The class of the mark in the page.
     pub(crate) fn class(self) -> &'static str {
         match self {
-            Standing::Reference => "is-ref",
+            Standing::Baseline => "is-ref",
             Standing::Better => "is-better",
             Standing::Worse => "is-worse",
             Standing::Same | Standing::Uncompared => "is-same",
@@ -135,13 +135,13 @@ pub(crate) fn file_kind(suffix: &str) -> &str {
     }
 }
 
-/// What a limit is called where arms have their standing.
-pub(crate) const LIMIT: &str = "limit";
-/// The sign of a limit: hollow, because it is no arm.
-pub(crate) const LIMIT_SIGN: &str = "□";
+/// What a limit is called where variants have their standing.
+pub(crate) const UPPER_BOUND: &str = "upper bound";
+/// The sign of a limit: hollow, because it is no variant.
+pub(crate) const UPPER_BOUND_SIGN: &str = "□";
 
 /// Why there is no figure of a limit; none where there is one.
-pub(crate) fn limit_problem(limit: &LimitAnalysis) -> Option<String> {
+pub(crate) fn upper_bound_problem(limit: &UpperBoundAnalysis) -> Option<String> {
     let without = limit.summary.is_none();
     without.then(|| match &limit.problem {
         Some(problem) => problem.clone(),
@@ -225,18 +225,18 @@ pub(crate) fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
     }
 }
 
-/// The arms in the order in which they are shown: by rank, then what could not be ranked.
+/// The variants in the order in which they are shown: by rank, then what could not be ranked.
 pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
-    let mut placed = vec![false; experiment.arms.len()];
-    let mut order = Vec::with_capacity(experiment.arms.len());
-    for arm in experiment
+    let mut placed = vec![false; experiment.variants.len()];
+    let mut order = Vec::with_capacity(experiment.variants.len());
+    for variant in experiment
         .ranking
         .iter()
         .copied()
-        .chain(0..experiment.arms.len())
+        .chain(0..experiment.variants.len())
     {
-        if !std::mem::replace(&mut placed[arm], true) {
-            order.push(arm);
+        if !std::mem::replace(&mut placed[variant], true) {
+            order.push(variant);
         }
     }
     order

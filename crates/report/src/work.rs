@@ -1,7 +1,7 @@
-//! What the work of each arm did to files and to the page cache, arranged as a table.
+//! What the work of each variant did to files and to the page cache, arranged as a table.
 //!
 //! It stands apart from the tables of measured metrics because these figures come from a separate
-//! pass that is not timed: there is one of each arm, so there is neither a range nor a comparison.
+//! pass that is not timed: there is one of each variant, so there is neither a range nor a comparison.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use lab::metric::METRICS;
 use crate::words::{by_rank, file_kind, metric_heading};
 
 /// What a reader must know of every such table.
-pub(crate) const HOW: &str = "Counted in one further pass of each arm, which is not timed, so that counting never slows what is measured.";
+pub(crate) const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
 
 /// Kinds of files in the order of columns; a metric without a kind comes first.
 const KINDS: [&str; 6] = [
@@ -27,7 +27,7 @@ const KINDS: [&str; 6] = [
 pub(crate) struct Work {
     /// The metrics that are not zero everywhere.
     pub(crate) columns: Vec<Column>,
-    /// The arms that were counted, from best to worst: their index and a figure for each column.
+    /// The variants that were counted, from best to worst: their index and a figure for each column.
     pub(crate) rows: Vec<(usize, Vec<Option<f64>>)>,
 }
 
@@ -61,16 +61,16 @@ impl Work {
     fn with_columns(experiment: &ExperimentAnalysis, columns: Vec<Column>) -> Option<Work> {
         let counted = by_rank(experiment)
             .into_iter()
-            .filter(|arm| !experiment.arms[*arm].counts.is_empty());
+            .filter(|variant| !experiment.variants[*variant].counts.is_empty());
         let rows: Vec<_> = counted
-            .map(|arm| {
-                let counts = &experiment.arms[arm].counts;
+            .map(|variant| {
+                let counts = &experiment.variants[variant].counts;
                 // A kind of file of which there was none is not reported.
                 let figures = columns.iter().map(|column| {
                     let none = (!column.is_total()).then_some(0.0);
                     counts.get(&column.metric).copied().or(none)
                 });
-                (arm, figures.collect())
+                (variant, figures.collect())
             })
             .collect();
         (!rows.is_empty() && !columns.is_empty()).then_some(Work { columns, rows })
@@ -80,9 +80,9 @@ impl Work {
 /// The columns that say something: not zero everywhere, and not the same as the total.
 fn columns(experiment: &ExperimentAnalysis) -> Vec<Column> {
     let names: BTreeSet<&String> = experiment
-        .arms
+        .variants
         .iter()
-        .flat_map(|arm| &arm.counts)
+        .flat_map(|variant| &variant.counts)
         .filter(|(_, value)| **value != 0.0)
         .map(|(name, _)| name)
         .collect();
@@ -114,15 +114,15 @@ fn only_kind<'a>(experiment: &ExperimentAnalysis, name: &str, all: &[&'a str]) -
         .and_then(|of_kind| Some(of_kind.split_once('.')?.1))
 }
 
-/// Whether two metrics are equal in every arm; one that is missing counts nothing.
+/// Whether two metrics are equal in every variant; one that is missing counts nothing.
 fn same(experiment: &ExperimentAnalysis, one: &str, other: &str) -> bool {
-    let figure = |arm: &lab::analysis::ArmAnalysis, name: &str| {
-        arm.counts.get(name).copied().unwrap_or_default()
+    let figure = |variant: &lab::analysis::VariantAnalysis, name: &str| {
+        variant.counts.get(name).copied().unwrap_or_default()
     };
     experiment
-        .arms
+        .variants
         .iter()
-        .all(|arm| figure(arm, one) == figure(arm, other))
+        .all(|variant| figure(variant, one) == figure(variant, other))
 }
 
 /// The order of columns: that of the catalogue, then that of the kinds.

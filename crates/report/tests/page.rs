@@ -46,7 +46,7 @@ fn the_made_up_run_has_every_verdict_and_every_outcome() {
         analysis
             .experiments
             .iter()
-            .any(|experiment| experiment.canary_alarm())
+            .any(|experiment| experiment.aa_check_alarm())
     );
     assert!(
         analysis
@@ -57,7 +57,7 @@ fn the_made_up_run_has_every_verdict_and_every_outcome() {
 }
 
 #[test]
-fn every_arm_claim_and_problem_is_on_the_page() {
+fn every_variant_claim_and_problem_is_on_the_page() {
     let (analysis, page) = (made_up::analysis(), page());
     for experiment in &analysis.experiments {
         assert!(
@@ -65,13 +65,13 @@ fn every_arm_claim_and_problem_is_on_the_page() {
             "{}",
             experiment.question
         );
-        for arm in &experiment.arms {
+        for variant in &experiment.variants {
             assert!(
-                page.contains(&format!("data-arm=\"{}\"", escaped(&arm.label))),
+                page.contains(&format!("data-variant=\"{}\"", escaped(&variant.label))),
                 "{}",
-                arm.label
+                variant.label
             );
-            if let Some(problem) = &arm.problem {
+            if let Some(problem) = &variant.problem {
                 assert!(page.contains(&escaped(problem)), "{problem}");
             }
         }
@@ -171,16 +171,16 @@ fn section<'a>(page: &'a str, key: &str) -> &'a str {
 }
 
 #[test]
-fn limits_stand_apart_from_the_arms_with_their_problems() {
+fn limits_stand_apart_from_the_variants_with_their_problems() {
     let page = page();
     let section = section(&page, "insert-index-timing");
-    let (arms, limits) = section.split_once("<ol class=\"limits\"").unwrap();
-    assert!(arms.contains("data-arm=") && !arms.contains("data-limit="));
-    let limits = &limits[..limits.find("</ol>").unwrap()];
-    assert_eq!(limits.matches("data-limit=").count(), 3);
-    assert_eq!(limits.matches("class=\"hollow\"").count(), 2);
-    assert!(!limits.contains("data-arm=") && !limits.contains("class=\"groups\""));
-    assert!(limits.contains("limit, skipped: this file system cannot map a file that grows"));
+    let (variants, upper_bounds) = section.split_once("<ol class=\"limits\"").unwrap();
+    assert!(variants.contains("data-variant=") && !variants.contains("data-limit="));
+    let upper_bounds = &upper_bounds[..upper_bounds.find("</ol>").unwrap()];
+    assert_eq!(upper_bounds.matches("data-limit=").count(), 3);
+    assert_eq!(upper_bounds.matches("class=\"hollow\"").count(), 2);
+    assert!(!upper_bounds.contains("data-variant=") && !upper_bounds.contains("class=\"groups\""));
+    assert!(upper_bounds.contains("limit, skipped: this file system cannot map a file that grows"));
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn what_the_work_did_is_shown_where_it_was_counted_and_without_empty_columns() {
 }
 
 #[test]
-fn equal_tables_are_shown_once_with_the_names_of_their_arms() {
+fn equal_tables_are_shown_once_with_the_names_of_their_variants() {
     let page = page();
     let section = section(&page, "insert-index-timing");
     assert_eq!(section.matches("<div class=\"variant\">").count(), 2);
@@ -292,7 +292,7 @@ fn crossed_factors_have_effects_maps_and_shares_and_others_have_none() {
     let page = page();
     let crossed = section(&page, "journal-and-sync");
     assert!(crossed.contains("<h3>What each knob does</h3>"));
-    // Five journal modes and three levels of synchronous besides those of the reference.
+    // Five journal modes and three levels of synchronous besides those of the baseline.
     assert_eq!(crossed.matches("data-effect=").count(), 8);
     assert_eq!(
         crossed.matches("<figure class=\"heat together\">").count(),

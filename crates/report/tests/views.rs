@@ -6,7 +6,7 @@ mod made_up;
 use lab::analysis::{SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
-use report::export::{TrialsCsv, arms_csv, claims_csv, json};
+use report::export::{TrialsCsv, claims_csv, json, variants_csv};
 
 fn plain(width: usize) -> String {
     report::terminal(
@@ -78,7 +78,7 @@ fn one_directory_is_compared_with_nothing() {
 }
 
 #[test]
-fn the_terminal_names_unsteady_arms_only_when_most_of_their_trials_were() {
+fn the_terminal_names_unsteady_variants_only_when_most_of_their_trials_were() {
     let mut analysis = made_up::analysis().clone();
     let experiment = analysis
         .experiments
@@ -92,9 +92,9 @@ fn the_terminal_names_unsteady_arms_only_when_most_of_their_trials_were() {
             drifting,
         })
     };
-    experiment.arms[0].steadiness = steadiness(4, 5, 0);
-    experiment.arms[1].steadiness = steadiness(0, 4, 5);
-    experiment.arms[2].steadiness = steadiness(6, 3, 0);
+    experiment.variants[0].steadiness = steadiness(4, 5, 0);
+    experiment.variants[1].steadiness = steadiness(0, 4, 5);
+    experiment.variants[2].steadiness = steadiness(6, 3, 0);
     let style = report::Style {
         width: 110,
         colour: false,
@@ -127,10 +127,11 @@ fn colour_adds_codes_and_no_words() {
 fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
     let mut analysis = made_up::analysis().clone();
     let metric = "cpu_user_s".to_owned();
-    for (number, arm) in analysis.experiments[0].arms.iter_mut().enumerate() {
-        let own = arm.summaries.values().next().copied().unwrap();
+    for (number, variant) in analysis.experiments[0].variants.iter_mut().enumerate() {
+        let own = variant.summaries.values().next().copied().unwrap();
         let median = 10.0 + number as f64;
-        arm.summaries
+        variant
+            .summaries
             .insert(metric.clone(), Summary { median, ..own });
     }
     let plan = &mut analysis.plan.experiments[0].experiment;
@@ -155,17 +156,20 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
 }
 
 #[test]
-fn an_arm_that_is_found_better_is_named_though_a_noisier_one_stands_above_it() {
+fn a_variant_that_is_found_better_is_named_though_a_noisier_one_stands_above_it() {
     let mut analysis = made_up::analysis().clone();
     let experiment = &mut analysis.experiments[0];
     assert!(findings(std::slice::from_ref(experiment)).len() == 1);
-    let better = experiment.ranking.iter().take_while(|arm| **arm != 0);
+    let better = experiment
+        .ranking
+        .iter()
+        .take_while(|variant| **variant != 0);
     let better: Vec<usize> = better.copied().collect();
     assert!(better.len() >= 2, "{better:?}");
-    experiment.arms[better[0]].effect = None;
+    experiment.variants[better[0]].effect = None;
     let found = findings(std::slice::from_ref(experiment));
     assert_eq!(found.len(), 1);
-    let second = &experiment.arms[better[1]];
+    let second = &experiment.variants[better[1]];
     assert!(
         found[0]
             .levels
@@ -198,20 +202,20 @@ fn the_same_question_on_several_directories_is_told_apart_by_their_names() {
 }
 
 #[test]
-fn an_arm_for_whose_levels_the_reference_has_none_is_compared_with_the_reference_by_name() {
+fn a_variant_for_whose_levels_the_baseline_has_none_is_compared_with_the_baseline_by_name() {
     let mut analysis = made_up::analysis().clone();
     analysis.findings[0].instead_of.clear();
     let markdown = report::markdown(&analysis);
-    assert!(markdown.contains(" as the reference."), "{markdown}");
+    assert!(markdown.contains(" as the baseline."), "{markdown}");
 }
 
 #[test]
-fn markdown_holds_findings_arms_claims_and_the_way_to_repeat_it() {
+fn markdown_holds_findings_variants_claims_and_the_way_to_repeat_it() {
     insta::assert_snapshot!(report::markdown(made_up::analysis()));
 }
 
 #[test]
-fn where_arms_differ_in_conditions_alone_nothing_is_recommended() {
+fn where_variants_differ_in_conditions_alone_nothing_is_recommended() {
     let mut analysis = made_up::analysis().clone();
     for experiment in &mut analysis.experiments {
         experiment.conditions = experiment.factors.keys().cloned().collect();
@@ -237,7 +241,7 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
     );
     assert!(text.contains("No answer yet: nothing was measured."));
     assert!(text.contains("unfinished: 6 of 6 experiments"));
-    assert!(report::markdown(&analysis).contains("No arm was found to be better"));
+    assert!(report::markdown(&analysis).contains("No variant was found to be better"));
     assert!(
         report::html(&analysis)
             .unwrap()
@@ -246,8 +250,8 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
 }
 
 #[test]
-fn arms_are_exported_with_every_digit() {
-    insta::assert_snapshot!(rounded(&arms_csv(made_up::analysis()).unwrap()));
+fn variants_are_exported_with_every_digit() {
+    insta::assert_snapshot!(rounded(&variants_csv(made_up::analysis()).unwrap()));
 }
 
 #[test]

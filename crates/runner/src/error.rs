@@ -30,14 +30,24 @@ pub enum RunError {
     /// The folder already holds something.
     #[error("{} exists already and is not empty", .0.display())]
     Exists(PathBuf),
+    /// The run was written by an older version, in a format that this one no longer reads.
+    #[error("{} has format {found}; this version reads format {known}", path.display())]
+    OlderFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The format of this version.
+        known: u32,
+    },
     /// The run was written by a newer version.
-    #[error("{} has format {found}; this version reads formats up to {known}", path.display())]
+    #[error("{} has format {found}; this version reads format {known}", path.display())]
     NewerFormat {
         /// The file.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest format known.
+        /// The format of this version.
         known: u32,
     },
     /// Another process is working on the run.

@@ -6,9 +6,9 @@
 //! happens in another process and ends as an outcome here. What comes next is decided by
 //! [`lab::design`]; the runner only carries it out.
 
+mod confirmation;
 mod error;
 mod file_systems;
-mod fresh;
 pub mod machine;
 mod pilot;
 mod postgres;

@@ -1,4 +1,4 @@
-//! Pilots: each arm of an experiment once, ahead of a run whose size has to be judged.
+//! Pilots: each variant of an experiment once, ahead of a run whose size has to be judged.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::process::{Driver, run_trial};
 use crate::run::{Slot, specification};
 use crate::workdir::WorkDir;
 
-/// Runs every arm and limit of the experiment once; none when it was cancelled.
+/// Runs every variant and limit of the experiment once; none when it was cancelled.
 ///
 /// # Errors
 /// When the measured directory cannot be used or the driver cannot be started.
@@ -29,13 +29,13 @@ pub fn run_pilots(
     let work = WorkDir::create(&planned.directory, &plan.id)?;
     let limit = Duration::from_secs_f64(plan.trial_limit_s);
     let mut pilots = Vec::new();
-    for index in 0..planned.arms.len() + planned.limits.len() {
+    for index in 0..planned.variants.len() + planned.upper_bounds.len() {
         let clock = Instant::now();
         let directory = work.trial()?;
         let slot = Slot {
             place: (0, 0, 0),
-            arm: index,
-            role: Role::Arm,
+            variant: index,
+            role: Role::Variant,
         };
         let outcome = match specification(plan, engines, planned, directory.path(), slot) {
             Ok(mut spec) => {

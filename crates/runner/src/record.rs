@@ -22,7 +22,7 @@ const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
 const OUTCOMES: &str = "outcomes.jsonl";
 const TIERS: &str = "tiers.jsonl";
-const FRESH: &str = "fresh.jsonl";
+const CONFIRMATION: &str = "confirmation.jsonl";
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
@@ -105,13 +105,13 @@ impl RunFolder {
         self.each_later(TIERS, take)
     }
 
-    /// Reads every whole trial in which a chosen arm was measured again; there are none in runs that
+    /// Reads every whole trial in which a chosen variant was measured again; there are none in runs that
     /// chose from few.
     ///
     /// # Errors
     /// As for [`RunFolder::each_trial`].
-    pub fn each_fresh(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
-        self.each_later(FRESH, take)
+    pub fn each_confirmation(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
+        self.each_later(CONFIRMATION, take)
     }
 
     /// Reads a file that comes after the last round, if it does.
@@ -150,13 +150,13 @@ impl RunFolder {
         self.later_appender(TIERS, run)
     }
 
-    /// Opens the record of arms measured again for appending, for this process alone; makes it where
+    /// Opens the record of variants measured again for appending, for this process alone; makes it where
     /// there is none.
     ///
     /// # Errors
     /// As for [`RunFolder::appender`].
-    pub fn fresh_appender(&self, run: &str) -> Result<Appender<TrialRecord>, RunError> {
-        self.later_appender(FRESH, run)
+    pub fn confirmation_appender(&self, run: &str) -> Result<Appender<TrialRecord>, RunError> {
+        self.later_appender(CONFIRMATION, run)
     }
 
     fn later_appender<T>(&self, name: &str, run: &str) -> Result<Appender<T>, RunError> {
@@ -342,7 +342,12 @@ fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
             path: path.to_owned(),
             what: "it names no format".to_owned(),
         }),
-        1..=FORMAT => Ok(()),
+        1..FORMAT => Err(RunError::OlderFormat {
+            path: path.to_owned(),
+            found,
+            known: FORMAT,
+        }),
+        FORMAT => Ok(()),
         _ => Err(RunError::NewerFormat {
             path: path.to_owned(),
             found,
@@ -424,8 +429,8 @@ mod tests {
             round,
             block: 0,
             position: 0,
-            arm: "index=after".to_owned(),
-            role: Role::Arm,
+            variant: "index=after".to_owned(),
+            role: Role::Variant,
             started: crate::now(),
             wall_s: 0.5,
             covariates: Default::default(),

@@ -16,8 +16,8 @@ use lab::record::{
 use lab::tier::{TierPlan, TierSet};
 use lab::trial::{BindingSpec, DRIVER, NATIVE, Outcome, PROTOCOL, TrialSpec};
 
+use crate::confirmation;
 use crate::error::RunError;
-use crate::fresh;
 use crate::machine::Sampler;
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
@@ -36,7 +36,7 @@ pub enum Event<'a> {
         number: usize,
         /// Of how many.
         of: usize,
-        /// Whether it measures again what was chosen from many arms.
+        /// Whether it measures again what was chosen from many variants.
         again: bool,
     },
     /// A trial begins.
@@ -45,8 +45,8 @@ pub enum Event<'a> {
         planned: &'a PlannedExperiment,
         /// Its round, from 0.
         round: u32,
-        /// Label of its arm.
-        arm: &'a str,
+        /// Label of its variant.
+        variant: &'a str,
         /// Seconds that the whole run will probably still take; none before a trial has ended, from
         /// which it could be told.
         left_s: Option<f64>,
@@ -131,7 +131,7 @@ pub fn run(
     if end == End::Cancelled {
         return Ok(End::Cancelled);
     }
-    let end = fresh::run(folder, &plan, used_s, &mut equipment);
+    let end = confirmation::run(folder, &plan, used_s, &mut equipment);
     equipment.servers.stop();
     end
 }
@@ -219,7 +219,7 @@ pub(crate) fn add(record: &TrialRecord, plan: &RunPlan, histories: &mut [History
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) place: (u32, u32, u32),
-    pub(crate) arm: usize,
+    pub(crate) variant: usize,
     pub(crate) role: Role,
 }
 
@@ -258,7 +258,18 @@ impl<'a> Conductor<'a> {
         }
         let index = turn(&outlook)?;
         match outlook[index] {
-            Next::Trial { place, arm, role } => Some((index, Slot { place, arm, role })),
+            Next::Trial {
+                place,
+                variant,
+                role,
+            } => Some((
+                index,
+                Slot {
+                    place,
+                    variant,
+                    role,
+                },
+            )),
             Next::Stop(_) => None,
         }
     }
@@ -295,7 +306,7 @@ impl<'a> Conductor<'a> {
         self.observer.event(Event::TrialBegins {
             planned,
             round: slot.place.0,
-            arm: planned.label(slot.arm),
+            variant: planned.label(slot.variant),
             left_s: left_s(self.plan, histories),
         });
         let Some(record) = self.trial(planned, slot)? else {
@@ -331,7 +342,7 @@ impl<'a> Conductor<'a> {
             round: slot.place.0,
             block: slot.place.1,
             position: slot.place.2,
-            arm: planned.label(slot.arm).to_owned(),
+            variant: planned.label(slot.variant).to_owned(),
             role: slot.role,
             started,
             wall_s: clock.elapsed().as_secs_f64(),
@@ -374,7 +385,7 @@ impl<'a> Conductor<'a> {
     }
 }
 
-/// What the driver of this trial is asked; the error is why the arm's engine cannot be used.
+/// What the driver of this trial is asked; the error is why the variant's engine cannot be used.
 pub(crate) fn specification(
     plan: &RunPlan,
     engines: &[EngineRecord],
@@ -382,14 +393,14 @@ pub(crate) fn specification(
     directory: &Path,
     slot: Slot,
 ) -> Result<TrialSpec, String> {
-    let (workload, settings) = match slot.arm.checked_sub(planned.arms.len()) {
+    let (workload, settings) = match slot.variant.checked_sub(planned.variants.len()) {
         None => (
             &planned.experiment.workload,
-            &planned.arms[slot.arm].settings,
+            &planned.variants[slot.variant].settings,
         ),
         Some(limit) => (
-            &planned.limits[limit].workload,
-            &planned.limits[limit].settings,
+            &planned.upper_bounds[limit].workload,
+            &planned.upper_bounds[limit].settings,
         ),
     };
     let mut asked = without_engine(settings);
@@ -400,7 +411,7 @@ pub(crate) fn specification(
         }),
         _ => None,
     };
-    // All arms of a round work on the same data; rounds differ.
+    // All variants of a round work on the same data; rounds differ.
     let data = plan
         .seed
         .child(&planned.key)

@@ -195,7 +195,7 @@ mod tests {
             r#"{
             "id": "x", "question": "?", "workload": "w",
             "factors": { "synchronous": ["off", "full"] },
-            "design": { "kind": "one-at-a-time", "reference": { "synchronous": "full" } }
+            "design": { "kind": "one-at-a-time", "baseline": { "synchronous": "full" } }
             }"#,
         )
         .unwrap();

@@ -265,7 +265,7 @@ fn order(entry: &Pragma) -> u8 {
     }
 }
 
-/// An engine without a PRAGMA cannot run the arm; a PRAGMA without effect is a failure.
+/// An engine without a PRAGMA cannot run the variant; a PRAGMA without effect is a failure.
 fn cannot_or_failed(error: EngineError) -> TrialError {
     match &error {
         EngineError::Pragma(PragmaError::NotInEngine { .. }) => {

@@ -9,7 +9,6 @@ pub(crate) mod contention;
 mod crash;
 mod explain;
 mod fts;
-mod limits;
 mod load_file;
 mod many_databases;
 mod orm;
@@ -17,6 +16,7 @@ mod queue;
 mod quotes;
 mod set_query;
 mod text_insert;
+mod upper_bounds;
 mod user_insert;
 
 use std::path::Path;
@@ -50,7 +50,7 @@ pub const ALL: &[&dyn Workload] = &[
     &binding_basics::BindingBasics,
     &orm::Orm,
     &load_file::LoadFile,
-    &limits::Limits,
+    &upper_bounds::UpperBounds,
     &crash::Crash,
     &Empty,
 ];
@@ -69,7 +69,7 @@ pub trait Workload: Sync {
     /// Whether its parameters go together, as far as that can be told without doing the work.
     ///
     /// # Errors
-    /// Why the arm can never run.
+    /// Why the variant can never run.
     fn check(&self, _settings: &Settings) -> Result<(), TrialError> {
         Ok(())
     }
@@ -77,13 +77,13 @@ pub trait Workload: Sync {
     /// Does it once, verifies the result and says what was measured.
     ///
     /// # Errors
-    /// When the arm cannot run here, something failed, or the result is wrong.
+    /// When the variant cannot run here, something failed, or the result is wrong.
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError>;
 }
 
 /// What a workload works with.
 pub struct Trial<'a> {
-    /// Every setting of the arm.
+    /// Every setting of the variant.
     pub settings: &'a Settings,
     /// The library to be measured.
     pub library: Arc<Library>,

@@ -4,14 +4,14 @@
 //! write that waits for the disk. So these are differences, paired within blocks as all comparisons are.
 //!
 //! Where other factors are crossed with the driver, such as the build of SQLite, a binding is set against
-//! the native arm with the same levels of these. What those levels change by themselves is another figure,
-//! which the native arms tell.
+//! the native variant with the same levels of these. What those levels change by themselves is another figure,
+//! which the native variants tell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::analysis::ArmAnalysis;
+use crate::analysis::VariantAnalysis;
 use crate::level::{Settings, label};
 use crate::samples::{Comparison, Samples};
 use crate::stats::Interval;
@@ -25,7 +25,7 @@ const METRIC: &str = "ns_per_row";
 pub struct Bindings {
     /// The parts of the work, by name.
     pub parts: Vec<String>,
-    /// The reference first, which is native, then the others in the order of the plan.
+    /// The baseline first, which is native, then the others in the order of the plan.
     pub rows: Vec<BindingCosts>,
     /// Names of PRAGMAs of which a fresh connection has another value in one binding than in another,
     /// with the value in each row; none where the binding does not say.
@@ -35,15 +35,15 @@ pub struct Bindings {
 /// One binding, at one level of every other factor.
 #[derive(Clone, Debug, Serialize)]
 pub struct BindingCosts {
-    /// Its arm.
-    pub arm: usize,
+    /// Its variant.
+    pub variant: usize,
     /// What it calls itself, with the levels of other factors where there are some.
     pub name: String,
     /// What it calls itself.
     pub binding: String,
     /// The levels of the factors other than the driver.
     pub levels: Settings,
-    /// The native arm with these levels: its own where it is native, none where there is no such arm.
+    /// The native variant with these levels: its own where it is native, none where there is no such variant.
     pub native: Option<usize>,
     /// Version of the SQLite that did the work.
     pub sqlite: String,
@@ -57,11 +57,11 @@ pub struct Cost {
     /// Median time for a row in nanoseconds.
     pub median: f64,
     /// How much more that is than natively at the same levels of other factors, in nanoseconds: what the
-    /// calls cost. None for the native binding itself, where no native arm has these levels, and where too
+    /// calls cost. None for the native binding itself, where no native variant has these levels, and where too
     /// few rounds have both.
     pub over: Option<Over>,
-    /// How much more that is than at the levels of the reference, in nanoseconds, natively both: what the
-    /// levels change without any binding. None for the reference and for other bindings.
+    /// How much more that is than at the levels of the baseline, in nanoseconds, natively both: what the
+    /// levels change without any binding. None for the baseline and for other bindings.
     pub by_levels: Option<Over>,
 }
 
@@ -90,20 +90,21 @@ pub(super) fn is_part(metric: &str) -> bool {
 
 impl Bindings {
     /// What an experiment says of bindings; none unless it compares drivers, with the native one as the
-    /// reference.
+    /// baseline.
     pub(super) fn of(
-        arms: &[ArmAnalysis],
+        variants: &[VariantAnalysis],
         samples: &BTreeMap<String, Samples>,
         alpha: f64,
     ) -> Option<Bindings> {
-        let drivers: BTreeSet<&str> = arms.iter().filter_map(driver).collect();
-        if drivers.len() < 2 || !is_native(arms.first()?) || samples.is_empty() {
+        let drivers: BTreeSet<&str> = variants.iter().filter_map(driver).collect();
+        if drivers.len() < 2 || !is_native(variants.first()?) || samples.is_empty() {
             return None;
         }
-        let rows: Vec<BindingCosts> = (0..arms.len())
-            .filter_map(|index| costs(index, arms, samples, alpha))
+        let rows: Vec<BindingCosts> = (0..variants.len())
+            .filter_map(|index| costs(index, variants, samples, alpha))
             .collect();
-        let of_rows: Vec<&ArmAnalysis> = rows.iter().map(|row| &arms[row.arm]).collect();
+        let of_rows: Vec<&VariantAnalysis> =
+            rows.iter().map(|row| &variants[row.variant]).collect();
         Some(Bindings {
             parts: samples.keys().map(|name| part(name).to_owned()).collect(),
             defaults: differing_defaults(&of_rows),
@@ -116,55 +117,56 @@ fn part(metric: &str) -> &str {
     metric.split_once('.').map_or(metric, |(_, part)| part)
 }
 
-fn driver(arm: &ArmAnalysis) -> Option<&str> {
-    arm.levels.get(DRIVER)?.as_text()
+fn driver(variant: &VariantAnalysis) -> Option<&str> {
+    variant.levels.get(DRIVER)?.as_text()
 }
 
-fn is_native(arm: &ArmAnalysis) -> bool {
-    driver(arm) == Some(NATIVE)
+fn is_native(variant: &VariantAnalysis) -> bool {
+    driver(variant) == Some(NATIVE)
 }
 
 /// The levels of all factors but the driver.
-fn other_levels(arm: &ArmAnalysis) -> Settings {
-    let mut levels = arm.levels.clone();
+fn other_levels(variant: &VariantAnalysis) -> Settings {
+    let mut levels = variant.levels.clone();
     levels.remove(DRIVER);
     levels
 }
 
-/// The native arm that differs from this one in the driver alone; this one itself where it is native.
-fn native_arm(arm: &ArmAnalysis, arms: &[ArmAnalysis]) -> Option<usize> {
-    let levels = other_levels(arm);
-    arms.iter()
+/// The native variant that differs from this one in the driver alone; this one itself where it is native.
+fn native_variant(variant: &VariantAnalysis, variants: &[VariantAnalysis]) -> Option<usize> {
+    let levels = other_levels(variant);
+    variants
+        .iter()
         .position(|other| is_native(other) && other_levels(other) == levels)
 }
 
 fn costs(
     index: usize,
-    arms: &[ArmAnalysis],
+    variants: &[VariantAnalysis],
     samples: &BTreeMap<String, Samples>,
     alpha: f64,
 ) -> Option<BindingCosts> {
-    let arm = &arms[index];
-    let mark = arm.binding.as_ref()?;
-    let levels = other_levels(arm);
-    let native = native_arm(arm, arms);
+    let variant = &variants[index];
+    let mark = variant.binding.as_ref()?;
+    let levels = other_levels(variant);
+    let native = native_variant(variant, variants);
     let cost = |(metric, samples): (&String, &Samples)| {
-        // Nothing differs from itself, so that no call is charged to a native arm.
+        // Nothing differs from itself, so that no call is charged to a native variant.
         let calls = native.map(|native| samples.differences(index, native));
-        let by_levels = is_native(arm).then(|| samples.over_reference(index));
+        let by_levels = is_native(variant).then(|| samples.over_baseline(index));
         Some(Cost {
-            median: arm.summaries.get(metric)?.median,
+            median: variant.summaries.get(metric)?.median,
             over: calls.and_then(|differences| over(differences, alpha)),
             by_levels: by_levels.and_then(|differences| over(differences, alpha)),
         })
     };
     Some(BindingCosts {
-        arm: index,
+        variant: index,
         name: named(&mark.name, &levels),
         binding: mark.name.clone(),
         levels,
         native,
-        sqlite: arm.engine.as_ref()?.version.clone(),
+        sqlite: variant.engine.as_ref()?.version.clone(),
         costs: samples.iter().map(cost).collect(),
     })
 }
@@ -185,7 +187,7 @@ fn named(binding: &str, levels: &Settings) -> String {
     format!("{binding}, {}", label(levels))
 }
 
-fn differing_defaults(arms: &[&ArmAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
+fn differing_defaults(variants: &[&VariantAnalysis]) -> Vec<(String, Vec<Option<String>>)> {
     /// What tells of the file and not of the binding.
     const OF_THE_FILE: [&str; 4] = [
         "data_version",
@@ -193,7 +195,7 @@ fn differing_defaults(arms: &[&ArmAnalysis]) -> Vec<(String, Vec<Option<String>>
         "page_count",
         "schema_version",
     ];
-    let marks = arms.iter().map(|arm| arm.binding.as_ref());
+    let marks = variants.iter().map(|variant| variant.binding.as_ref());
     let names: BTreeSet<&String> = marks
         .clone()
         .flatten()
@@ -226,9 +228,9 @@ mod tests {
         let mut samples = Samples::new(2);
         for round in 0..9 {
             let drift = f64::from(round) * 50.0;
-            samples.add(round, 0, 0, Role::Reference, 100.0 + drift);
+            samples.add(round, 0, 0, Role::Baseline, 100.0 + drift);
             let noise = f64::from(round % 3) - 1.0;
-            samples.add(round, 0, 1, Role::Arm, 800.0 + drift + noise);
+            samples.add(round, 0, 1, Role::Variant, 800.0 + drift + noise);
         }
         samples
     }
@@ -241,17 +243,17 @@ mod tests {
             let first = 100.0 + f64::from(round) * 50.0;
             let second = first + 500.0;
             let noise = f64::from(round % 3) - 1.0;
-            samples.add(round, 0, 0, Role::Reference, first);
-            samples.add(round, 0, 1, Role::Arm, first - 30.0);
-            samples.add(round, 0, 2, Role::Arm, first + 700.0 + noise);
-            samples.add(round, 1, 0, Role::Reference, second);
-            samples.add(round, 1, 3, Role::Arm, second + 680.0 + noise);
+            samples.add(round, 0, 0, Role::Baseline, first);
+            samples.add(round, 0, 1, Role::Variant, first - 30.0);
+            samples.add(round, 0, 2, Role::Variant, first + 700.0 + noise);
+            samples.add(round, 1, 0, Role::Baseline, second);
+            samples.add(round, 1, 3, Role::Variant, second + 680.0 + noise);
         }
         samples
     }
 
-    /// A measured arm; the driver comes first.
-    fn arm(levels: &[(&str, &str)]) -> ArmAnalysis {
+    /// A measured variant; the driver comes first.
+    fn variant(levels: &[(&str, &str)]) -> VariantAnalysis {
         let driver = levels[0].1;
         let levels: Settings = levels
             .iter()
@@ -265,7 +267,7 @@ mod tests {
             },
             n: 9,
         };
-        ArmAnalysis {
+        VariantAnalysis {
             summaries: BTreeMap::from([(POINT_READ.to_owned(), summary)]),
             engine: Some(EngineMark {
                 version: "3.54.1".to_owned(),
@@ -275,15 +277,15 @@ mod tests {
                 name: driver.to_owned(),
                 ..BindingMark::default()
             }),
-            ..ArmAnalysis::made_up(levels)
+            ..VariantAnalysis::made_up(levels)
         }
     }
 
-    fn built(driver: &str, build: &str) -> ArmAnalysis {
-        arm(&[(DRIVER, driver), ("engine_options", build)])
+    fn built(driver: &str, build: &str) -> VariantAnalysis {
+        variant(&[(DRIVER, driver), ("engine_options", build)])
     }
 
-    fn both_builds() -> [ArmAnalysis; 4] {
+    fn both_builds() -> [VariantAnalysis; 4] {
         [
             built(NATIVE, "plain"),
             built(NATIVE, "tuned"),
@@ -292,9 +294,9 @@ mod tests {
         ]
     }
 
-    fn rows(arms: &[ArmAnalysis], samples: Samples) -> Vec<BindingCosts> {
+    fn rows(variants: &[VariantAnalysis], samples: Samples) -> Vec<BindingCosts> {
         let samples = BTreeMap::from([(POINT_READ.to_owned(), samples)]);
-        Bindings::of(arms, &samples, 0.05).unwrap().rows
+        Bindings::of(variants, &samples, 0.05).unwrap().rows
     }
 
     fn cost(row: &BindingCosts) -> Cost {
@@ -308,18 +310,18 @@ mod tests {
     }
 
     #[test]
-    fn where_only_drivers_differ_all_are_set_against_the_reference() {
-        let arms = [arm(&[(DRIVER, NATIVE)]), arm(&[(DRIVER, "ruby")])];
-        let rows = rows(&arms, samples());
+    fn where_only_drivers_differ_all_are_set_against_the_baseline() {
+        let variants = [variant(&[(DRIVER, NATIVE)]), variant(&[(DRIVER, "ruby")])];
+        let rows = rows(&variants, samples());
         let (native, ruby) = (cost(&rows[0]), cost(&rows[1]));
         assert!(native.over.is_none() && native.by_levels.is_none());
-        assert_eq!(ruby.over, over(samples().over_reference(1), 0.05));
+        assert_eq!(ruby.over, over(samples().over_baseline(1), 0.05));
         assert_eq!(ruby.by_levels, None);
         assert_eq!((rows[1].name.as_str(), rows[1].native), ("ruby", Some(0)));
     }
 
     #[test]
-    fn a_binding_is_set_against_the_native_arm_of_its_own_build() {
+    fn a_binding_is_set_against_the_native_variant_of_its_own_build() {
         let rows = rows(&both_builds(), samples_of_builds());
         let natives: Vec<Option<usize>> = rows.iter().map(|row| row.native).collect();
         assert_eq!(natives, [Some(0), Some(1), Some(0), Some(1)]);
@@ -331,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_native_arm_of_another_build_tells_what_the_build_changes_and_costs_no_call() {
+    fn a_native_variant_of_another_build_tells_what_the_build_changes_and_costs_no_call() {
         let rows = rows(&both_builds(), samples_of_builds());
         assert!(rows[..2].iter().all(|row| cost(row).over.is_none()));
         assert_eq!(cost(&rows[0]).by_levels, None);
@@ -339,16 +341,16 @@ mod tests {
     }
 
     #[test]
-    fn a_binding_without_a_native_arm_of_its_build_has_no_cost_of_a_call() {
-        let arms = [built(NATIVE, "plain"), built("ruby", "tuned")];
-        let rows = rows(&arms, samples());
+    fn a_binding_without_a_native_variant_of_its_build_has_no_cost_of_a_call() {
+        let variants = [built(NATIVE, "plain"), built("ruby", "tuned")];
+        let rows = rows(&variants, samples());
         assert_eq!(rows[1].native, None);
         assert!(cost(&rows[1]).over.is_none() && cost(&rows[1]).by_levels.is_none());
     }
 
     #[test]
     fn the_cost_of_a_call_is_a_difference_within_rounds_whatever_the_machine_drifts() {
-        let compared = Comparison::new(samples().over_reference(1)).unwrap();
+        let compared = Comparison::new(samples().over_baseline(1)).unwrap();
         assert!((compared.centre() - 700.0).abs() < 1.0);
         let over = Over {
             centre: compared.centre(),
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_that_name_no_driver_compare_no_bindings() {
+    fn variants_that_name_no_driver_compare_no_bindings() {
         let samples = BTreeMap::from([("ns_per_row.point-read".to_owned(), samples())]);
         assert!(Bindings::of(&[], &samples, 0.05).is_none());
     }

@@ -1,4 +1,4 @@
-//! Gathering trials into arms.
+//! Gathering trials into variants.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ use super::directories::side_by_side;
 use super::durability::by_durability;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
-    Analysis, ArmAnalysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, experiment,
+    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, VariantAnalysis, experiment,
     findings, recommendations,
 };
 use crate::claims::DeviceLevels;
@@ -25,8 +25,8 @@ pub struct Collector {
     gathered: Vec<Gathered>,
     by_key: HashMap<String, usize>,
     tiers: Tiers,
-    fresh: Vec<History>,
-    fresh_trials: TrialCounts,
+    confirmation: Vec<History>,
+    confirmation_trials: TrialCounts,
 }
 
 impl Collector {
@@ -41,12 +41,12 @@ impl Collector {
             .collect();
         Collector {
             tiers: Tiers::new(&plan),
-            fresh: plan
+            confirmation: plan
                 .experiments
                 .iter()
                 .map(|_| History::default())
                 .collect(),
-            fresh_trials: TrialCounts::default(),
+            confirmation_trials: TrialCounts::default(),
             plan,
             environment,
             gathered,
@@ -67,13 +67,13 @@ impl Collector {
         self.tiers.add(record);
     }
 
-    /// Adds a trial of an arm that was chosen from many and is measured again.
-    pub fn add_fresh(&mut self, record: &TrialRecord) {
+    /// Adds a trial of a variant that was chosen from many and is measured again.
+    pub fn add_confirmation(&mut self, record: &TrialRecord) {
         if let Some(index) = self.by_key.get(&record.experiment)
             && let Some(seen) = seen(&self.plan.experiments[*index], record)
-            && self.fresh[*index].add(seen)
+            && self.confirmation[*index].add(seen)
         {
-            self.fresh_trials.add(&record.outcome);
+            self.confirmation_trials.add(&record.outcome);
         }
     }
 
@@ -82,12 +82,12 @@ impl Collector {
         let trials = self
             .gathered
             .iter()
-            .flat_map(|gathered| &gathered.arms)
-            .fold(TrialCounts::default(), |sum, arm| TrialCounts {
-                measured: sum.measured + arm.trials.measured,
-                skipped: sum.skipped + arm.trials.skipped,
-                failed: sum.failed + arm.trials.failed,
-                timed_out: sum.timed_out + arm.trials.timed_out,
+            .flat_map(|gathered| &gathered.variants)
+            .fold(TrialCounts::default(), |sum, variant| TrialCounts {
+                measured: sum.measured + variant.trials.measured,
+                skipped: sum.skipped + variant.trials.skipped,
+                failed: sum.failed + variant.trials.failed,
+                timed_out: sum.timed_out + variant.trials.timed_out,
             });
         let levels: Vec<DeviceLevels> = self
             .plan
@@ -111,17 +111,17 @@ impl Collector {
             .iter()
             .zip(courses)
             .zip(self.gathered)
-            .zip(&self.fresh)
-            .map(|(((planned, course), gathered), fresh)| {
+            .zip(&self.confirmation)
+            .map(|(((planned, course), gathered), confirmation)| {
                 let devices = devices.get(planned.experiment.id.as_str());
                 let devices = devices.map_or(&[][..], Vec::as_slice);
                 let mut analysed =
                     experiment::analyse(planned, &course, gathered, &self.environment, devices);
-                for (analysed, arm) in analysed.arms.iter_mut().zip(&planned.arms) {
-                    let safety = self.tiers.safety_of(planned, arm);
+                for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
+                    let safety = self.tiers.safety_of(planned, variant);
                     analysed.safety = analysed.safety.take().or(safety);
                 }
-                tell_fresh(&mut analysed.arms, fresh);
+                add_confirmation_estimates(&mut analysed.variants, confirmation);
                 analysed.best_at_tiers = best_at_tiers(&analysed);
                 analysed.by_durability = by_durability(&analysed);
                 analysed
@@ -134,7 +134,7 @@ impl Collector {
             environment: self.environment,
             trials,
             tier_trials: self.tiers.counts(),
-            fresh_trials: self.fresh_trials,
+            confirmation_trials: self.confirmation_trials,
             findings,
             recommendations,
             side_by_side: side_by_side(&experiments, &levels),
@@ -143,11 +143,11 @@ impl Collector {
     }
 }
 
-/// Gives arms that were measured again the ratio to the reference that the fresh rounds show.
-fn tell_fresh(arms: &mut [ArmAnalysis], fresh: &History) {
-    let samples = fresh.samples(arms.len());
-    for (index, arm) in arms.iter_mut().enumerate().skip(1) {
-        arm.fresh = Estimate::from_log_ratios(&samples.log_ratios(index, 0), ALPHA).ok();
+/// Gives variants that were measured again the ratio to the baseline that the confirmation rounds show.
+fn add_confirmation_estimates(variants: &mut [VariantAnalysis], confirmation: &History) {
+    let samples = confirmation.samples(variants.len());
+    for (index, variant) in variants.iter_mut().enumerate().skip(1) {
+        variant.confirmation = Estimate::from_log_ratios(&samples.log_ratios(index, 0), ALPHA).ok();
     }
 }
 
@@ -170,13 +170,13 @@ fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, V
 
 /// The seen form of a record, by which the design decides what comes next.
 ///
-/// None where the record's arm is not one of the plan's.
+/// None where the record's variant is not one of the plan's.
 pub fn seen(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Seen> {
-    let arm = planned.index_of(&record.arm, record.role)?;
-    Some(seen_of(arm, &planned.experiment.metric, record))
+    let variant = planned.index_of(&record.variant, record.role)?;
+    Some(seen_of(variant, &planned.experiment.metric, record))
 }
 
-fn seen_of(arm: usize, metric: &str, record: &TrialRecord) -> Seen {
+fn seen_of(variant: usize, metric: &str, record: &TrialRecord) -> Seen {
     let done = match &record.outcome {
         // A trial that lacks the metric it is compared by is of no use, however it ended.
         Outcome::Measured(measured) => match measured.metrics.get(metric) {
@@ -188,7 +188,7 @@ fn seen_of(arm: usize, metric: &str, record: &TrialRecord) -> Seen {
     };
     Seen {
         place: (record.round, record.block, record.position),
-        arm,
+        variant,
         role: record.role,
         done,
         wall_s: record.wall_s,
@@ -205,9 +205,9 @@ pub(super) struct Figure {
     pub(super) value: f64,
 }
 
-/// The trials of one arm.
+/// The trials of one variant.
 #[derive(Default)]
-pub(super) struct GatheredArm {
+pub(super) struct GatheredVariant {
     pub(super) trials: TrialCounts,
     pub(super) problem: Option<String>,
     pub(super) figures: BTreeMap<String, Vec<Figure>>,
@@ -224,31 +224,31 @@ pub(super) struct GatheredArm {
 
 /// The trials of one experiment.
 pub(super) struct Gathered {
-    pub(super) arms: Vec<GatheredArm>,
+    pub(super) variants: Vec<GatheredVariant>,
     pub(super) history: History,
 }
 
 impl Gathered {
     fn new(planned: &PlannedExperiment) -> Gathered {
-        let all = planned.arms.len() + planned.limits.len();
+        let all = planned.variants.len() + planned.upper_bounds.len();
         Gathered {
-            arms: (0..all).map(|_| GatheredArm::default()).collect(),
+            variants: (0..all).map(|_| GatheredVariant::default()).collect(),
             history: History::default(),
         }
     }
 
     fn add(&mut self, planned: &PlannedExperiment, record: TrialRecord) {
-        let Some(arm) = planned.index_of(&record.arm, record.role) else {
+        let Some(variant) = planned.index_of(&record.variant, record.role) else {
             return;
         };
-        let seen = seen_of(arm, &planned.experiment.metric, &record);
+        let seen = seen_of(variant, &planned.experiment.metric, &record);
         if self.history.add(seen) {
-            self.arms[arm].add(record);
+            self.variants[variant].add(record);
         }
     }
 }
 
-impl GatheredArm {
+impl GatheredVariant {
     fn add(&mut self, record: TrialRecord) {
         let counting = record.role == Role::Counting;
         if counting
@@ -269,7 +269,7 @@ impl GatheredArm {
         }
     }
 
-    /// A driver that cannot count skips the counting trial, which says nothing against the arm.
+    /// A driver that cannot count skips the counting trial, which says nothing against the variant.
     fn add_counts(&mut self, outcome: Outcome) {
         let Outcome::Measured(measured) = outcome else {
             return;

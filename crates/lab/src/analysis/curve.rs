@@ -1,14 +1,14 @@
-//! The curve of an experiment whose arms differ in a size: the metric along that factor.
+//! The curve of an experiment whose variants differ in a size: the metric along that factor.
 //!
-//! It stands apart from the comparison of arms because nothing is compared here: a curve shows
-//! the figures of the arms in their order along one factor, a line for each level of the others,
+//! It stands apart from the comparison of variants because nothing is compared here: a curve shows
+//! the figures of the variants in their order along one factor, a line for each level of the others,
 //! and where a line bends.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{ArmAnalysis, Summary};
+use super::{Summary, VariantAnalysis};
 use crate::level::{Level, Settings, label};
 use crate::stats::curve::{CacheKnee, fit_cache_knee};
 use crate::stats::volume::{VolumeCost, fit_volume_cost};
@@ -30,7 +30,7 @@ pub struct Curve {
     pub factor: String,
     /// The other factors, whose levels tell the lines apart; none for a single line.
     pub by: Vec<String>,
-    /// The lines in the order of the plan, that of the reference first.
+    /// The lines in the order of the plan, that of the baseline first.
     pub series: Vec<Series>,
 }
 
@@ -40,7 +40,7 @@ pub struct Series {
     /// The levels of the other factors: the level alone where there is one such factor, nothing
     /// where there is none.
     pub label: String,
-    /// The measured arms in the order of `x`.
+    /// The measured variants in the order of `x`.
     pub points: Vec<Point>,
     /// Where the line bends and why; none where the data do not show it, and for factors and
     /// metrics to which no model applies.
@@ -75,7 +75,7 @@ impl Bend {
     }
 }
 
-/// One arm on a curve.
+/// One variant on a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// The level of the factor, above 0.
@@ -91,16 +91,16 @@ pub struct Point {
 }
 
 impl Curve {
-    /// The curve of arms in a metric.
+    /// The curve of variants in a metric.
     ///
     /// None unless a factor has four positive numeric levels or more whose largest is at least ten
-    /// times the smallest, every combination of the other factors has two arms along it or more,
+    /// times the smallest, every combination of the other factors has two variants along it or more,
     /// and one of these lines has two measured points. Of several such factors it is the one that
     /// spans most.
     pub(super) fn of(
         metric: &str,
         factors: &BTreeMap<String, Vec<Level>>,
-        arms: &[ArmAnalysis],
+        variants: &[VariantAnalysis],
     ) -> Option<Curve> {
         let (factor, _) = factors
             .iter()
@@ -111,13 +111,13 @@ impl Curve {
             .filter(|(name, levels)| *name != factor && levels.len() > 1)
             .map(|(name, _)| name.clone())
             .collect();
-        let lines = lines(arms, &by);
-        if lines.iter().any(|(_, arms)| arms.len() < 2) {
+        let lines = lines(variants, &by);
+        if lines.iter().any(|(_, variants)| variants.len() < 2) {
             return None;
         }
         let series: Vec<Series> = lines
             .into_iter()
-            .map(|(levels, arms)| series(metric, factor, &levels, &arms))
+            .map(|(levels, variants)| series(metric, factor, &levels, &variants))
             .collect();
         let drawn = series.iter().any(|series| series.points.len() > 1);
         drawn.then(|| Curve {
@@ -146,29 +146,32 @@ fn positive(level: &Level) -> Option<f64> {
     (number.is_finite() && number > 0.0).then_some(number)
 }
 
-/// The arms of each combination of levels of the other factors, in the order of the plan.
-fn lines<'a>(arms: &'a [ArmAnalysis], by: &[String]) -> Vec<(Settings, Vec<&'a ArmAnalysis>)> {
-    let mut lines: Vec<(Settings, Vec<&ArmAnalysis>)> = Vec::new();
-    for arm in arms {
+/// The variants of each combination of levels of the other factors, in the order of the plan.
+fn lines<'a>(
+    variants: &'a [VariantAnalysis],
+    by: &[String],
+) -> Vec<(Settings, Vec<&'a VariantAnalysis>)> {
+    let mut lines: Vec<(Settings, Vec<&VariantAnalysis>)> = Vec::new();
+    for variant in variants {
         let levels: Settings = by
             .iter()
-            .filter_map(|name| Some((name.clone(), arm.levels.get(name)?.clone())))
+            .filter_map(|name| Some((name.clone(), variant.levels.get(name)?.clone())))
             .collect();
         match lines.iter_mut().find(|line| line.0 == levels) {
-            Some(line) => line.1.push(arm),
-            None => lines.push((levels, vec![arm])),
+            Some(line) => line.1.push(variant),
+            None => lines.push((levels, vec![variant])),
         }
     }
     lines
 }
 
-fn series(metric: &str, factor: &str, levels: &Settings, arms: &[&ArmAnalysis]) -> Series {
-    let mut points: Vec<Point> = arms
+fn series(metric: &str, factor: &str, levels: &Settings, variants: &[&VariantAnalysis]) -> Series {
+    let mut points: Vec<Point> = variants
         .iter()
-        .filter_map(|arm| {
+        .filter_map(|variant| {
             point(
-                positive(arm.levels.get(factor)?)?,
-                arm.summaries.get(metric)?,
+                positive(variant.levels.get(factor)?)?,
+                variant.summaries.get(metric)?,
             )
         })
         .collect();
@@ -209,7 +212,7 @@ mod tests {
     use super::*;
     use crate::stats::Interval;
 
-    fn arm(levels: &[(&str, Level)], figure: Option<f64>) -> ArmAnalysis {
+    fn variant(levels: &[(&str, Level)], figure: Option<f64>) -> VariantAnalysis {
         let levels: Settings = levels
             .iter()
             .map(|(name, level)| ((*name).to_owned(), level.clone()))
@@ -222,12 +225,12 @@ mod tests {
             },
             n: 7,
         });
-        ArmAnalysis {
+        VariantAnalysis {
             summaries: summary
                 .map(|summary| ("rows_per_s".to_owned(), summary))
                 .into_iter()
                 .collect(),
-            ..ArmAnalysis::made_up(levels)
+            ..VariantAnalysis::made_up(levels)
         }
     }
 
@@ -262,14 +265,14 @@ mod tests {
         }
     }
 
-    fn arms(sizes: &[i64], orders: &[&str]) -> Vec<ArmAnalysis> {
+    fn variants(sizes: &[i64], orders: &[&str]) -> Vec<VariantAnalysis> {
         let pairs = orders
             .iter()
             .flat_map(|order| sizes.iter().map(move |rows| (*rows, *order)));
         pairs
             .map(|(rows, order)| {
                 let levels = [("rows", Level::from(rows)), ("order", Level::from(order))];
-                arm(&levels, Some(rate(rows, order)))
+                variant(&levels, Some(rate(rows, order)))
             })
             .collect()
     }
@@ -280,7 +283,7 @@ mod tests {
         let curve = Curve::of(
             "rows_per_s",
             &factors(&SIZES, &orders),
-            &arms(&SIZES, &orders),
+            &variants(&SIZES, &orders),
         );
         let curve = curve.expect("a curve");
         assert_eq!(
@@ -300,8 +303,8 @@ mod tests {
     #[test]
     fn only_the_line_that_bends_has_a_knee() {
         let orders = ["random", "sorted"];
-        let (factors, arms) = (factors(&SIZES, &orders), arms(&SIZES, &orders));
-        let curve = Curve::of("rows_per_s", &factors, &arms).unwrap();
+        let (factors, variants) = (factors(&SIZES, &orders), variants(&SIZES, &orders));
+        let curve = Curve::of("rows_per_s", &factors, &variants).unwrap();
         let capacity = curve.series[0].bend.expect("a knee").at();
         assert!((capacity / 1e6).ln().abs() < 0.05, "{capacity}");
         assert!(curve.series[1].bend.is_none());
@@ -311,13 +314,13 @@ mod tests {
     fn the_lengths_of_rows_bend_where_the_bytes_cost_more_than_the_row() {
         let lengths = [4, 16, 64, 128, 512];
         let rate = |length: i64| 1.0 / (2e-7 + 2e-9 * length as f64);
-        let arms: Vec<ArmAnalysis> = lengths
+        let variants: Vec<VariantAnalysis> = lengths
             .iter()
-            .map(|length| arm(&[("characters", (*length).into())], Some(rate(*length))))
+            .map(|length| variant(&[("characters", (*length).into())], Some(rate(*length))))
             .collect();
         let levels = lengths.iter().copied().map(Level::from).collect();
         let factors = BTreeMap::from([("characters".to_owned(), levels)]);
-        let curve = Curve::of("rows_per_s", &factors, &arms).unwrap();
+        let curve = Curve::of("rows_per_s", &factors, &variants).unwrap();
         let bend = curve.series[0].bend.expect("a bend");
         assert!(matches!(bend, Bend::Volume(_)));
         assert!((bend.at() - 100.0).abs() < 0.1, "{bend:?}");
@@ -330,28 +333,32 @@ mod tests {
             &[100, 200, 300, 400],
             &[0, 10, 100, 1000],
         ] {
-            let (factors, arms) = (factors(sizes, &["random"]), arms(sizes, &["random"]));
-            assert_eq!(Curve::of("rows_per_s", &factors, &arms), None, "{sizes:?}");
+            let (factors, variants) = (factors(sizes, &["random"]), variants(sizes, &["random"]));
+            assert_eq!(
+                Curve::of("rows_per_s", &factors, &variants),
+                None,
+                "{sizes:?}"
+            );
         }
     }
 
     #[test]
     fn a_design_that_changes_one_factor_at_a_time_makes_no_curve() {
-        let mut one_at_a_time = arms(&SIZES, &["random"]);
-        one_at_a_time.extend(arms(&SIZES[..1], &["sorted"]));
+        let mut one_at_a_time = variants(&SIZES, &["random"]);
+        one_at_a_time.extend(variants(&SIZES[..1], &["sorted"]));
         let factors = factors(&SIZES, &["random", "sorted"]);
         assert_eq!(Curve::of("rows_per_s", &factors, &one_at_a_time), None);
     }
 
     #[test]
-    fn arms_without_a_figure_leave_a_gap_and_nothing_measured_is_no_curve() {
-        let mut gap = arms(&SIZES, &["random"]);
+    fn variants_without_a_figure_leave_a_gap_and_nothing_measured_is_no_curve() {
+        let mut gap = variants(&SIZES, &["random"]);
         gap[2].summaries.clear();
         let factors = factors(&SIZES, &["random"]);
         let curve = Curve::of("rows_per_s", &factors, &gap).unwrap();
         assert_eq!(curve.series[0].points.len(), 5);
         assert_eq!(curve.series[0].label, "");
-        gap.iter_mut().for_each(|arm| arm.summaries.clear());
+        gap.iter_mut().for_each(|variant| variant.summaries.clear());
         assert_eq!(Curve::of("rows_per_s", &factors, &gap), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The same experiment on several directories: how the devices and file systems behind them compare.
 //!
-//! Each directory has rounds of its own, so that its arms, effects and ranks stand in an experiment
+//! Each directory has rounds of its own, so that its variants, effects and ranks stand in an experiment
 //! each; what is added here is the figure that only exists between them.
 
 use std::collections::BTreeMap;
@@ -15,9 +15,9 @@ use crate::stats::{ALPHA, Estimate};
 #[derive(Clone, Debug, Serialize)]
 pub struct SideBySide {
     /// Indices into the experiments of the run, in the order of the directories. All have the same
-    /// arms in the same order.
+    /// variants in the same order.
     pub experiments: Vec<usize>,
-    /// All arms together in the experiment's metric, divided by the first directory: the mean of the
+    /// All variants together in the experiment's metric, divided by the first directory: the mean of the
     /// logarithms of each round, paired by the number of the round. None for the first, and where
     /// fewer than two rounds can be compared.
     pub to_first: Vec<Option<Estimate>>,

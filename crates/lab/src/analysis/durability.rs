@@ -1,4 +1,4 @@
-//! The arms by what survives of an acknowledged change, so that they can be compared within a class.
+//! The variants by what survives of an acknowledged change, so that they can be compared within a class.
 
 use serde::Serialize;
 
@@ -6,22 +6,22 @@ use super::ExperimentAnalysis;
 use super::tiers::shares_a_group;
 use crate::durability::Durability;
 
-/// The arms of one durability class.
+/// The variants of one durability class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AtDurability {
     /// The class.
     pub class: Durability,
-    /// Its arms under the conditions of the reference, the best first.
-    pub arms: Vec<usize>,
+    /// Its variants under the conditions of the baseline, the best first.
+    pub variants: Vec<usize>,
     /// The median of each of them in the experiment's metric, divided by that of the best.
     pub to_best: Vec<f64>,
     /// How many of them cannot be told apart from the best, itself included.
     pub tied: usize,
-    /// Whether no arm of a stronger class is as good: whether giving up safety buys anything.
+    /// Whether no variant of a stronger class is as good: whether giving up safety buys anything.
     pub buys: bool,
 }
 
-/// The alternatives to the reference, the reference included, by class, the strongest first; empty
+/// The alternatives to the baseline, the baseline included, by class, the strongest first; empty
 /// where no target said what survives.
 pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability> {
     let ranked: Vec<usize> = experiment
@@ -29,37 +29,45 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
         .iter()
         .copied()
         .filter(|index| {
-            let arm = &experiment.arms[*index];
-            experiment.is_alternative(arm) && arm.summaries.contains_key(&experiment.metric)
+            let variant = &experiment.variants[*index];
+            experiment.is_alternative(variant) && variant.summaries.contains_key(&experiment.metric)
         })
         .collect();
-    let place = |arm: usize| ranked.iter().position(|index| *index == arm);
+    let place = |variant: usize| ranked.iter().position(|index| *index == variant);
     let tied = |one: usize, other: usize| {
-        one == other || shares_a_group(&experiment.arms[one], &experiment.arms[other])
+        one == other || shares_a_group(&experiment.variants[one], &experiment.variants[other])
     };
-    let median = |arm: usize| {
-        let summary = experiment.arms[arm].summaries.get(&experiment.metric);
+    let median = |variant: usize| {
+        let summary = experiment.variants[variant]
+            .summaries
+            .get(&experiment.metric);
         summary.map_or(f64::NAN, |summary| summary.median)
     };
     let mut classes: Vec<AtDurability> = Vec::new();
     for class in Durability::ALL {
-        let of_class = |index: &usize| experiment.arms[*index].durability == Some(class);
-        let mut arms: Vec<usize> = ranked.iter().copied().filter(of_class).collect();
-        let Some(best) = arms.first().copied() else {
+        let of_class = |index: &usize| experiment.variants[*index].durability == Some(class);
+        let mut variants: Vec<usize> = ranked.iter().copied().filter(of_class).collect();
+        let Some(best) = variants.first().copied() else {
             continue;
         };
-        // An arm with more noise may be tied with the best though one that is not stands above it.
-        arms.sort_by_key(|arm| !tied(best, *arm));
+        // A variant with more noise may be tied with the best though one that is not stands above it.
+        variants.sort_by_key(|variant| !tied(best, *variant));
         let beats = |stronger: &AtDurability| {
-            let rival = stronger.arms[0];
+            let rival = stronger.variants[0];
             place(best) < place(rival) && !tied(best, rival)
         };
         classes.push(AtDurability {
             class,
-            tied: arms.iter().filter(|arm| tied(best, **arm)).count(),
-            to_best: arms.iter().map(|arm| median(*arm) / median(best)).collect(),
+            tied: variants
+                .iter()
+                .filter(|variant| tied(best, **variant))
+                .count(),
+            to_best: variants
+                .iter()
+                .map(|variant| median(*variant) / median(best))
+                .collect(),
             buys: classes.iter().all(beats),
-            arms,
+            variants,
         });
     }
     classes

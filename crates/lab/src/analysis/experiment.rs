@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bindings;
-use super::collect::{Figure, Gathered, GatheredArm};
+use super::collect::{Figure, Gathered, GatheredVariant};
 use super::{
-    ArmAnalysis, Bindings, Curve, Effect, Effects, ExperimentAnalysis, LimitAnalysis, Summary,
+    Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UpperBoundAnalysis,
+    VariantAnalysis,
 };
 use crate::claims::{DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Next, Role, next};
@@ -13,7 +14,7 @@ use crate::durability::Durability;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
-use crate::stats::{self, ALPHA, Estimate, RankedArm, benjamini_hochberg};
+use crate::stats::{self, ALPHA, Estimate, RankedVariant, benjamini_hochberg};
 use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 type Dropped = [(u32, u32)];
@@ -27,22 +28,40 @@ pub(super) fn analyse(
     devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
-    let without_limits = &gathered.arms[..planned.arms.len()];
-    let samples = samples_of_needed_metrics(planned, without_limits, &dropped);
+    let without_upper_bounds = &gathered.variants[..planned.variants.len()];
+    let samples = samples_of_needed_metrics(planned, without_upper_bounds, &dropped);
     let metric = &planned.experiment.metric;
     let own = &samples[metric];
-    let effects = effects(own, planned.arms.len());
-    let ranking = rank(own, planned.arms.len(), metric, gathered.history.rounds());
+    let effects = effects(own, planned.variants.len());
+    let ranking = rank(
+        own,
+        planned.variants.len(),
+        metric,
+        gathered.history.rounds(),
+    );
     let crossed = crossed(planned, own, gathered.history.rounds());
-    let claims = claims(planned, without_limits, &samples, environment, devices);
+    let claims = claims(
+        planned,
+        without_upper_bounds,
+        &samples,
+        environment,
+        devices,
+    );
     let stop = match next(course, &gathered.history) {
         Next::Stop(reason) => Some(reason),
         Next::Trial { .. } => None,
     };
-    let (limits, gathered_arms) = split_limits(planned, gathered.arms, &dropped);
-    let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_arms, &dropped);
-    let mut arms = arms(planned, gathered_arms, effects.clone(), &ranking, &dropped);
-    cap_durability(&mut arms, planned, environment);
+    let (upper_bounds, gathered_variants) =
+        split_upper_bounds(planned, gathered.variants, &dropped);
+    let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_variants, &dropped);
+    let mut variants = variants(
+        planned,
+        gathered_variants,
+        effects.clone(),
+        &ranking,
+        &dropped,
+    );
+    cap_durability(&mut variants, planned, environment);
     ExperimentAnalysis {
         key: planned.key.clone(),
         id: planned.experiment.id.clone(),
@@ -59,24 +78,24 @@ pub(super) fn analyse(
             .iter()
             .flatten()
             .any(|effect| effect.estimate.preliminary),
-        mde: effects
+        detectable: effects
             .iter()
             .flatten()
-            .map(|effect| effect.estimate.mde)
+            .map(|effect| effect.estimate.detectable)
             .reduce(f64::max),
-        canary: Estimate::from_log_ratios(&own.canary_log_ratios(), ALPHA).ok(),
+        aa_check: Estimate::from_log_ratios(&own.aa_check_log_ratios(), ALPHA).ok(),
         claims,
         rounds: gathered.history.rounds(),
         blocks: gathered.history.blocks(),
         dropped_blocks: dropped.len(),
         stop,
         wall_s: gathered.history.elapsed_s(),
-        ranking: ranking.iter().map(|ranked| ranked.arm).collect(),
+        ranking: ranking.iter().map(|ranked| ranked.variant).collect(),
         effects: crossed,
-        bindings: Bindings::of(&arms, &figures_of_rows, ALPHA),
-        curve: Curve::of(metric, &planned.experiment.factors, &arms),
-        arms,
-        limits,
+        bindings: Bindings::of(&variants, &figures_of_rows, ALPHA),
+        curve: Curve::of(metric, &planned.experiment.factors, &variants),
+        variants,
+        upper_bounds,
         best_at_tiers: Vec::new(),
         by_durability: Vec::new(),
     }
@@ -85,16 +104,16 @@ pub(super) fn analyse(
 /// The verdicts of the experiment's claims.
 fn claims(
     planned: &PlannedExperiment,
-    arms: &[GatheredArm],
+    variants: &[GatheredVariant],
     samples: &BTreeMap<String, Samples>,
     environment: &EnvironmentFile,
     devices: &[DeviceLevels],
 ) -> Vec<Judged> {
-    let problems: Vec<Option<String>> = arms.iter().map(problem_of_unmeasured).collect();
-    let failures: Vec<Option<String>> = arms.iter().map(failures_of).collect();
+    let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
+    let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
     judge(&Evidence {
         experiment: &planned.experiment,
-        arms: &planned.arms,
+        variants: &planned.variants,
         samples,
         problems: &problems,
         failures: &failures,
@@ -111,7 +130,7 @@ pub(super) fn device_levels(
     environment: &EnvironmentFile,
 ) -> DeviceLevels {
     let dropped = gathered.history.dropped_blocks();
-    let arms = &gathered.arms[..planned.arms.len()];
+    let variants = &gathered.variants[..planned.variants.len()];
     let volume = environment.machine.volume(&planned.directory);
     let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
         if rotates {
@@ -122,26 +141,26 @@ pub(super) fn device_levels(
     });
     DeviceLevels {
         kind,
-        levels: samples_of_needed_metrics(planned, arms, &dropped)
+        levels: samples_of_needed_metrics(planned, variants, &dropped)
             .into_iter()
             .map(|(metric, samples)| (metric, samples.mean_logs()))
             .collect(),
     }
 }
 
-/// The limits, and the arms by themselves.
-fn split_limits(
+/// The limits, and the variants by themselves.
+fn split_upper_bounds(
     planned: &PlannedExperiment,
-    mut gathered: Vec<GatheredArm>,
+    mut gathered: Vec<GatheredVariant>,
     dropped: &Dropped,
-) -> (Vec<LimitAnalysis>, Vec<GatheredArm>) {
-    let limits = gathered.split_off(planned.arms.len());
+) -> (Vec<UpperBoundAnalysis>, Vec<GatheredVariant>) {
+    let upper_bounds = gathered.split_off(planned.variants.len());
     let metric = &planned.experiment.metric;
     let analysed = planned
-        .limits
+        .upper_bounds
         .iter()
-        .zip(limits)
-        .map(|(limit, gathered)| LimitAnalysis {
+        .zip(upper_bounds)
+        .map(|(limit, gathered)| UpperBoundAnalysis {
             name: limit.label.clone(),
             says: limit.says.clone(),
             problem: problem_of_unmeasured(&gathered),
@@ -168,7 +187,7 @@ fn file_system<'e>(
 /// No target can undertake more than what lies below it: memory keeps nothing without power, and
 /// without flushes of the disk's cache a sync is a word.
 fn cap_durability(
-    arms: &mut [ArmAnalysis],
+    variants: &mut [VariantAnalysis],
     planned: &PlannedExperiment,
     environment: &EnvironmentFile,
 ) {
@@ -179,27 +198,30 @@ fn cap_durability(
     if keeps {
         return;
     }
-    for arm in arms {
-        arm.durability = arm.durability.map(|class| class.min(Durability::Process));
+    for variant in variants {
+        variant.durability = variant
+            .durability
+            .map(|class| class.min(Durability::Process));
     }
 }
 
-fn problem_of_unmeasured(arm: &GatheredArm) -> Option<String> {
-    (arm.trials.measured == 0).then(|| {
-        arm.problem
+fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
+    (variant.trials.measured == 0).then(|| {
+        variant
+            .problem
             .clone()
             .unwrap_or_else(|| "not measured in this run".to_owned())
     })
 }
 
-/// How many trials of an arm failed or timed out and why, where some did.
-fn failures_of(arm: &GatheredArm) -> Option<String> {
-    let failed = arm.trials.failed + arm.trials.timed_out;
-    let why = arm.problem.as_deref().unwrap_or("it is not known why");
+/// How many trials of a variant failed or timed out and why, where some did.
+fn failures_of(variant: &GatheredVariant) -> Option<String> {
+    let failed = variant.trials.failed + variant.trials.timed_out;
+    let why = variant.problem.as_deref().unwrap_or("it is not known why");
     (failed > 0).then(|| {
         format!(
             "{failed} of its {} trials failed: {why}",
-            arm.trials.total()
+            variant.trials.total()
         )
     })
 }
@@ -207,7 +229,7 @@ fn failures_of(arm: &GatheredArm) -> Option<String> {
 /// Samples of the experiment's own metric and of every metric that a claim names.
 fn samples_of_needed_metrics(
     planned: &PlannedExperiment,
-    arms: &[GatheredArm],
+    variants: &[GatheredVariant],
     dropped: &Dropped,
 ) -> BTreeMap<String, Samples> {
     let named = planned.experiment.claims.iter().flat_map(|claim| {
@@ -221,16 +243,16 @@ fn samples_of_needed_metrics(
     named
         .chain([planned.experiment.metric.clone()])
         .map(|metric| {
-            let samples = samples_of(&metric, arms, dropped);
+            let samples = samples_of(&metric, variants, dropped);
             (metric, samples)
         })
         .collect()
 }
 
-fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples {
-    let mut samples = Samples::new(arms.len());
-    for (index, arm) in arms.iter().enumerate() {
-        for figure in arm
+fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &Dropped) -> Samples {
+    let mut samples = Samples::new(variants.len());
+    for (index, variant) in variants.iter().enumerate() {
+        for figure in variant
             .figures
             .get(metric)
             .into_iter()
@@ -244,12 +266,12 @@ fn samples_of(metric: &str, arms: &[GatheredArm], dropped: &Dropped) -> Samples 
 }
 
 /// The time for a row in each part of the work, where there are such parts.
-fn figures_by_row(arms: &[GatheredArm], dropped: &Dropped) -> BTreeMap<String, Samples> {
-    let names = arms.iter().flat_map(|arm| arm.figures.keys());
+fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<String, Samples> {
+    let names = variants.iter().flat_map(|variant| variant.figures.keys());
     let parts: BTreeSet<&String> = names.filter(|name| bindings::is_part(name)).collect();
     parts
         .into_iter()
-        .map(|name| (name.clone(), samples_of(name, arms, dropped)))
+        .map(|name| (name.clone(), samples_of(name, variants, dropped)))
         .collect()
 }
 
@@ -259,8 +281,10 @@ fn kept(figure: &Figure, dropped: &Dropped) -> bool {
         .is_err()
 }
 
-fn effects(samples: &Samples, arms: usize) -> Vec<Option<Effect>> {
-    let diffs: Vec<Vec<f64>> = (0..arms).map(|arm| samples.log_ratios(arm, 0)).collect();
+fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
+    let diffs: Vec<Vec<f64>> = (0..variants)
+        .map(|variant| samples.log_ratios(variant, 0))
+        .collect();
     let p_values: Vec<Option<f64>> = diffs
         .iter()
         .map(|diffs| stats::p_value(diffs, 0.0).ok())
@@ -284,8 +308,16 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
         // How quickly crashes are tried says nothing for or against a knob.
         return None;
     }
-    let levels: Vec<_> = planned.arms.iter().map(|arm| &arm.levels).collect();
-    let labels: Vec<_> = planned.arms.iter().map(|arm| &arm.label[..]).collect();
+    let levels: Vec<_> = planned
+        .variants
+        .iter()
+        .map(|variant| &variant.levels)
+        .collect();
+    let labels: Vec<_> = planned
+        .variants
+        .iter()
+        .map(|variant| &variant.label[..])
+        .collect();
     Effects::of(
         &levels,
         &labels,
@@ -295,11 +327,11 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
     )
 }
 
-fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<RankedArm> {
-    let table: Vec<Vec<Option<f64>>> = (0..arms)
-        .map(|arm| {
+fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<RankedVariant> {
+    let table: Vec<Vec<Option<f64>>> = (0..variants)
+        .map(|variant| {
             (0..rounds)
-                .map(|round| samples.log_over_reference(round, arm))
+                .map(|round| samples.log_over_baseline(round, variant))
                 .collect()
         })
         .collect();
@@ -308,37 +340,37 @@ fn rank(samples: &Samples, arms: usize, metric: &str, rounds: u32) -> Vec<Ranked
         _ => stats::Better::Higher,
     };
     // The table is made here: rectangular, with finite logarithms only.
-    stats::rank_arms(&table, better, ALPHA)
+    stats::rank_variants(&table, better, ALPHA)
         .expect("a well-formed table of logarithms")
-        .arms
+        .variants
 }
 
-fn arms(
+fn variants(
     planned: &PlannedExperiment,
-    gathered: Vec<GatheredArm>,
+    gathered: Vec<GatheredVariant>,
     effects: Vec<Option<Effect>>,
-    ranking: &[RankedArm],
+    ranking: &[RankedVariant],
     dropped: &Dropped,
-) -> Vec<ArmAnalysis> {
+) -> Vec<VariantAnalysis> {
     planned
-        .arms
+        .variants
         .iter()
         .zip(gathered)
         .zip(effects)
         .enumerate()
-        .map(|(index, ((arm, gathered), effect))| ArmAnalysis {
-            label: arm.label.clone(),
-            levels: arm.levels.clone(),
-            settings: arm.settings.clone(),
-            reference: index == 0,
+        .map(|(index, ((variant, gathered), effect))| VariantAnalysis {
+            label: variant.label.clone(),
+            levels: variant.levels.clone(),
+            settings: variant.settings.clone(),
+            baseline: index == 0,
             trials: gathered.trials,
             problem: gathered.problem,
             summaries: summaries(gathered.figures, dropped),
             effect,
             groups: ranking
                 .iter()
-                .find(|ranked| ranked.arm == index)
-                .map(RankedArm::letters)
+                .find(|ranked| ranked.variant == index)
+                .map(RankedVariant::letters)
                 .unwrap_or_default(),
             steadiness: gathered.steadiness,
             connections: gathered.connections,
@@ -348,12 +380,12 @@ fn arms(
             tables: gathered.tables,
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
-            fresh: None,
+            confirmation: None,
         })
         .collect()
 }
 
-/// What the trials of an experiment that tries crashes say of an arm.
+/// What the trials of an experiment that tries crashes say of a variant.
 fn safety_of_trials(
     planned: &PlannedExperiment,
     found: Option<Vec<ModelSafety>>,
@@ -375,10 +407,10 @@ fn summaries(
     figures
         .into_iter()
         .filter_map(|(metric, figures)| {
-            // The canary stands for itself: pooled with the reference it would blur both.
+            // The A/A check stands for itself: pooled with the baseline it would blur both.
             let values: Vec<f64> = figures
                 .iter()
-                .filter(|figure| figure.role != Role::Canary && kept(figure, dropped))
+                .filter(|figure| figure.role != Role::AaCheck && kept(figure, dropped))
                 .map(|figure| figure.value)
                 .collect();
             let summary = Summary {

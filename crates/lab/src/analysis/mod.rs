@@ -53,8 +53,8 @@ pub struct Analysis {
     pub trials: TrialCounts,
     /// The crash trials that measured safety tiers, which are not among the others.
     pub tier_trials: TrialCounts,
-    /// The trials that measured again what was chosen from many arms, which are not among the others.
-    pub fresh_trials: TrialCounts,
+    /// The trials that measured again what was chosen from many variants, which are not among the others.
+    pub confirmation_trials: TrialCounts,
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
@@ -73,7 +73,7 @@ impl Analysis {
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
-    /// The arms of each experiment that are told as its best, where they were chosen from many.
+    /// The variants of each experiment that are told as its best, where they were chosen from many.
     pub fn chosen_from_many(&self) -> Vec<BTreeSet<usize>> {
         self.experiments.iter().map(chosen_from_many).collect()
     }
@@ -133,7 +133,7 @@ pub struct ExperimentAnalysis {
     pub workload: String,
     /// Where the databases were made.
     pub directory: PathBuf,
-    /// The metric by which arms are compared.
+    /// The metric by which variants are compared.
     pub metric: String,
     /// The factors with their levels in the order of the file.
     pub factors: BTreeMap<String, Vec<Level>>,
@@ -141,20 +141,20 @@ pub struct ExperimentAnalysis {
     pub conditions: Vec<String>,
     /// The factors that decide what a crash can destroy.
     pub crash_relevant: Vec<String>,
-    /// The arms in the order of the plan, the reference first.
-    pub arms: Vec<ArmAnalysis>,
-    /// What bounds the arms: the same input without SQLite, measured in the same blocks.
-    pub limits: Vec<LimitAnalysis>,
-    /// Its metric along a numeric factor, where the arms make a curve.
+    /// The variants in the order of the plan, the baseline first.
+    pub variants: Vec<VariantAnalysis>,
+    /// What bounds the variants: the same input without SQLite, measured in the same blocks.
+    pub upper_bounds: Vec<UpperBoundAnalysis>,
+    /// Its metric along a numeric factor, where the variants make a curve.
     pub curve: Option<Curve>,
-    /// What each factor and each pair of factors does, where arms cross several factors.
+    /// What each factor and each pair of factors does, where variants cross several factors.
     pub effects: Option<Effects>,
-    /// What a call through each binding costs, where arms differ in their driver.
+    /// What a call through each binding costs, where variants differ in their driver.
     pub bindings: Option<Bindings>,
-    /// Indices into `arms` from best to worst; arms without a measurement come last.
+    /// Indices into `variants` from best to worst; variants without a measurement come last.
     pub ranking: Vec<usize>,
-    /// The reference against itself; its ratio should include 1.
-    pub canary: Option<Estimate>,
+    /// The baseline against itself; its ratio should include 1.
+    pub aa_check: Option<Estimate>,
     /// The claims with their verdicts.
     pub claims: Vec<Judged>,
     /// Rounds begun.
@@ -167,78 +167,78 @@ pub struct ExperimentAnalysis {
     pub stop: Option<StopReason>,
     /// Whether the figures are preliminary for lack of rounds.
     pub preliminary: bool,
-    /// The largest minimum detectable effect among the arms, as a fraction.
-    pub mde: Option<f64>,
+    /// The largest detectable difference among the variants, as a fraction.
+    pub detectable: Option<f64>,
     /// Time taken by all trials, in seconds.
     pub wall_s: f64,
-    /// The best arm at each safety tier that occurs, the safest first; empty where none was measured.
+    /// The best variant at each safety tier that occurs, the safest first; empty where none was measured.
     pub best_at_tiers: Vec<BestAtTier>,
-    /// The arms by what survives of an acknowledged change, the strongest class first; empty where no
+    /// The variants by what survives of an acknowledged change, the strongest class first; empty where no
     /// target said.
     pub by_durability: Vec<AtDurability>,
 }
 
 impl ExperimentAnalysis {
-    /// Whether the canary says that the instrument saw a difference where there is none.
-    pub fn canary_alarm(&self) -> bool {
-        self.canary
+    /// Whether the A/A check says that the instrument saw a difference where there is none.
+    pub fn aa_check_alarm(&self) -> bool {
+        self.aa_check
             .as_ref()
-            .is_some_and(|canary| !canary.interval.contains(1.0))
+            .is_some_and(|aa_check| !aa_check.interval.contains(1.0))
     }
 
-    /// Whether the arm ran under the conditions of the reference, so that it could be chosen
-    /// instead of the reference.
-    pub fn is_alternative(&self, arm: &ArmAnalysis) -> bool {
-        let reference = self.arms.first().map(|reference| &reference.levels);
-        reference.is_some_and(|reference| {
+    /// Whether the variant ran under the conditions of the baseline, so that it could be chosen
+    /// instead of the baseline.
+    pub fn is_alternative(&self, variant: &VariantAnalysis) -> bool {
+        let baseline = self.variants.first().map(|baseline| &baseline.levels);
+        baseline.is_some_and(|baseline| {
             self.conditions
                 .iter()
-                .all(|name| arm.levels.get(name) == reference.get(name))
+                .all(|name| variant.levels.get(name) == baseline.get(name))
         })
     }
 
-    /// Whether the arm is known to be at least as safe as the reference: by what its target
+    /// Whether the variant is known to be at least as safe as the baseline: by what its target
     /// undertakes, and then under every storage model where both were measured, else by having the same levels of what decides it.
-    pub fn is_as_safe(&self, arm: &ArmAnalysis) -> bool {
-        let Some(reference) = self.arms.first() else {
+    pub fn is_as_safe(&self, variant: &VariantAnalysis) -> bool {
+        let Some(baseline) = self.variants.first() else {
             return false;
         };
         // A target that undertakes less is less safe, whatever its settings.
-        let undertakes_less = arm.durability.zip(reference.durability);
-        if undertakes_less.is_some_and(|(own, reference)| own < reference) {
+        let undertakes_less = variant.durability.zip(baseline.durability);
+        if undertakes_less.is_some_and(|(own, baseline)| own < baseline) {
             return false;
         }
-        let both = arm.safety.as_ref().zip(reference.safety.as_ref());
-        match both.and_then(|(own, reference)| own.worse_under(reference)) {
+        let both = variant.safety.as_ref().zip(baseline.safety.as_ref());
+        match both.and_then(|(own, baseline)| own.worse_under(baseline)) {
             Some(worse) => worse.is_empty(),
             None => self
                 .crash_relevant
                 .iter()
-                .all(|name| arm.levels.get(name) == reference.levels.get(name)),
+                .all(|name| variant.levels.get(name) == baseline.levels.get(name)),
         }
     }
 }
 
-/// One arm.
+/// One variant.
 #[derive(Clone, Debug, Serialize)]
-pub struct ArmAnalysis {
+pub struct VariantAnalysis {
     /// Its label.
     pub label: String,
     /// The level of each factor.
     pub levels: Settings,
     /// Everything that held in its trials.
     pub settings: Settings,
-    /// Whether it is the reference.
-    pub reference: bool,
+    /// Whether it is the baseline.
+    pub baseline: bool,
     /// How its trials ended.
     pub trials: TrialCounts,
     /// Why a trial of it was not measured: the first reason there was.
     pub problem: Option<String>,
     /// Its figures by metric, dropped blocks left out.
     pub summaries: BTreeMap<String, Summary>,
-    /// Its ratio to the reference in the experiment's metric.
+    /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,
-    /// The groups of ranks it belongs to, as letters; arms that share one cannot be told apart.
+    /// The groups of ranks it belongs to, as letters; variants that share one cannot be told apart.
     pub groups: String,
     /// Whether throughput was steady within its trials.
     pub steadiness: Option<SteadinessCounts>,
@@ -258,20 +258,20 @@ pub struct ArmAnalysis {
     pub safety: Option<Safety>,
     /// What survives of an acknowledged change, as its target says; none where it does not.
     pub durability: Option<Durability>,
-    /// Its ratio to the reference in rounds of its own, after it was chosen from many; none where it was
+    /// Its ratio to the baseline in rounds of its own, after it was chosen from many; none where it was
     /// not.
-    pub fresh: Option<Estimate>,
+    pub confirmation: Option<Estimate>,
 }
 
-impl ArmAnalysis {
-    /// An arm of which nothing but its levels is known.
+impl VariantAnalysis {
+    /// A variant of which nothing but its levels is known.
     #[cfg(test)]
-    fn made_up(levels: Settings) -> ArmAnalysis {
-        ArmAnalysis {
+    fn made_up(levels: Settings) -> VariantAnalysis {
+        VariantAnalysis {
             label: crate::level::label(&levels),
             settings: levels.clone(),
             levels,
-            reference: false,
+            baseline: false,
             trials: TrialCounts::default(),
             problem: None,
             summaries: BTreeMap::new(),
@@ -285,7 +285,7 @@ impl ArmAnalysis {
             tables: Vec::new(),
             safety: None,
             durability: None,
-            fresh: None,
+            confirmation: None,
         }
     }
 
@@ -300,9 +300,9 @@ impl ArmAnalysis {
     }
 }
 
-/// Something that bounds what the arms of an experiment can reach.
+/// Something that bounds what the variants of an experiment can reach.
 #[derive(Clone, Debug, Serialize)]
-pub struct LimitAnalysis {
+pub struct UpperBoundAnalysis {
     /// Its name.
     pub name: String,
     /// What was done, in words.
@@ -324,27 +324,27 @@ pub struct Summary {
     pub n: usize,
 }
 
-/// An arm's ratio to the reference.
+/// A variant's ratio to the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Ratio, interval at 95 % and minimum detectable effect.
+    /// Ratio, interval at 95 % and detectable difference.
     pub estimate: Estimate,
-    /// The p-value against "no difference", adjusted over the arms of the experiment for the
+    /// The p-value against "no difference", adjusted over the variants of the experiment for the
     /// false discovery rate (Benjamini–Hochberg).
     pub q_value: f64,
 }
 
-/// False discovery rate at which a difference to the reference counts as found.
+/// False discovery rate at which a difference to the baseline counts as found.
 const FOUND: f64 = 0.05;
 
 impl Effect {
-    /// Whether the arm can be told apart from the reference.
+    /// Whether the variant can be told apart from the baseline.
     pub fn is_found(&self) -> bool {
         self.q_value <= FOUND
     }
 }
 
-/// How many trials of an arm were warming, steady or drifting.
+/// How many trials of a variant were warming, steady or drifting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SteadinessCounts {
     /// Grew faster and then kept their pace.

@@ -1,9 +1,9 @@
-//! The safety tiers of arms, and the best arm at each of them.
+//! The safety tiers of variants, and the best variant at each of them.
 
 use serde::Serialize;
 
-use super::{ArmAnalysis, ExperimentAnalysis, TrialCounts};
-use crate::design::Arm;
+use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
+use crate::design::Variant;
 use crate::record::{PlannedExperiment, RunPlan, TierRecord};
 use crate::target;
 use crate::tier::{Class, Safety, TierPlan, TierSet, WORKLOAD};
@@ -39,25 +39,29 @@ impl Tiers {
         counts
     }
 
-    /// How safe an arm is; none where its experiment names no setting that decides it. An
+    /// How safe a variant is; none where its experiment names no setting that decides it. An
     /// experiment that tries crashes has its tiers from its own trials.
-    pub(super) fn safety_of(&self, planned: &PlannedExperiment, arm: &Arm) -> Option<Safety> {
-        if planned.experiment.workload == WORKLOAD || !target::is_sqlite(&arm.settings) {
+    pub(super) fn safety_of(
+        &self,
+        planned: &PlannedExperiment,
+        variant: &Variant,
+    ) -> Option<Safety> {
+        if planned.experiment.workload == WORKLOAD || !target::is_sqlite(&variant.settings) {
             return None;
         }
         let Some(plan) = &self.plan else {
             let varies_safety = !planned.crash_relevant.is_empty();
             return varies_safety.then(|| Safety::not_measured("this run measured no tiers"));
         };
-        let set_of = |arm: &Arm| TierSet::of(&arm.settings, &plan.names, &self.engine);
+        let set_of = |variant: &Variant| TierSet::of(&variant.settings, &plan.names, &self.engine);
         let mut of_sqlite = planned
-            .arms
+            .variants
             .iter()
-            .filter(|arm| target::is_sqlite(&arm.settings));
-        if !of_sqlite.any(|arm| set_of(arm).decides()) {
+            .filter(|variant| target::is_sqlite(&variant.settings));
+        if !of_sqlite.any(|variant| set_of(variant).decides()) {
             return None;
         }
-        let set = set_of(arm);
+        let set = set_of(variant);
         let record = self.records.iter().find(|record| record.set == set);
         Some(match record {
             Some(record) => Safety::of_outcome(&record.outcome),
@@ -66,20 +70,20 @@ impl Tiers {
     }
 }
 
-/// The best arm at a tier.
+/// The best variant at a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BestAtTier {
     /// The tier, without its counts.
     pub class: Class,
-    /// The arm's place in the experiment.
-    pub arm: usize,
-    /// Other arms of the tier that cannot be told apart from it.
+    /// The variant's place in the experiment.
+    pub variant: usize,
+    /// Other variants of the tier that cannot be told apart from it.
     pub tied: Vec<usize>,
-    /// Whether no safer arm is as good: whether it belongs to the Pareto set of speed and safety.
+    /// Whether no safer variant is as good: whether it belongs to the Pareto set of speed and safety.
     pub pareto: bool,
 }
 
-/// The best alternative to the reference, the reference included, at each tier that occurs, the
+/// The best alternative to the baseline, the baseline included, at each tier that occurs, the
 /// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
 /// is no speed to weigh against safety then.
 pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> {
@@ -91,8 +95,8 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
         .iter()
         .copied()
         .filter(|index| {
-            let arm = &experiment.arms[*index];
-            experiment.is_alternative(arm) && arm.summaries.contains_key(&experiment.metric)
+            let variant = &experiment.variants[*index];
+            experiment.is_alternative(variant) && variant.summaries.contains_key(&experiment.metric)
         })
         .collect();
     let mut best: Vec<BestAtTier> = Vec::new();
@@ -100,24 +104,25 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
         let mut of_class = ranked
             .iter()
             .enumerate()
-            .filter(|(_, index)| experiment.arms[**index].class() == Some(class));
-        let Some((place, arm)) = of_class.next() else {
+            .filter(|(_, index)| experiment.variants[**index].class() == Some(class));
+        let Some((place, variant)) = of_class.next() else {
             continue;
         };
         let tied = |index: usize, other: usize| {
-            shares_a_group(&experiment.arms[index], &experiment.arms[other])
+            shares_a_group(&experiment.variants[index], &experiment.variants[other])
         };
         let beats = |safer: &BestAtTier| {
-            let safer_place = ranked.iter().position(|index| *index == safer.arm);
-            safer_place.is_some_and(|safer_place| place < safer_place) && !tied(*arm, safer.arm)
+            let safer_place = ranked.iter().position(|index| *index == safer.variant);
+            safer_place.is_some_and(|safer_place| place < safer_place)
+                && !tied(*variant, safer.variant)
         };
         let pareto = best.iter().all(beats);
         best.push(BestAtTier {
             class,
-            arm: *arm,
+            variant: *variant,
             tied: of_class
                 .map(|(_, other)| *other)
-                .filter(|other| tied(*arm, *other))
+                .filter(|other| tied(*variant, *other))
                 .collect(),
             pareto,
         });
@@ -125,8 +130,8 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
     best
 }
 
-/// Whether two arms cannot be told apart.
-pub(super) fn shares_a_group(one: &ArmAnalysis, other: &ArmAnalysis) -> bool {
+/// Whether two variants cannot be told apart.
+pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
     let groups = group_labels(&other.groups);
     let mut own = group_labels(&one.groups).into_iter();
     own.any(|label| groups.contains(&label))

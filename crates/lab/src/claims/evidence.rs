@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figure::Figure;
 use super::{Best, DeviceKind, Devices, Extreme, Form, Listed, Pair, Pairs, Precondition, Single};
-use crate::design::{Arm, ArmsError, partners, select};
+use crate::design::{Variant, VariantsError, partners, select};
 use crate::environment::FSYNC_CLAIM_MEDIAN_NS;
 use crate::experiment::Experiment;
 use crate::level::{Level, Settings, contains, label, overlaid};
@@ -17,13 +17,13 @@ use crate::stats::PooledDifference;
 pub struct Evidence<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// Its arms, the reference first.
-    pub arms: &'a [Arm],
+    /// Its variants, the baseline first.
+    pub variants: &'a [Variant],
     /// The figures of every metric that claims name.
     pub samples: &'a BTreeMap<String, Samples>,
-    /// For each arm, why it has no measurement; none where it has.
+    /// For each variant, why it has no measurement; none where it has.
     pub problems: &'a [Option<String>],
-    /// For each arm, how many of its trials failed and why, where some did: what the others measured
+    /// For each variant, how many of its trials failed and why, where some did: what the others measured
     /// does not tell that nothing went wrong.
     pub failures: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
@@ -39,7 +39,7 @@ pub struct Evidence<'a> {
 pub struct DeviceLevels {
     /// Kind of the device; none where it does not say.
     pub kind: Option<DeviceKind>,
-    /// By metric: the level of all arms together in each round, as a logarithm.
+    /// By metric: the level of all variants together in each round, as a logarithm.
     pub levels: BTreeMap<String, Vec<f64>>,
 }
 
@@ -51,17 +51,17 @@ pub(super) enum Unable {
     NotMeasured(String),
 }
 
-impl From<ArmsError> for Unable {
-    fn from(error: ArmsError) -> Self {
-        // The checks of the experiment found an arm for every claim, so the scale has left it out.
+impl From<VariantsError> for Unable {
+    fn from(error: VariantsError) -> Self {
+        // The checks of the experiment found a variant for every claim, so the scale has left it out.
         Unable::NotMeasured(format!("at this scale {error}"))
     }
 }
 
 /// What an ordering or a spread compares.
 enum Compared {
-    /// Arms, with their labels.
-    Arms(Vec<(usize, String)>),
+    /// Variants, with their labels.
+    Variants(Vec<(usize, String)>),
     /// Levels, over the whole design.
     Across(Vec<Settings>),
 }
@@ -69,15 +69,15 @@ enum Compared {
 impl Compared {
     fn count(&self) -> usize {
         match self {
-            Compared::Arms(arms) => arms.len(),
+            Compared::Variants(variants) => variants.len(),
             Compared::Across(levels) => levels.len(),
         }
     }
 
     fn names(&self, between: &str) -> String {
         match self {
-            Compared::Arms(arms) => {
-                let labels: Vec<&str> = arms.iter().map(|(_, label)| label.as_str()).collect();
+            Compared::Variants(variants) => {
+                let labels: Vec<&str> = variants.iter().map(|(_, label)| label.as_str()).collect();
                 labels.join(between)
             }
             Compared::Across(levels) => {
@@ -88,7 +88,7 @@ impl Compared {
     }
 }
 
-/// Whether the figure is made of as many arms as were measured.
+/// Whether the figure is made of as many variants as were measured.
 fn is_over_the_design(form: Form<'_>) -> bool {
     match form {
         Form::Ratio(pair) | Form::Equal(pair) => pair.across,
@@ -125,10 +125,10 @@ impl Evidence<'_> {
         )))
     }
 
-    /// Whether every trial of the arms behind an exact figure was measured. What has to hold each time
+    /// Whether every trial of the variants behind an exact figure was measured. What has to hold each time
     /// may seem to hold only because the trials in which it did not have failed.
     pub(super) fn check_failures(&self, form: Form<'_>, metric: &str) -> Result<(), Unable> {
-        // Those leave arms out that have a problem.
+        // Those leave variants out that have a problem.
         if is_over_the_design(form)
             && let Some(why) = self.failures.iter().flatten().next()
         {
@@ -137,10 +137,10 @@ impl Evidence<'_> {
         let has_ratios = !matches!(form, Form::Value(_));
         let problems = self.problems.iter().zip(self.failures).enumerate();
         let problems: Vec<Option<String>> = problems
-            .map(|(arm, (problem, failures))| {
+            .map(|(variant, (problem, failures))| {
                 let zero = || {
                     has_ratios
-                        .then(|| self.without_ratio(arm, metric))
+                        .then(|| self.without_ratio(variant, metric))
                         .flatten()
                 };
                 problem.clone().or_else(|| failures.clone()).or_else(zero)
@@ -153,18 +153,21 @@ impl Evidence<'_> {
         strict.figure(form, metric, true).map(drop)
     }
 
-    /// Why an arm has rounds that no ratio tells of: a figure is 0, and those of other arms in the round are
+    /// Why a variant has rounds that no ratio tells of: a figure is 0, and those of other variants in the round are
     /// not. Where all are 0, they are the same.
-    fn without_ratio(&self, arm: usize, metric: &str) -> Option<String> {
+    fn without_ratio(&self, variant: usize, metric: &str) -> Option<String> {
         let samples = self.samples.get(metric)?;
-        let arms: Vec<BTreeMap<u32, Vec<f64>>> = (0..self.arms.len())
-            .map(|arm| samples.all_by_round(arm))
+        let variants: Vec<BTreeMap<u32, Vec<f64>>> = (0..self.variants.len())
+            .map(|variant| samples.all_by_round(variant))
             .collect();
         let all_are_zero = |round: &u32| {
-            let mut figures = arms.iter().filter_map(|arm| arm.get(round)).flatten();
+            let mut figures = variants
+                .iter()
+                .filter_map(|variant| variant.get(round))
+                .flatten();
             figures.all(|figure| *figure == 0.0)
         };
-        let rounds = arms[arm].iter();
+        let rounds = variants[variant].iter();
         let zeros =
             rounds.filter(|(round, figures)| figures.contains(&0.0) && !all_are_zero(round));
         match zeros.count() {
@@ -201,11 +204,11 @@ impl Evidence<'_> {
         metric: &str,
         to_metric: &str,
     ) -> Result<(Figure, String), Unable> {
-        let arm = self.arm(of)?;
-        let measure = format!("{metric} ÷ {to_metric} of {}", self.arms[arm].label);
+        let variant = self.variant(of)?;
+        let measure = format!("{metric} ÷ {to_metric} of {}", self.variants[variant].label);
         let ratios = self
             .both(metric, to_metric)
-            .map(|(upper, lower)| upper.log_ratios_to_metric(lower, arm));
+            .map(|(upper, lower)| upper.log_ratios_to_metric(lower, variant));
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
@@ -216,21 +219,21 @@ impl Evidence<'_> {
         self.samples.get(metric).zip(self.samples.get(to_metric))
     }
 
-    /// How a ratio of two figures of the same trials differs between two arms.
+    /// How a ratio of two figures of the same trials differs between two variants.
     fn ratio_of_metrics_compared(
         &self,
         pairs: &Pairs,
         metric: &str,
         to_metric: &str,
     ) -> Result<(Figure, String), Unable> {
-        let (arm, over) = (self.arm(&pairs.of)?, self.arm(&pairs.over_of)?);
+        let (variant, over) = (self.variant(&pairs.of)?, self.variant(&pairs.over_of)?);
         let measure = format!(
             "({metric} ÷ {to_metric}) of {} ÷ that of {}",
-            self.arms[arm].label, self.arms[over].label
+            self.variants[variant].label, self.variants[over].label
         );
         let ratios = self
             .both(metric, to_metric)
-            .map(|(upper, lower)| upper.log_ratios_to_metric_compared(lower, arm, over));
+            .map(|(upper, lower)| upper.log_ratios_to_metric_compared(lower, variant, over));
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
@@ -244,13 +247,16 @@ impl Evidence<'_> {
         if pair.across {
             let (comparison, pairs) = self.compare_across(&pair.of, &pair.to, metric)?;
             let (of, to) = (label(&pair.of), label(&pair.to));
-            let measure = format!("{metric}: {of} ÷ {to}, mean over {pairs} pairs of arms");
+            let measure = format!("{metric}: {of} ÷ {to}, mean over {pairs} pairs of variants");
             return Ok((Figure::Ratio(comparison), measure));
         }
-        let (of, to) = (select(self.arms, &pair.of)?, select(self.arms, &pair.to)?);
+        let (of, to) = (
+            select(self.variants, &pair.of)?,
+            select(self.variants, &pair.to)?,
+        );
         let measure = format!(
             "{metric}: {} ÷ {}",
-            self.arms[of].label, self.arms[to].label
+            self.variants[of].label, self.variants[to].label
         );
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
@@ -260,17 +266,18 @@ impl Evidence<'_> {
             return self.ratio_of_metrics_compared(pairs, metric, to_metric);
         }
         let [of, to, over_of, over_to] = [&pairs.of, &pairs.to, &pairs.over_of, &pairs.over_to];
-        let arms = [
-            self.arm(of)?,
-            self.arm(to)?,
-            self.arm(over_of)?,
-            self.arm(over_to)?,
+        let variants = [
+            self.variant(of)?,
+            self.variant(to)?,
+            self.variant(over_of)?,
+            self.variant(over_to)?,
         ];
         let ratios = self
             .samples
             .get(metric)
-            .map(|samples| samples.log_ratios_of_ratios(arms));
-        let [of, to, over_of, over_to] = arms.map(|arm| self.arms[arm].label.as_str());
+            .map(|samples| samples.log_ratios_of_ratios(variants));
+        let [of, to, over_of, over_to] =
+            variants.map(|variant| self.variants[variant].label.as_str());
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
@@ -292,7 +299,7 @@ impl Evidence<'_> {
         };
         let (of, to) = (levels_on(wanted.of)?, levels_on(wanted.to)?);
         let diffs: Vec<f64> = of.iter().zip(to).map(|(of, to)| of - to).collect();
-        let measure = format!("{metric} of all arms: {} ÷ {}", wanted.of, wanted.to);
+        let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
         let comparison = Comparison::new(diffs).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
@@ -307,29 +314,29 @@ impl Evidence<'_> {
         metric: &str,
         exact: bool,
     ) -> Result<(Figure, String), Unable> {
-        let arm = self.arm(&single.of)?;
-        let measure = format!("{metric} of {}", self.arms[arm].label);
+        let variant = self.variant(&single.of)?;
+        let measure = format!("{metric} of {}", self.variants[variant].label);
         let samples = self.samples.get(metric);
-        let all = samples.map(|samples| samples.all_by_round(arm));
+        let all = samples.map(|samples| samples.all_by_round(variant));
         if let Some(all) = all.filter(|all| exact && !all.is_empty()) {
             return Ok((Figure::Plain(all.into_values().collect()), measure));
         }
-        let logs = samples.map(|samples| samples.mean_log_by_round(arm));
+        let logs = samples.map(|samples| samples.mean_log_by_round(variant));
         let comparison = Comparison::new(logs.unwrap_or_default()).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
         })?;
         Ok((Figure::Ratio(comparison), measure))
     }
 
-    /// The arm that is meant, which must have been measured.
-    fn arm(&self, levels: &Settings) -> Result<usize, Unable> {
-        let arm = select(self.arms, levels)?;
-        match &self.problems[arm] {
+    /// The variant that is meant, which must have been measured.
+    fn variant(&self, levels: &Settings) -> Result<usize, Unable> {
+        let variant = select(self.variants, levels)?;
+        match &self.problems[variant] {
             Some(problem) => Err(Unable::NotMeasured(format!(
                 "{}: {problem}",
-                self.arms[arm].label
+                self.variants[variant].label
             ))),
-            None => Ok(arm),
+            None => Ok(variant),
         }
     }
 
@@ -360,27 +367,33 @@ impl Evidence<'_> {
         ))
     }
 
-    /// What is listed: single arms, or levels whose effect is looked at over the whole design.
+    /// What is listed: single variants, or levels whose effect is looked at over the whole design.
     fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared, Unable> {
         let wanted = match &listed.over {
             Some(factor) => self.levels_of(factor, &listed.at),
             None => {
-                let arms = listed.arms.iter();
-                arms.map(|arm| overlaid(&listed.at, arm)).collect()
+                let variants = listed.variants.iter();
+                variants
+                    .map(|variant| overlaid(&listed.at, variant))
+                    .collect()
             }
         };
         if listed.across {
             return Ok(Compared::Across(wanted));
         }
-        let mut arms = wanted
+        let mut variants = wanted
             .iter()
-            .map(|wanted| select(self.arms, wanted))
+            .map(|wanted| select(self.variants, wanted))
             .collect::<Result<Vec<_>, _>>()?;
         if listed.without_worst {
-            self.remove_worst(&mut arms, metric)?;
+            self.remove_worst(&mut variants, metric)?;
         }
-        let labels = arms.iter().map(|arm| self.arms[*arm].label.clone());
-        Ok(Compared::Arms(arms.iter().copied().zip(labels).collect()))
+        let labels = variants
+            .iter()
+            .map(|variant| self.variants[*variant].label.clone());
+        Ok(Compared::Variants(
+            variants.iter().copied().zip(labels).collect(),
+        ))
     }
 
     fn compare_listed(
@@ -391,7 +404,7 @@ impl Evidence<'_> {
         metric: &str,
     ) -> Result<Comparison, Unable> {
         match compared {
-            Compared::Arms(arms) => self.compare(arms[of].0, arms[to].0, metric),
+            Compared::Variants(variants) => self.compare(variants[of].0, variants[to].0, metric),
             Compared::Across(levels) => {
                 let (comparison, _) = self.compare_across(&levels[of], &levels[to], metric)?;
                 Ok(comparison)
@@ -399,7 +412,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// The mean over all pairs of measured arms that differ in these levels only, and how many pairs
+    /// The mean over all pairs of measured variants that differ in these levels only, and how many pairs
     /// there are.
     fn compare_across(
         &self,
@@ -407,8 +420,8 @@ impl Evidence<'_> {
         to: &Settings,
         metric: &str,
     ) -> Result<(Comparison, usize), Unable> {
-        let measured = |arm: usize| self.problems[arm].is_none();
-        let pairs: Vec<(usize, usize)> = partners(self.arms, of, to)
+        let measured = |variant: usize| self.problems[variant].is_none();
+        let pairs: Vec<(usize, usize)> = partners(self.variants, of, to)
             .into_iter()
             .filter(|(of, to)| measured(*of) && measured(*to))
             .collect();
@@ -426,28 +439,28 @@ impl Evidence<'_> {
         Ok((comparison, pairs.len()))
     }
 
-    /// Leaves out the arm with the worst mean.
-    fn remove_worst(&self, arms: &mut Vec<usize>, metric: &str) -> Result<(), Unable> {
-        let merits = arms
+    /// Leaves out the variant with the worst mean.
+    fn remove_worst(&self, variants: &mut Vec<usize>, metric: &str) -> Result<(), Unable> {
+        let merits = variants
             .iter()
-            .map(|arm| self.merit(*arm, metric))
+            .map(|variant| self.merit(*variant, metric))
             .collect::<Result<Vec<_>, _>>()?;
-        let worst = (0..arms.len()).min_by(|a, b| merits[*a].total_cmp(&merits[*b]));
+        let worst = (0..variants.len()).min_by(|a, b| merits[*a].total_cmp(&merits[*b]));
         if let Some(worst) = worst {
-            arms.remove(worst);
+            variants.remove(worst);
         }
         Ok(())
     }
 
-    /// The mean logarithm of an arm's figure over the reference's, turned so that more is better.
-    fn merit(&self, arm: usize, metric: &str) -> Result<f64, Unable> {
-        if arm == 0 {
+    /// The mean logarithm of a variant's figure over the baseline's, turned so that more is better.
+    fn merit(&self, variant: usize, metric: &str) -> Result<f64, Unable> {
+        if variant == 0 {
             return match &self.problems[0] {
                 Some(problem) => Err(Unable::NotMeasured(problem.clone())),
                 None => Ok(0.0),
             };
         }
-        let diffs = self.compare(arm, 0, metric)?;
+        let diffs = self.compare(variant, 0, metric)?;
         let mean = diffs.diffs().iter().sum::<f64>() / diffs.rounds() as f64;
         Ok(match metric::find(metric).map(|metric| metric.better) {
             Some(Better::Lower) => -mean,
@@ -455,7 +468,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// That the best arms hold certain levels means that the last of the best that do is no worse
+    /// That the best variants hold certain levels means that the last of the best that do is no worse
     /// than the best of all that do not.
     fn best(&self, best: &Best, metric: &str) -> Result<(Figure, String), Unable> {
         let (holding, others) = self.by_merit(&best.hold, metric)?;
@@ -463,7 +476,7 @@ impl Evidence<'_> {
         let held = label(&best.hold);
         let (Some(last), Some(rival)) = (holding.get(count - 1), others.first()) else {
             return Err(Unable::NotMeasured(format!(
-                "of the arms measured, {} hold {held}, {count} must be the best, and {} do not hold it",
+                "of the variants measured, {} hold {held}, {count} must be the best, and {} do not hold it",
                 holding.len(),
                 others.len()
             )));
@@ -479,12 +492,12 @@ impl Evidence<'_> {
         };
         let pooled = pooled.ok_or_else(|| {
             Unable::NotMeasured(format!(
-                "too few arms and rounds tell the noise of {metric}"
+                "too few variants and rounds tell the noise of {metric}"
             ))
         })?;
         let measure = format!(
-            "{metric}: lead of number {count} of the arms with {held} ({}) over the best without ({})",
-            self.arms[*last].label, self.arms[*rival].label
+            "{metric}: lead of number {count} of the variants with {held} ({}) over the best without ({})",
+            self.variants[*last].label, self.variants[*rival].label
         );
         let figure = Figure::Chosen {
             ratio,
@@ -495,7 +508,7 @@ impl Evidence<'_> {
         Ok((figure, measure))
     }
 
-    /// The difference in the logarithm between an arm of one group and one of another.
+    /// The difference in the logarithm between a variant of one group and one of another.
     fn pooled(
         &self,
         of: (&[usize], usize),
@@ -503,21 +516,21 @@ impl Evidence<'_> {
         metric: &str,
     ) -> Option<PooledDifference> {
         let samples = self.samples.get(metric)?;
-        let [of_rows, to_rows] = [of.0, to.0].map(|arms| samples.log_rows(arms));
+        let [of_rows, to_rows] = [of.0, to.0].map(|variants| samples.log_rows(variants));
         PooledDifference::new((&of_rows, of.1), (&to_rows, to.1))
     }
 
-    /// The measured arms that hold these levels and those that do not, each from the best on.
+    /// The measured variants that hold these levels and those that do not, each from the best on.
     fn by_merit(&self, hold: &Settings, metric: &str) -> Result<(Vec<usize>, Vec<usize>), Unable> {
-        let mut all = (0..self.arms.len())
-            .filter(|arm| self.problems[*arm].is_none())
-            .map(|arm| Ok((self.merit(arm, metric)?, arm)))
+        let mut all = (0..self.variants.len())
+            .filter(|variant| self.problems[*variant].is_none())
+            .map(|variant| Ok((self.merit(variant, metric)?, variant)))
             .collect::<Result<Vec<(f64, usize)>, Unable>>()?;
         all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         Ok(all
             .into_iter()
-            .map(|(_, arm)| arm)
-            .partition(|arm| contains(&self.arms[*arm].levels, hold)))
+            .map(|(_, variant)| variant)
+            .partition(|variant| contains(&self.variants[*variant].levels, hold)))
     }
 
     fn lead(
@@ -528,28 +541,28 @@ impl Evidence<'_> {
     ) -> Result<(Figure, String), Unable> {
         let (candidates, all) = match &extreme.over {
             Some(factor) => {
-                let arm_of = |level: &Level| {
+                let variant_of = |level: &Level| {
                     let mut levels = extreme.at.clone();
                     levels.insert(factor.clone(), level.clone());
-                    select(self.arms, &levels)
+                    select(self.variants, &levels)
                 };
-                let is = extreme.is.iter().map(arm_of);
+                let is = extreme.is.iter().map(variant_of);
                 (
                     is.collect::<Result<Vec<_>, _>>()?,
                     self.over(factor, &extreme.at)?,
                 )
             }
             None => {
-                let wanted = overlaid(&extreme.at, &extreme.arm);
+                let wanted = overlaid(&extreme.at, &extreme.variant);
                 (
-                    vec![select(self.arms, &wanted)?],
-                    (0..self.arms.len()).collect(),
+                    vec![select(self.variants, &wanted)?],
+                    (0..self.variants.len()).collect(),
                 )
             }
         };
         let rivals: Vec<usize> = all
             .into_iter()
-            .filter(|arm| !candidates.contains(arm))
+            .filter(|variant| !candidates.contains(variant))
             .collect();
         let ratios = candidates
             .iter()
@@ -574,11 +587,11 @@ impl Evidence<'_> {
         Ok((Figure::Lead(ratios), measure))
     }
 
-    /// The arm for each level of a factor.
+    /// The variant for each level of a factor.
     fn over(&self, factor: &str, at: &Settings) -> Result<Vec<usize>, Unable> {
         let levels = self.levels_of(factor, at);
-        let arms = levels.iter().map(|wanted| select(self.arms, wanted));
-        Ok(arms.collect::<Result<_, _>>()?)
+        let variants = levels.iter().map(|wanted| select(self.variants, wanted));
+        Ok(variants.collect::<Result<_, _>>()?)
     }
 
     /// Each level of a factor, together with other levels.
@@ -594,11 +607,11 @@ impl Evidence<'_> {
     }
 
     fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {
-        for arm in [of, to] {
-            if let Some(problem) = &self.problems[arm] {
+        for variant in [of, to] {
+            if let Some(problem) = &self.problems[variant] {
                 return Err(Unable::NotMeasured(format!(
                     "{}: {problem}",
-                    self.arms[arm].label
+                    self.variants[variant].label
                 )));
             }
         }
@@ -610,14 +623,15 @@ impl Evidence<'_> {
         Comparison::new(ratios).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "fewer than two rounds compare {} with {} in {metric}",
-                self.arms[of].label, self.arms[to].label
+                self.variants[of].label, self.variants[to].label
             ))
         })
     }
 
-    fn labels(&self, arms: &[usize], between: &str) -> String {
-        arms.iter()
-            .map(|arm| self.arms[*arm].label.as_str())
+    fn labels(&self, variants: &[usize], between: &str) -> String {
+        variants
+            .iter()
+            .map(|variant| self.variants[*variant].label.as_str())
             .collect::<Vec<_>>()
             .join(between)
     }

@@ -1,6 +1,6 @@
 //! The figure behind a claim, with its interval at any error rate.
 //!
-//! Ratios of two arms come with an interval from [`Comparison`]. The other forms are made of
+//! Ratios of two variants come with an interval from [`Comparison`]. The other forms are made of
 //! several ratios: an ordering is its smallest step, a spread its largest ratio, an extreme the
 //! lead of the best candidate over the best of the rest. Where a figure is the smallest of `k`
 //! ratios, its lower end needs no correction (the true smallest is covered by its own interval),
@@ -24,17 +24,17 @@ pub(super) enum Figure {
     LargestLessOne(Vec<Comparison>),
     /// For each candidate its ratios to all rivals: the largest over candidates of the smallest.
     Lead(Vec<Vec<Comparison>>),
-    /// A ratio of two arms that were chosen for their figures, out of so many each: chance had a
+    /// A ratio of two variants that were chosen for their figures, out of so many each: chance had a
     /// hand in the choice, so that each end of the interval is corrected for what could have been
-    /// chosen instead. The noise is that of all arms that could have been chosen.
+    /// chosen instead. The noise is that of all variants that could have been chosen.
     Chosen {
         /// The ratio, round by round.
         ratio: Comparison,
         /// Its logarithm, with the noise of all.
         pooled: PooledDifference,
-        /// The arms out of which the one above the line was chosen.
+        /// The variants out of which the one above the line was chosen.
         of: usize,
-        /// The arms out of which the one below the line was chosen.
+        /// The variants out of which the one below the line was chosen.
         to: usize,
     },
 }

@@ -27,19 +27,19 @@ pub struct Claim {
     pub id: String,
     /// The statement in words.
     pub says: String,
-    /// One arm's metric divided by another's; with `at_least`, `at_most` or `between`.
+    /// One variant's metric divided by another's; with `at_least`, `at_most` or `between`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Pair>,
-    /// A ratio of two arms divided by a ratio of two others; with `at_least`, `at_most` or `between`.
+    /// A ratio of two variants divided by a ratio of two others; with `at_least`, `at_most` or `between`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_of_ratios: Option<Pairs>,
-    /// The metric of one arm by itself, in its own unit; with `at_least`, `at_most` or `between`.
+    /// The metric of one variant by itself, in its own unit; with `at_least`, `at_most` or `between`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Single>,
-    /// Two arms' metric differ by no more than the fraction `within`.
+    /// Two variants' metric differ by no more than the fraction `within`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Pair>,
-    /// The metric never grows along the list of arms, but for the fraction `tolerance`.
+    /// The metric never grows along the list of variants, but for the fraction `tolerance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering: Option<Listed>,
     /// Largest divided by smallest metric, less one; with `at_least`, `at_most` or `between`.
@@ -51,7 +51,7 @@ pub struct Claim {
     /// The level of a factor with the smallest metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argmin: Option<Extreme>,
-    /// The best share of the arms all hold certain levels.
+    /// The best share of the variants all hold certain levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// The whole experiment on one kind of device divided by that on another; with `at_least`,
@@ -70,7 +70,7 @@ pub struct Claim {
     /// Largest relative difference of `equal`, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
-    /// Allowed relative growth from one arm of `ordering` to the next, as a fraction.
+    /// Allowed relative growth from one variant of `ordering` to the next, as a fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
     /// The published figure.
@@ -84,81 +84,81 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
     /// Sizes, counts and plans: the predicate must hold in every round, no statistics; it is not
-    /// confirmed while trials of its arms failed.
+    /// confirmed while trials of its variants failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }
 
-/// Two arms.
+/// Two variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// The arm whose figure is above the line: the reference with these levels.
+    /// The variant whose figure is above the line: the baseline with these levels.
     pub of: Settings,
-    /// The arm whose figure is below the line: the reference with these levels.
+    /// The variant whose figure is below the line: the baseline with these levels.
     pub to: Settings,
-    /// Over the whole design: the mean, over every pair of arms that differ in nothing but these
+    /// Over the whole design: the mean, over every pair of variants that differ in nothing but these
     /// levels, of the one divided by the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub across: bool,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// The metric below the line, where a claim compares two figures of the same trials; both arms
+    /// The metric below the line, where a claim compares two figures of the same trials; both variants
     /// are then the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_metric: Option<String>,
 }
 
-/// Two pairs of arms.
+/// Two pairs of variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pairs {
-    /// The upper arm of the first ratio: the reference with these levels.
+    /// The upper variant of the first ratio: the baseline with these levels.
     pub of: Settings,
-    /// The lower arm of the first ratio.
+    /// The lower variant of the first ratio.
     pub to: Settings,
-    /// The upper arm of the ratio that the first is divided by.
+    /// The upper variant of the ratio that the first is divided by.
     pub over_of: Settings,
-    /// The lower arm of the ratio that the first is divided by.
+    /// The lower variant of the ratio that the first is divided by.
     pub over_to: Settings,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// The metric below the line of either ratio, where each compares two figures of the same trials;
-    /// its two arms are then the same.
+    /// its two variants are then the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_metric: Option<String>,
 }
 
-/// One arm.
+/// One variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Single {
-    /// The arm: the reference with these levels.
+    /// The variant: the baseline with these levels.
     pub of: Settings,
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Several arms: listed, or all levels of a factor.
+/// Several variants: listed, or all levels of a factor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Listed {
-    /// The arms: each the reference with these levels.
+    /// The variants: each the baseline with these levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arms: Vec<Settings>,
+    pub variants: Vec<Settings>,
     /// A factor whose every level is meant, in the order of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
     /// Levels that hold besides those of `over`.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
-    /// Whether the arm with the worst figure is left out.
+    /// Whether the variant with the worst figure is left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_worst: bool,
-    /// Over the whole design: the mean, over every pair of arms that differ in nothing but the
+    /// Over the whole design: the mean, over every pair of variants that differ in nothing but the
     /// levels listed, of the one divided by the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub across: bool,
@@ -167,7 +167,7 @@ pub struct Listed {
     pub metric: Option<String>,
 }
 
-/// Where a metric is largest or smallest: along a factor, or among all arms.
+/// Where a metric is largest or smallest: along a factor, or among all variants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extreme {
@@ -177,10 +177,10 @@ pub struct Extreme {
     /// The levels one of which is said to be the extreme.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub is: Vec<Level>,
-    /// Instead of `over` and `is`: the arm that is said to be the extreme of all arms, which is the
-    /// reference with these levels.
+    /// Instead of `over` and `is`: the variant that is said to be the extreme of all variants, which is the
+    /// baseline with these levels.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
-    pub arm: Settings,
+    pub variant: Settings,
     /// Levels that hold besides that of the factor.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
@@ -189,12 +189,12 @@ pub struct Extreme {
     pub metric: Option<String>,
 }
 
-/// Which levels the best arms hold.
+/// Which levels the best variants hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Best {
-    /// The share of all arms that is looked at, such as 0.1 for the best tenth; rounded up to whole
-    /// arms.
+    /// The share of all variants that is looked at, such as 0.1 for the best tenth; rounded up to whole
+    /// variants.
     pub share: f64,
     /// The levels that each of them is said to hold.
     pub hold: Settings,
@@ -204,9 +204,9 @@ pub struct Best {
 }
 
 impl Best {
-    /// How many of so many arms are looked at: at least one.
-    pub fn count(&self, arms: usize) -> usize {
-        ((arms as f64 * self.share).ceil() as usize).clamp(1, arms.max(1))
+    /// How many of so many variants are looked at: at least one.
+    pub fn count(&self, variants: usize) -> usize {
+        ((variants as f64 * self.share).ceil() as usize).clamp(1, variants.max(1))
     }
 }
 
@@ -277,7 +277,7 @@ pub enum Form<'a> {
     Argmax(&'a Extreme),
     /// Where the smallest value is.
     Argmin(&'a Extreme),
-    /// What the best arms have in common.
+    /// What the best variants have in common.
     Best(&'a Best),
     /// A ratio of two devices within bounds.
     Devices(&'a Devices),

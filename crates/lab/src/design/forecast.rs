@@ -11,17 +11,17 @@ const FEWEST: u32 = 3;
 /// The rounds that the stopping rule will probably ask for.
 ///
 /// Half the width of a 95 % interval is about 2·σ/√n for paired differences with deviation σ, and
-/// a little more for many arms; the arm with the most noise decides. Before three rounds are
+/// a little more for many variants; the variant with the most noise decides. Before three rounds are
 /// done, the fewest rounds are expected.
-pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u32 {
+pub fn expected_rounds(variants: usize, stopping: Stopping, history: &History) -> u32 {
     if history.rounds() < FEWEST {
         return stopping.rounds;
     }
-    let samples = history.samples(arms);
-    let noisiest = (1..arms)
-        .filter_map(|arm| deviation(&samples, arm))
+    let samples = history.samples(variants);
+    let noisiest = (1..variants)
+        .filter_map(|variant| deviation(&samples, variant))
         .fold(0.0, f64::max);
-    let needed = (normal_quantile_for(arms) * noisiest / stopping.half_width)
+    let needed = (normal_quantile_for(variants) * noisiest / stopping.half_width)
         .powi(2)
         .ceil();
     (needed as u32).clamp(stopping.rounds, stopping.max_rounds.max(stopping.rounds))
@@ -29,28 +29,28 @@ pub fn expected_rounds(arms: usize, stopping: Stopping, history: &History) -> u3
 
 /// Trials of the fewest rounds, and of counting.
 pub fn fewest_trials(course: &Course) -> usize {
-    let per_round = super::trials_per_round(course.arms + course.limits);
+    let per_round = super::trials_per_round(course.variants + course.upper_bounds);
     course.stopping.rounds as usize * per_round + counting_trials(course)
 }
 
 /// Seconds that the experiment will probably still take; `trial_s` is how long a trial takes
 /// where none of the experiment's own has been run.
 pub fn expected_seconds(course: &Course, history: &History, trial_s: f64) -> f64 {
-    let per_round = super::trials_per_round(course.arms + course.limits);
+    let per_round = super::trials_per_round(course.variants + course.upper_bounds);
     let own = history.trial_s().unwrap_or(trial_s);
-    let rounds = expected_rounds(course.arms, course.stopping, history);
+    let rounds = expected_rounds(course.variants, course.stopping, history);
     let all = f64::from(rounds) * per_round as f64 * own;
     let capped = course.budget_s.map_or(all, |budget| all.min(budget));
     (capped - history.elapsed_s()).max(0.0) + seconds_after(course, own)
 }
 
-fn deviation(samples: &Samples, arm: usize) -> Option<f64> {
-    standard_deviation(&samples.log_ratios(arm, 0))
+fn deviation(samples: &Samples, variant: usize) -> Option<f64> {
+    standard_deviation(&samples.log_ratios(variant, 0))
 }
 
 /// Two-sided normal quantile at 5 % divided by the number of comparisons, by the tail bound
 /// z ≈ √(2·ln(1/p)), which is near enough for a forecast.
-fn normal_quantile_for(arms: usize) -> f64 {
-    let p = 0.025 / (arms.max(2) - 1) as f64;
+fn normal_quantile_for(variants: usize) -> f64 {
+    let p = 0.025 / (variants.max(2) - 1) as f64;
     (2.0 * (1.0 / p).ln()).sqrt() * 0.85
 }

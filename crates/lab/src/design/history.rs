@@ -6,7 +6,7 @@ use super::Role;
 use crate::environment::Covariates;
 use crate::samples::Samples;
 
-/// Failures after which an arm is not tried again.
+/// Failures after which a variant is not tried again.
 const FAILURES_ENOUGH: usize = 2;
 
 /// How a trial ended, as far as the design cares.
@@ -25,8 +25,8 @@ pub enum Done {
 pub struct Seen {
     /// Round, block and position.
     pub place: (u32, u32, u32),
-    /// Index of the arm.
-    pub arm: usize,
+    /// Index of the variant.
+    pub variant: usize,
     /// What it was in its block.
     pub role: Role,
     /// How it ended.
@@ -48,13 +48,13 @@ impl Seen {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     pub(super) seen: HashMap<(u32, u32, u32), Seen>,
-    /// By arm, the rounds in which it was not measured and whether it was skipped there; asked
+    /// By variant, the rounds in which it was not measured and whether it was skipped there; asked
     /// before every trial, so kept apart.
     troubles: HashMap<usize, Vec<(u32, bool)>>,
-    /// The rounds of the reference's trials that were measured, its canaries among them.
-    references: Vec<u32>,
+    /// The rounds of the baseline's trials that were measured, its A/A checks among them.
+    baselines: Vec<u32>,
     pub(super) begun: HashSet<u32>,
-    /// Arms whose counting trial has been run.
+    /// Variants whose counting trial has been run.
     pub(super) counted: HashSet<usize>,
     elapsed_s: f64,
 }
@@ -64,7 +64,7 @@ impl History {
     /// is `false`.
     pub fn add(&mut self, seen: Seen) -> bool {
         if seen.role == Role::Counting {
-            return self.counted.insert(seen.arm);
+            return self.counted.insert(seen.variant);
         }
         if self.seen.contains_key(&seen.place) {
             return false;
@@ -73,9 +73,9 @@ impl History {
         self.begun.insert(seen.place.0);
         if !matches!(seen.done, Done::Measured(_)) {
             let trouble = (seen.place.0, seen.done == Done::Skipped);
-            self.troubles.entry(seen.arm).or_default().push(trouble);
-        } else if seen.arm == 0 {
-            self.references.push(seen.place.0);
+            self.troubles.entry(seen.variant).or_default().push(trouble);
+        } else if seen.variant == 0 {
+            self.baselines.push(seen.place.0);
         }
         self.seen.insert(seen.place, seen);
         true
@@ -117,7 +117,7 @@ impl History {
     ///
     /// Where more than half of all blocks were disturbed, none is dropped: then disturbance is
     /// how this machine is, and what remained would be no better. The same holds where more than half of
-    /// the blocks of one arm were: it may keep every processor busy by itself, and would lose its trials
+    /// the blocks of one variant were: it may keep every processor busy by itself, and would lose its trials
     /// for what they are.
     pub fn dropped_blocks(&self) -> Vec<(u32, u32)> {
         let mut blocks: HashMap<(u32, u32), bool> = HashMap::new();
@@ -136,45 +136,45 @@ impl History {
         dropped
     }
 
-    /// Whether an arm would lose more than half of its trials with these blocks.
+    /// Whether a variant would lose more than half of its trials with these blocks.
     fn is_mostly_in(&self, dropped: &[(u32, u32)]) -> bool {
         if dropped.is_empty() {
             return false;
         }
         let dropped: HashSet<(u32, u32)> = dropped.iter().copied().collect();
-        let mut arms: HashMap<usize, (usize, usize)> = HashMap::new();
-        for seen in self.seen.values().filter(|seen| seen.role == Role::Arm) {
-            let (lost, all) = arms.entry(seen.arm).or_default();
+        let mut variants: HashMap<usize, (usize, usize)> = HashMap::new();
+        for seen in self.seen.values().filter(|seen| seen.role == Role::Variant) {
+            let (lost, all) = variants.entry(seen.variant).or_default();
             *lost += usize::from(dropped.contains(&(seen.place.0, seen.place.1)));
             *all += 1;
         }
-        arms.values().any(|(lost, all)| 2 * lost > *all)
+        variants.values().any(|(lost, all)| 2 * lost > *all)
     }
 
     /// The figures of the experiment's metric without the dropped blocks.
-    pub fn samples(&self, arms: usize) -> Samples {
+    pub fn samples(&self, variants: usize) -> Samples {
         let dropped = self.dropped_blocks();
-        let mut samples = Samples::new(arms);
+        let mut samples = Samples::new(variants);
         for seen in self.seen.values() {
             let (round, block, _) = seen.place;
             if let Done::Measured(value) = seen.done
                 && dropped.binary_search(&(round, block)).is_err()
             {
-                samples.add(round, block, seen.arm, seen.role, value);
+                samples.add(round, block, seen.variant, seen.role, value);
             }
         }
         samples
     }
 
-    /// Whether the arm is given up before `round`: it was skipped, or failed twice. Without the reference
+    /// Whether the variant is given up before `round`: it was skipped, or failed twice. Without the baseline
     /// nothing is left, and it has several trials in a round: it has to fail as often as it was measured.
-    pub(super) fn given_up(&self, arm: usize, round: u32) -> bool {
-        let Some(troubles) = self.troubles.get(&arm) else {
+    pub(super) fn given_up(&self, variant: usize, round: u32) -> bool {
+        let Some(troubles) = self.troubles.get(&variant) else {
             return false;
         };
         let before = || troubles.iter().filter(|(when, _)| *when < round);
-        let measured = match arm {
-            0 => self.references.iter().filter(|when| **when < round).count(),
+        let measured = match variant {
+            0 => self.baselines.iter().filter(|when| **when < round).count(),
             _ => 0,
         };
         before().any(|(_, skipped)| *skipped) || before().count() >= FAILURES_ENOUGH.max(measured)
@@ -190,8 +190,8 @@ mod tests {
         let mut history = History::default();
         let seen = |round, disturbed| Seen {
             place: (round, 0, 0),
-            arm: 0,
-            role: Role::Reference,
+            variant: 0,
+            role: Role::Baseline,
             done: Done::Measured(1.0),
             wall_s: 1.0,
             disturbed,
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_that_disturbs_by_itself_keeps_its_blocks() {
-        let seen = |round, block, arm, disturbed| Seen {
+    fn a_variant_that_disturbs_by_itself_keeps_its_blocks() {
+        let seen = |round, block, variant, disturbed| Seen {
             place: (round, block, 0),
-            arm,
-            role: Role::Arm,
+            variant,
+            role: Role::Variant,
             done: Done::Measured(1.0),
             wall_s: 1.0,
             disturbed,
@@ -231,11 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_is_given_up_when_it_fails_as_often_as_it_is_measured() {
+    fn the_baseline_is_given_up_when_it_fails_as_often_as_it_is_measured() {
         let seen = |round, block, done| Seen {
             place: (round, block, 0),
-            arm: 0,
-            role: Role::Reference,
+            variant: 0,
+            role: Role::Baseline,
             done,
             wall_s: 1.0,
             disturbed: false,

@@ -1,33 +1,33 @@
-//! Designs: which arms there are, in which order trials run, and when to stop.
+//! Designs: which variants there are, in which order trials run, and when to stop.
 //!
 //! What comes next is a pure function of the plan and of the outcomes so far ([`next`]), so a
 //! killed run resumes where it was, and the whole schedule can be tested without a clock.
 
-mod arms;
+mod confirmation;
 mod forecast;
-mod fresh;
 mod history;
 mod next;
 mod schedule;
 mod stopping;
 mod turns;
+mod variants;
 
 use serde::{Deserialize, Serialize};
 
 use crate::level::Settings;
 
-pub use arms::{ArmsError, arms, limits, partners, select};
+pub use confirmation::{MANY, rounds_again};
 pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
-pub use fresh::{MANY, rounds_again};
 pub use history::{Done, History, Seen};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;
 pub use turns::{budget_of, outlook, turn};
+pub use variants::{VariantsError, partners, select, upper_bounds, variants};
 
 /// One assignment of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
+pub struct Variant {
     /// Its name within the experiment: the levels of its factors.
     pub label: String,
     /// The level of each factor.
@@ -36,9 +36,9 @@ pub struct Arm {
     pub settings: Settings,
 }
 
-/// Something that bounds what the arms can reach, measured in the same blocks.
+/// Something that bounds what the variants can reach, measured in the same blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
+pub struct UpperBound {
     /// Its name within the experiment.
     pub label: String,
     /// What is done, in words.
@@ -53,14 +53,14 @@ pub struct Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The reference arm, with which the block's other trials are compared.
-    Reference,
-    /// The reference arm once more: an A/A comparison that must show no difference.
-    Canary,
-    /// Any other arm.
-    Arm,
-    /// What bounds the arms: the same input without SQLite.
-    Limit,
-    /// An arm once more after the last round, counting what it does to files; its time is not used.
+    /// The baseline variant, with which the block's other trials are compared.
+    Baseline,
+    /// The baseline variant once more: an A/A comparison that must show no difference.
+    AaCheck,
+    /// Any other variant.
+    Variant,
+    /// What bounds the variants: the same input without SQLite.
+    UpperBound,
+    /// A variant once more after the last round, counting what it does to files; its time is not used.
     Counting,
 }

@@ -19,8 +19,8 @@ pub enum StopReason {
     MaxRounds,
     /// Another round would have passed the time allowed.
     Budget,
-    /// The reference arm cannot be measured.
-    NoReference,
+    /// The baseline variant cannot be measured.
+    NoBaseline,
 }
 
 impl fmt::Display for StopReason {
@@ -29,7 +29,7 @@ impl fmt::Display for StopReason {
             StopReason::Precise => "every effect was known precisely enough",
             StopReason::MaxRounds => "the largest number of rounds was reached",
             StopReason::Budget => "the time allowed was used up",
-            StopReason::NoReference => "the reference arm could not be measured",
+            StopReason::NoBaseline => "the baseline variant could not be measured",
         })
     }
 }
@@ -41,8 +41,8 @@ pub enum Next {
     Trial {
         /// Round, block and position.
         place: (u32, u32, u32),
-        /// Index of the arm.
-        arm: usize,
+        /// Index of the variant.
+        variant: usize,
         /// What it is in its block.
         role: Role,
     },
@@ -55,11 +55,11 @@ pub enum Next {
 pub struct Course {
     /// From which the order of trials derives.
     pub seed: Seed,
-    /// Arms, the reference among them.
-    pub arms: usize,
-    /// Limits; their indices follow those of the arms.
-    pub limits: usize,
-    /// Whether each arm is run once more in the end, counting what it does to files.
+    /// Variants, the baseline among them.
+    pub variants: usize,
+    /// Limits; their indices follow those of the variants.
+    pub upper_bounds: usize,
+    /// Whether each variant is run once more in the end, counting what it does to files.
     pub counting: bool,
     /// When it ends.
     pub stopping: Stopping,
@@ -74,10 +74,10 @@ pub struct Course {
 pub fn next(course: &Course, history: &History) -> Next {
     for number in 0.. {
         if history.given_up(0, number) {
-            return Next::Stop(StopReason::NoReference);
+            return Next::Stop(StopReason::NoBaseline);
         }
-        let alive: Vec<usize> = (1..course.arms + course.limits)
-            .filter(|arm| !history.given_up(*arm, number))
+        let alive: Vec<usize> = (1..course.variants + course.upper_bounds)
+            .filter(|variant| !history.given_up(*variant, number))
             .collect();
         if !history.begun.contains(&number)
             && let Some(reason) = stop_before(number, &alive, course, history)
@@ -88,14 +88,14 @@ pub fn next(course: &Course, history: &History) -> Next {
             for (position, trial) in trials.iter().enumerate() {
                 let place = (number, block as u32, position as u32);
                 if !history.seen.contains_key(&place) {
-                    let role = if trial.arm < course.arms {
+                    let role = if trial.variant < course.variants {
                         trial.role
                     } else {
-                        Role::Limit
+                        Role::UpperBound
                     };
                     return Next::Trial {
                         place,
-                        arm: trial.arm,
+                        variant: trial.variant,
                         role,
                     };
                 }
@@ -105,15 +105,16 @@ pub fn next(course: &Course, history: &History) -> Next {
     unreachable!("rounds are counted without end")
 }
 
-/// The next counting trial: one for each arm that was measured, after the last round.
+/// The next counting trial: one for each variant that was measured, after the last round.
 fn count_before(number: u32, alive: &[usize], course: &Course, history: &History) -> Option<Next> {
-    let measured = |arm: &usize| *arm < course.arms && !history.counted.contains(arm);
-    let arm = course
+    let measured =
+        |variant: &usize| *variant < course.variants && !history.counted.contains(variant);
+    let variant = course
         .counting
         .then(|| [0].iter().chain(alive).copied().find(measured))??;
     Some(Next::Trial {
-        place: (number, 0, arm as u32),
-        arm,
+        place: (number, 0, variant as u32),
+        variant,
         role: Role::Counting,
     })
 }
@@ -125,18 +126,22 @@ fn stop_before(
     history: &History,
 ) -> Option<StopReason> {
     let Course {
-        arms,
+        variants,
         stopping,
         budget_s,
         ..
     } = *course;
-    let alive: Vec<usize> = alive.iter().copied().filter(|arm| *arm < arms).collect();
-    let usable = usable_rounds(&alive, arms, history);
+    let alive: Vec<usize> = alive
+        .iter()
+        .copied()
+        .filter(|variant| *variant < variants)
+        .collect();
+    let usable = usable_rounds(&alive, variants, history);
     if usable >= stopping.max_rounds as usize || number >= 2 * stopping.max_rounds {
         return Some(StopReason::MaxRounds);
     }
     let enough = usable >= stopping.rounds as usize;
-    if enough && is_precise(&alive, arms, stopping.half_width, history) {
+    if enough && is_precise(&alive, variants, stopping.half_width, history) {
         return Some(StopReason::Precise);
     }
     let over_budget = budget_s.is_some_and(|budget| {
@@ -146,21 +151,21 @@ fn stop_before(
     (over_budget && number > 0).then_some(StopReason::Budget)
 }
 
-/// The rounds in which the arm measured least often was compared with its reference.
-fn usable_rounds(alive: &[usize], arms: usize, history: &History) -> usize {
-    let samples = history.samples(arms);
+/// The rounds in which the variant measured least often was compared with its baseline.
+fn usable_rounds(alive: &[usize], variants: usize, history: &History) -> usize {
+    let samples = history.samples(variants);
     let compared = alive
         .iter()
-        .map(|arm| samples.log_ratios(*arm, 0).len())
+        .map(|variant| samples.log_ratios(*variant, 0).len())
         .min();
     compared.unwrap_or_else(|| samples.values(0).len())
 }
 
-fn is_precise(alive: &[usize], arms: usize, half_width: f64, history: &History) -> bool {
-    let samples = history.samples(arms);
+fn is_precise(alive: &[usize], variants: usize, half_width: f64, history: &History) -> bool {
+    let samples = history.samples(variants);
     let alpha = ALPHA / alive.len().max(1) as f64;
-    alive.iter().all(|arm| {
-        Comparison::new(samples.log_ratios(*arm, 0)).is_some_and(|comparison| {
+    alive.iter().all(|variant| {
+        Comparison::new(samples.log_ratios(*variant, 0)).is_some_and(|comparison| {
             comparison.interval(alpha).half_width() <= half_width * comparison.ratio()
         })
     })
@@ -171,11 +176,11 @@ mod tests {
     use super::super::{Done, Seen};
     use super::*;
 
-    fn course(arms: usize, stopping: Stopping, budget_s: Option<f64>) -> Course {
+    fn course(variants: usize, stopping: Stopping, budget_s: Option<f64>) -> Course {
         Course {
             seed: Seed(5),
-            arms,
-            limits: 0,
+            variants,
+            upper_bounds: 0,
             counting: false,
             stopping,
             budget_s,
@@ -183,7 +188,7 @@ mod tests {
     }
 
     fn run(
-        arms: usize,
+        variants: usize,
         stopping: Stopping,
         budget_s: Option<f64>,
         figure: impl Fn(usize, u32) -> Done,
@@ -191,15 +196,19 @@ mod tests {
         let mut history = History::default();
         let mut trials = Vec::new();
         loop {
-            let upcoming = next(&course(arms, stopping, budget_s), &history);
+            let upcoming = next(&course(variants, stopping, budget_s), &history);
             match upcoming {
                 Next::Stop(reason) => return (trials, reason),
-                Next::Trial { place, arm, role } => {
+                Next::Trial {
+                    place,
+                    variant,
+                    role,
+                } => {
                     trials.push(upcoming);
-                    let done = figure(arm, place.0);
+                    let done = figure(variant, place.0);
                     history.add(Seen {
                         place,
-                        arm,
+                        variant,
                         role,
                         done,
                         wall_s: 1.0,
@@ -212,20 +221,20 @@ mod tests {
 
     #[test]
     fn precise_figures_end_after_the_fewest_rounds() {
-        let (trials, reason) = run(4, Stopping::default(), None, |arm, _| {
-            Done::Measured(arm as f64 + 1.0)
+        let (trials, reason) = run(4, Stopping::default(), None, |variant, _| {
+            Done::Measured(variant as f64 + 1.0)
         });
-        // The interval for three arms needs an error rate of 1.7 %, which seven rounds just attain.
+        // The interval for three variants needs an error rate of 1.7 %, which seven rounds just attain.
         assert_eq!(reason, StopReason::Precise);
         assert_eq!(trials.len(), 7 * 5);
     }
 
     #[test]
     fn noisy_figures_go_on_to_the_most_rounds() {
-        let noisy = |arm: usize, round: u32| {
+        let noisy = |variant: usize, round: u32| {
             let wobble = Seed(9)
                 .nth(u64::from(round))
-                .nth(arm as u64)
+                .nth(variant as u64)
                 .generator()
                 .below(1000);
             Done::Measured(1.0 + wobble as f64 / 1000.0)
@@ -245,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_that_cannot_run_is_left_out_of_later_rounds_only() {
-        let (trials, _) = run(3, Stopping::default(), None, |arm, _| match arm {
+    fn a_variant_that_cannot_run_is_left_out_of_later_rounds_only() {
+        let (trials, _) = run(3, Stopping::default(), None, |variant, _| match variant {
             1 => Done::Skipped,
             2 => Done::Failed,
             _ => Done::Measured(1.0),
@@ -254,7 +263,7 @@ mod tests {
         let count = |wanted: usize| {
             trials
                 .iter()
-                .filter(|next| matches!(next, Next::Trial { arm, .. } if *arm == wanted))
+                .filter(|next| matches!(next, Next::Trial { variant, .. } if *variant == wanted))
                 .count()
         };
         assert_eq!(count(1), 1);
@@ -262,15 +271,15 @@ mod tests {
     }
 
     #[test]
-    fn without_a_reference_it_ends() {
+    fn without_a_baseline_it_ends() {
         let (_, reason) = run(3, Stopping::default(), None, |_, _| Done::Failed);
-        assert_eq!(reason, StopReason::NoReference);
+        assert_eq!(reason, StopReason::NoBaseline);
     }
 
     #[test]
     fn what_comes_next_depends_on_outcomes_only_not_on_when_it_is_asked() {
-        let (trials, _) = run(9, Stopping::default(), None, |arm, _| {
-            Done::Measured(arm as f64 + 1.0)
+        let (trials, _) = run(9, Stopping::default(), None, |variant, _| {
+            Done::Measured(variant as f64 + 1.0)
         });
         let mut history = History::default();
         for expected in trials {
@@ -278,14 +287,19 @@ mod tests {
                 next(&course(9, Stopping::default(), None), &history.clone()),
                 expected
             );
-            let Next::Trial { place, arm, role } = expected else {
+            let Next::Trial {
+                place,
+                variant,
+                role,
+            } = expected
+            else {
                 continue;
             };
             history.add(Seen {
                 place,
-                arm,
+                variant,
                 role,
-                done: Done::Measured(arm as f64 + 1.0),
+                done: Done::Measured(variant as f64 + 1.0),
                 wall_s: 1.0,
                 disturbed: false,
             });
@@ -293,24 +307,29 @@ mod tests {
     }
 
     #[test]
-    fn limits_run_in_every_round_and_each_measured_arm_is_counted_once_in_the_end() {
+    fn upper_bounds_run_in_every_round_and_each_measured_variant_is_counted_once_in_the_end() {
         let course = Course {
-            limits: 2,
+            upper_bounds: 2,
             counting: true,
             ..course(3, Stopping::default(), None)
         };
         let mut history = History::default();
         let mut roles = Vec::new();
-        while let Next::Trial { place, arm, role } = next(&course, &history) {
-            roles.push((role, arm));
-            let done = if arm == 2 {
+        while let Next::Trial {
+            place,
+            variant,
+            role,
+        } = next(&course, &history)
+        {
+            roles.push((role, variant));
+            let done = if variant == 2 {
                 Done::Skipped
             } else {
-                Done::Measured(arm as f64 + 1.0)
+                Done::Measured(variant as f64 + 1.0)
             };
             history.add(Seen {
                 place,
-                arm,
+                variant,
                 role,
                 done,
                 wall_s: 1.0,
@@ -318,7 +337,10 @@ mod tests {
             });
         }
         let count = |wanted| roles.iter().filter(|seen| **seen == wanted).count();
-        assert_eq!((count((Role::Limit, 3)), count((Role::Limit, 4))), (7, 7));
+        assert_eq!(
+            (count((Role::UpperBound, 3)), count((Role::UpperBound, 4))),
+            (7, 7)
+        );
         assert_eq!(
             roles[roles.len() - 2..],
             [(Role::Counting, 0), (Role::Counting, 1)]

@@ -1,23 +1,23 @@
 //! The order of trials in a round.
 //!
-//! A round measures every arm once. It is divided into blocks of the reference, the reference
-//! once more (the canary) and up to six other arms; trials are compared within their block only,
-//! because the machine drifts between blocks. The arms are dealt to blocks anew in each round, so
-//! no pair of arms always shares one.
+//! A round measures every variant once. It is divided into blocks of the baseline, the baseline
+//! once more (the A/A check) and up to six other variants; trials are compared within their block only,
+//! because the machine drifts between blocks. The variants are dealt to blocks anew in each round, so
+//! no pair of variants always shares one.
 
 use serde::{Deserialize, Serialize};
 
 use super::Role;
 use crate::seed::Seed;
 
-/// Other arms in a block besides the reference and its canary.
-pub const ARMS_PER_BLOCK: usize = 6;
+/// Other variants in a block besides the baseline and its A/A check.
+pub const VARIANTS_PER_BLOCK: usize = 6;
 
 /// One trial of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduledTrial {
-    /// Index of the arm; the reference is 0.
-    pub arm: usize,
+    /// Index of the variant; the baseline is 0.
+    pub variant: usize,
     /// What the trial is in its block.
     pub role: Role,
 }
@@ -25,17 +25,17 @@ pub struct ScheduledTrial {
 /// Trials that are compared with one another, in the order in which they run.
 pub type Block = Vec<ScheduledTrial>;
 
-/// The trials in a round over this many arms, the reference among them.
-pub fn trials_per_round(arms: usize) -> usize {
-    let others = arms.saturating_sub(1);
+/// The trials in a round over this many variants, the baseline among them.
+pub fn trials_per_round(variants: usize) -> usize {
+    let others = variants.saturating_sub(1);
     others + 2 * blocks_of(others)
 }
 
 fn blocks_of(others: usize) -> usize {
-    others.div_ceil(ARMS_PER_BLOCK).max(1)
+    others.div_ceil(VARIANTS_PER_BLOCK).max(1)
 }
 
-/// The blocks of one round over the arms `others` (the reference, arm 0, is not among them).
+/// The blocks of one round over the variants `others` (the baseline, variant 0, is not among them).
 ///
 /// A pure function of its arguments: the same seed gives the same order.
 pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {
@@ -50,18 +50,18 @@ pub fn round(seed: Seed, number: u32, others: &[usize]) -> Vec<Block> {
                 .iter()
                 .skip(block)
                 .step_by(blocks)
-                .map(|arm| ScheduledTrial {
-                    arm: *arm,
-                    role: Role::Arm,
+                .map(|variant| ScheduledTrial {
+                    variant: *variant,
+                    role: Role::Variant,
                 })
                 .collect();
             trials.push(ScheduledTrial {
-                arm: 0,
-                role: Role::Reference,
+                variant: 0,
+                role: Role::Baseline,
             });
             trials.push(ScheduledTrial {
-                arm: 0,
-                role: Role::Canary,
+                variant: 0,
+                role: Role::AaCheck,
             });
             generator.shuffle(&mut trials);
             trials
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_round_measures_every_arm_once_and_each_block_has_its_own_reference() {
+    fn each_round_measures_every_variant_once_and_each_block_has_its_own_baseline() {
         let others: Vec<usize> = (1..=23).collect();
         for number in 0..20 {
             let blocks = round(Seed(3), number, &others);
@@ -83,22 +83,22 @@ mod tests {
             let mut seen: Vec<usize> = blocks
                 .iter()
                 .flatten()
-                .filter(|trial| trial.role == Role::Arm)
-                .map(|trial| trial.arm)
+                .filter(|trial| trial.role == Role::Variant)
+                .map(|trial| trial.variant)
                 .collect();
             seen.sort_unstable();
             assert_eq!(seen, others);
             for block in &blocks {
-                for role in [Role::Reference, Role::Canary] {
+                for role in [Role::Baseline, Role::AaCheck] {
                     assert_eq!(
                         block
                             .iter()
-                            .filter(|trial| trial.role == role && trial.arm == 0)
+                            .filter(|trial| trial.role == role && trial.variant == 0)
                             .count(),
                         1
                     );
                 }
-                assert!(block.len() <= ARMS_PER_BLOCK + 2);
+                assert!(block.len() <= VARIANTS_PER_BLOCK + 2);
             }
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_of_one_arm_still_has_its_canary() {
+    fn an_experiment_of_one_variant_still_has_its_aa_check() {
         assert_eq!(round(Seed(1), 0, &[]).concat().len(), 2);
     }
 }

@@ -17,8 +17,8 @@ pub struct Stopping {
     pub rounds: u32,
     /// Rounds after which it ends in any case.
     pub max_rounds: u32,
-    /// It ends when every arm's effect is known this well: half the width of the interval of the
-    /// ratio to the reference, adjusted for the number of arms, as a fraction.
+    /// It ends when every variant's effect is known this well: half the width of the interval of the
+    /// ratio to the baseline, adjusted for the number of variants, as a fraction.
     pub half_width: f64,
 }
 

@@ -4,7 +4,7 @@
 //! its user, has measured all of them about equally often, and slow changes of the machine are
 //! spread over all of them.
 
-use super::fresh::fresh_trials;
+use super::confirmation::confirmation_trials;
 use super::{Course, History, Next, next};
 
 /// What comes next in each experiment, in the order of `courses`.
@@ -47,15 +47,15 @@ pub fn budget_of(limit_s: f64, index: usize, courses: &[Course], histories: &[&H
     limit_s - used_by_others - put_aside
 }
 
-/// Trials of an experiment that are counted and not timed: one for each arm.
+/// Trials of an experiment that are counted and not timed: one for each variant.
 pub(super) fn counting_trials(course: &Course) -> usize {
-    if course.counting { course.arms } else { 0 }
+    if course.counting { course.variants } else { 0 }
 }
 
 /// Seconds that the trials after the last round of an experiment take in all when a trial takes
 /// `trial_s`: those that count, and those that measure again what was chosen from many.
 pub(super) fn seconds_after(course: &Course, trial_s: f64) -> f64 {
-    (counting_trials(course) + fresh_trials(course)) as f64 * trial_s
+    (counting_trials(course) + confirmation_trials(course)) as f64 * trial_s
 }
 
 #[cfg(test)]
@@ -67,11 +67,11 @@ mod tests {
     /// Seconds of each trial.
     const TRIAL_S: f64 = 2.0;
 
-    fn course(arms: usize, rounds: u32) -> Course {
+    fn course(variants: usize, rounds: u32) -> Course {
         Course {
             seed: Seed(7),
-            arms,
-            limits: 0,
+            variants,
+            upper_bounds: 0,
             counting: true,
             stopping: Stopping {
                 rounds,
@@ -102,7 +102,12 @@ mod tests {
                 });
                 return (trials, reasons.collect());
             };
-            let Next::Trial { place, arm, role } = outlook[index] else {
+            let Next::Trial {
+                place,
+                variant,
+                role,
+            } = outlook[index]
+            else {
                 unreachable!("its turn")
             };
             if role != Role::Counting {
@@ -110,9 +115,9 @@ mod tests {
             }
             histories[index].add(Seen {
                 place,
-                arm,
+                variant,
                 role,
-                done: Done::Measured(1.0 + arm as f64),
+                done: Done::Measured(1.0 + variant as f64),
                 wall_s: TRIAL_S,
                 disturbed: false,
             });
@@ -152,7 +157,7 @@ mod tests {
         assert!(first.abs_diff(second) <= 1, "{first} and {second} rounds");
         let counting: f64 = courses
             .iter()
-            .map(|course| course.arms as f64 * TRIAL_S)
+            .map(|course| course.variants as f64 * TRIAL_S)
             .sum();
         let taken = trials.len() as f64 * TRIAL_S + counting;
         let a_round = trials_per_round(4) as f64 * TRIAL_S;

@@ -64,7 +64,7 @@ impl Volume {
         }
     }
 
-    /// Whether arms that differ in crash safety may be compared here. Memory keeps nothing across a
+    /// Whether variants that differ in crash safety may be compared here. Memory keeps nothing across a
     /// restart, so that no setting is any safer than another; other doubts are warnings.
     pub fn supports_durability_comparison(&self) -> bool {
         self.kind != VolumeKind::Memory

@@ -40,13 +40,13 @@ pub struct Experiment {
     pub note: Option<String>,
     /// The workload that is run.
     pub workload: String,
-    /// The metric by which arms are compared; `rows_per_s` unless stated.
+    /// The metric by which variants are compared; `rows_per_s` unless stated.
     #[serde(default = "default_metric")]
     pub metric: String,
-    /// Metrics that the report shows beside that one, arm by arm: what is bought and what it costs.
+    /// Metrics that the report shows beside that one, variant by variant: what is bought and what it costs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<String>,
-    /// Settings that hold in every arm.
+    pub secondary_metrics: Vec<String>,
+    /// Settings that hold in every variant.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub base: Settings,
     /// Settings that depend on the scale of the run.
@@ -64,16 +64,16 @@ pub struct Experiment {
     /// are compared and drawn like the others, but no level of one is recommended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
-    /// Settings for some arms only, for example fewer rows where an arm is very slow.
+    /// Settings for some variants only, for example fewer rows where a variant is very slow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<Adjustment>,
     /// Combinations that are left out of a factorial design.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Exclusion>,
-    /// What bounds the arms, shown beside them: the same input without SQLite.
+    /// What bounds the variants, shown beside them: the same input without SQLite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<LimitFile>,
-    /// Which arms there are and how they are compared.
+    pub upper_bounds: Vec<UpperBoundFile>,
+    /// Which variants there are and how they are compared.
     pub design: Design,
     /// Published statements to be checked here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -81,7 +81,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Whether a scale measures the arm that holds these levels.
+    /// Whether a scale measures the variant that holds these levels.
     pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
         self.levels.get(&scale).is_none_or(|kept| {
             kept.iter()
@@ -118,11 +118,11 @@ impl fmt::Display for Scale {
     }
 }
 
-/// Settings put on top of the base for the arms that hold certain levels.
+/// Settings put on top of the base for the variants that hold certain levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adjustment {
-    /// The levels an arm must hold.
+    /// The levels a variant must hold.
     #[serde(rename = "for")]
     pub levels: Settings,
     /// What is put on top at every scale.
@@ -143,11 +143,11 @@ pub struct Exclusion {
     pub because: String,
 }
 
-/// Something that bounds what the arms can reach: measured in the same blocks and shown beside
+/// Something that bounds what the variants can reach: measured in the same blocks and shown beside
 /// them, but neither ranked nor compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LimitFile {
+pub struct UpperBoundFile {
     /// Its name.
     pub name: String,
     /// What is done, in words.
@@ -162,30 +162,30 @@ pub struct LimitFile {
     pub scale: BTreeMap<Scale, Settings>,
 }
 
-/// Which arms there are, and when to stop measuring.
+/// Which variants there are, and when to stop measuring.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// How arms are made of factors.
+    /// How variants are made of factors.
     pub kind: DesignKind,
-    /// The arm that the others are compared with: a level for every factor.
-    pub reference: Settings,
-    /// The arms besides the reference; for the kind `list` only.
+    /// The variant that the others are compared with: a level for every factor.
+    pub baseline: Settings,
+    /// The variants besides the baseline; for the kind `list` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub arms: Vec<Settings>,
+    pub variants: Vec<Settings>,
     /// When to stop; the protocol's rule unless stated.
     #[serde(default)]
     pub stopping: Stopping,
 }
 
-/// How arms are made of factors.
+/// How variants are made of factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DesignKind {
-    /// The reference, and each other level of each factor on its own.
+    /// The baseline, and each other level of each factor on its own.
     OneAtATime,
     /// Every combination of levels.
     Factorial,
-    /// The arms that are listed.
+    /// The variants that are listed.
     List,
 }

@@ -79,6 +79,17 @@ impl Findings<'_> {
         self.note(path, what.into(), nearest);
     }
 
+    /// Notes an unknown key: one of an earlier vocabulary with its new name, another with the nearest key.
+    fn unknown_key(&mut self, path: &[Step], key: &str, known: &[String]) {
+        let renamed = RENAMED.iter().find(|(old, _)| *old == key);
+        let renamed = renamed.filter(|(_, new)| known.iter().any(|name| name == new));
+        let what = format!("unknown key `{key}`");
+        match renamed {
+            Some((_, new)) => self.note(path, what, Some((*new).to_owned())),
+            None => self.unknown(path, what, key, known.iter().map(String::as_str)),
+        }
+    }
+
     fn note(&mut self, path: &[Step], what: String, nearest: Option<String>) {
         let line = line_of(self.text, offset_of(self.document, path));
         self.problems.push(Problem {
@@ -89,6 +100,15 @@ impl Findings<'_> {
         });
     }
 }
+
+/// Keys that experiment files once had, with the names they have now.
+const RENAMED: [(&str, &str); 5] = [
+    ("arm", "variant"),
+    ("arms", "variants"),
+    ("beside", "secondary_metrics"),
+    ("limits", "upper_bounds"),
+    ("reference", "baseline"),
+];
 
 /// Reads an experiment and checks it against what exists.
 ///
@@ -146,12 +166,7 @@ fn walk_table(
         path.push(key.into());
         match form.child(key) {
             Some(child) => walk_value(findings, &child, value.get_ref(), path),
-            None => findings.unknown(
-                path,
-                format!("unknown key `{key}`"),
-                key,
-                keys.iter().map(String::as_str),
-            ),
+            None => findings.unknown_key(path, key, &keys),
         }
         path.pop();
     }

@@ -17,7 +17,7 @@ pub fn experiment_schema() -> &'static Value {
     })
 }
 
-/// One place in the schema, with references followed.
+/// One place in the schema, with baselines followed.
 #[derive(Clone)]
 pub(super) struct Form {
     node: &'static Value,

@@ -1,4 +1,4 @@
-//! Checks of an experiment against what exists: names, levels, arms and claims.
+//! Checks of an experiment against what exists: names, levels, variants and claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::parse::Findings;
 use super::positions::Step;
 use super::{DesignKind, Experiment, Scale};
 use crate::catalogue::{Catalogue, WorkloadInfo};
-use crate::design::arms;
+use crate::design::variants;
 use crate::level::{Level, Settings};
 use crate::metric;
 
@@ -82,8 +82,8 @@ pub(super) struct Checker<'c, 'f, 'd> {
 impl Checker<'_, '_, '_> {
     fn check_everything(&mut self) {
         let experiment = self.experiment;
-        for (index, metric) in experiment.beside.iter().enumerate() {
-            let path = ["beside".into(), index.into()];
+        for (index, metric) in experiment.secondary_metrics.iter().enumerate() {
+            let path = ["secondary_metrics".into(), index.into()];
             check_metric(&path, metric, Some(self.workload), self.findings);
         }
         self.check_settings(&["base".into()], &experiment.base);
@@ -98,15 +98,15 @@ impl Checker<'_, '_, '_> {
         self.check_conditions();
         self.check_design();
         self.check_adjustments();
-        self.check_limits();
-        // A claim that misses an arm because of a misspelt factor would only repeat that problem.
+        self.check_upper_bounds();
+        // A claim that misses a variant because of a misspelt factor would only repeat that problem.
         if self.findings.count() == 0 {
             self.check_combinations();
             let at_any_scale = Experiment {
                 levels: BTreeMap::new(),
                 ..experiment.clone()
             };
-            self.check_claims(&arms(&at_any_scale, Scale::Default, self.catalogue));
+            self.check_claims(&variants(&at_any_scale, Scale::Default, self.catalogue));
         }
     }
 
@@ -168,7 +168,7 @@ impl Checker<'_, '_, '_> {
     }
 
     fn check_kept_levels(&mut self) {
-        let reference = &self.experiment.design.reference;
+        let baseline = &self.experiment.design.baseline;
         for (scale, factors) in &self.experiment.levels {
             for (factor, kept) in factors {
                 let path = ["levels", &scale.to_string(), factor].map(Step::from);
@@ -176,12 +176,12 @@ impl Checker<'_, '_, '_> {
                     let held = Settings::from([(factor.clone(), level.clone())]);
                     self.check_held_levels(&path[..2], &held);
                 }
-                let reference = reference.get(factor);
-                if let Some(level) = reference.filter(|level| !kept.contains(level)) {
+                let baseline = baseline.get(factor);
+                if let Some(level) = baseline.filter(|level| !kept.contains(level)) {
                     self.findings.at(
                         &path,
                         format!(
-                            "the scale {scale} must keep the level {} of `{factor}`, which the reference has",
+                            "the scale {scale} must keep the level {} of `{factor}`, which the baseline has",
                             quoted(level)
                         ),
                     );
@@ -197,8 +197,8 @@ impl Checker<'_, '_, '_> {
             design,
             ..
         } = self.experiment;
-        // The arms of a list may have factors whose levels are written in the arms alone.
-        let known = || factors.keys().chain(design.reference.keys());
+        // The variants of a list may have factors whose levels are written in the variants alone.
+        let known = || factors.keys().chain(design.baseline.keys());
         for (index, name) in conditions.iter().enumerate() {
             let place = ["conditions".into(), index.into()];
             if !known().any(|factor| factor == name) {
@@ -215,34 +215,34 @@ impl Checker<'_, '_, '_> {
     fn check_design(&mut self) {
         let design = &self.experiment.design;
         let path = [Step::from("design")];
-        let reference = ["design".into(), "reference".into()];
-        self.check_settings(&reference, &design.reference);
-        self.check_held_levels(&reference, &design.reference);
+        let baseline = ["design".into(), "baseline".into()];
+        self.check_settings(&baseline, &design.baseline);
+        self.check_held_levels(&baseline, &design.baseline);
         for factor in self
             .experiment
             .factors
             .keys()
-            .filter(|factor| !design.reference.contains_key(*factor))
+            .filter(|factor| !design.baseline.contains_key(*factor))
         {
             self.findings.at(
-                &reference,
-                format!("the reference gives no level for the factor `{factor}`"),
+                &baseline,
+                format!("the baseline gives no level for the factor `{factor}`"),
             );
         }
-        match (design.kind, design.arms.is_empty()) {
+        match (design.kind, design.variants.is_empty()) {
             (DesignKind::List, true) => self
                 .findings
-                .at(&path, "a design of the kind `list` needs `arms`"),
+                .at(&path, "a design of the kind `list` needs `variants`"),
             (DesignKind::OneAtATime | DesignKind::Factorial, false) => {
                 self.findings.at(
-                    &["design".into(), "arms".into()],
-                    "`arms` belong to designs of the kind `list` only",
+                    &["design".into(), "variants".into()],
+                    "`variants` belong to designs of the kind `list` only",
                 );
             }
             _ => {}
         }
-        for (index, arm) in design.arms.iter().enumerate() {
-            self.check_settings(&["design".into(), "arms".into(), index.into()], arm);
+        for (index, variant) in design.variants.iter().enumerate() {
+            self.check_settings(&["design".into(), "variants".into(), index.into()], variant);
         }
         self.check_stopping();
     }
@@ -281,13 +281,16 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// Every arm, at every scale, must be one that can be run at all.
+    /// Every variant, at every scale, must be one that can be run at all.
     fn check_combinations(&mut self) {
         let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
-            for arm in arms(self.experiment, scale, self.catalogue) {
-                if let Some(why) = self.catalogue.why_impossible(self.workload, &arm.settings) {
-                    reasons.entry(why).or_default().insert(arm.label);
+            for variant in variants(self.experiment, scale, self.catalogue) {
+                if let Some(why) = self
+                    .catalogue
+                    .why_impossible(self.workload, &variant.settings)
+                {
+                    reasons.entry(why).or_default().insert(variant.label);
                 }
             }
         }
@@ -303,14 +306,14 @@ impl Checker<'_, '_, '_> {
             };
             self.findings.at(
                 &[Step::from("design")],
-                format!("the arm `{named}`{others} can never be run: {why}{remedy}"),
+                format!("the variant `{named}`{others} can never be run: {why}{remedy}"),
             );
         }
     }
 
-    fn check_limits(&mut self) {
-        for (index, limit) in self.experiment.limits.iter().enumerate() {
-            let path = |key: &str| vec![Step::from("limits"), index.into(), key.into()];
+    fn check_upper_bounds(&mut self) {
+        for (index, limit) in self.experiment.upper_bounds.iter().enumerate() {
+            let path = |key: &str| vec![Step::from("upper-bounds"), index.into(), key.into()];
             let Some(workload) = self.catalogue.workload(&limit.workload) else {
                 let known = self
                     .catalogue
@@ -337,7 +340,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// Levels by which arms are meant must be among the factors' own.
+    /// Levels by which variants are meant must be among the factors' own.
     pub(super) fn check_held_levels(&mut self, path: &[Step], levels: &Settings) {
         for (factor, level) in levels {
             let place = [path, &[factor.as_str().into()]].concat();

@@ -1,9 +1,9 @@
-//! Checks of claims: their form, their bounds and the arms that they mean.
+//! Checks of claims: their form, their bounds and the variants that they mean.
 
 use super::positions::Step;
 use super::validate::{Checker, check_metric};
 use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
-use crate::design::{Arm, partners, select};
+use crate::design::{Variant, partners, select};
 use crate::level::{Level, Settings, contains, label, overlaid};
 use crate::metric;
 
@@ -14,7 +14,7 @@ const FILE_SYSTEMS: [&str; 12] = [
 ];
 
 impl Checker<'_, '_, '_> {
-    pub(super) fn check_claims(&mut self, arms: &[Arm]) {
+    pub(super) fn check_claims(&mut self, variants: &[Variant]) {
         for (index, claim) in self.experiment.claims.iter().enumerate() {
             let path = ["claims".into(), index.into()];
             let twice = self.experiment.claims[..index]
@@ -25,7 +25,7 @@ impl Checker<'_, '_, '_> {
                     .at(&path, format!("the claim `{}` is given twice", claim.id));
             }
             match claim.forms()[..] {
-                [form] => self.check_form(&path, claim, form, arms),
+                [form] => self.check_form(&path, claim, form, variants),
                 _ => self.findings.at(
                     &path,
                     format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin, best, devices", claim.id),
@@ -34,7 +34,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, arms: &[Arm]) {
+    fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, variants: &[Variant]) {
         let path = [path, &[form.key().into()]].concat();
         if let Some(metric) = form.metric() {
             check_metric(
@@ -50,16 +50,18 @@ impl Checker<'_, '_, '_> {
         self.check_bounds(&path, claim, form);
         self.check_file_systems(&path, claim);
         match form {
-            Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, arms),
-            Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, arms),
+            Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, variants),
+            Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, variants),
             Form::Value(single) => {
-                self.check_arm(&path, "of", &single.of, arms);
+                self.check_variant(&path, "of", &single.of, variants);
             }
-            Form::Ordering(listed) | Form::Spread(listed) => self.check_listed(&path, listed, arms),
+            Form::Ordering(listed) | Form::Spread(listed) => {
+                self.check_listed(&path, listed, variants)
+            }
             Form::Argmax(extreme) | Form::Argmin(extreme) => {
-                self.check_extreme(&path, extreme, arms)
+                self.check_extreme(&path, extreme, variants)
             }
-            Form::Best(best) => self.check_best(&path, best, arms),
+            Form::Best(best) => self.check_best(&path, best, variants),
             Form::Devices(devices) if devices.of == devices.to => self
                 .findings
                 .at(&path, "both devices of the claim are of the same kind"),
@@ -118,72 +120,74 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn check_pair(&mut self, path: &[Step], pair: &Pair, arms: &[Arm]) {
+    fn check_pair(&mut self, path: &[Step], pair: &Pair, variants: &[Variant]) {
         if pair.across {
-            self.check_across(path, &[pair.of.clone(), pair.to.clone()], arms);
+            self.check_across(path, &[pair.of.clone(), pair.to.clone()], variants);
             return;
         }
-        let of = self.check_arm(path, "of", &pair.of, arms);
-        let to = self.check_arm(path, "to", &pair.to, arms);
+        let of = self.check_variant(path, "of", &pair.of, variants);
+        let to = self.check_variant(path, "to", &pair.to, variants);
         if pair.to_metric.is_some() {
-            self.check_same_arm(path, of, to);
+            self.check_same_variant(path, of, to);
         } else if of.is_some() && of == to {
             self.findings
-                .at(path, "both arms of the claim are the same");
+                .at(path, "both variants of the claim are the same");
         }
     }
 
-    fn check_pairs(&mut self, path: &[Step], pairs: &Pairs, arms: &[Arm]) {
+    fn check_pairs(&mut self, path: &[Step], pairs: &Pairs, variants: &[Variant]) {
         let all = [
             ("of", &pairs.of),
             ("to", &pairs.to),
             ("over_of", &pairs.over_of),
             ("over_to", &pairs.over_to),
         ];
-        let found = all.map(|(key, levels)| self.check_arm(path, key, levels, arms));
+        let found = all.map(|(key, levels)| self.check_variant(path, key, levels, variants));
         if pairs.to_metric.is_some() {
-            self.check_same_arm(path, found[0], found[1]);
-            self.check_same_arm(path, found[2], found[3]);
+            self.check_same_variant(path, found[0], found[1]);
+            self.check_same_variant(path, found[2], found[3]);
         }
     }
 
-    /// Two figures of the same trials are those of one arm.
-    fn check_same_arm(&mut self, path: &[Step], of: Option<usize>, to: Option<usize>) {
+    /// Two figures of the same trials are those of one variant.
+    fn check_same_variant(&mut self, path: &[Step], of: Option<usize>, to: Option<usize>) {
         if of.is_some() && to.is_some() && of != to {
             self.findings.at(
                 path,
-                "`to_metric` compares two figures of the same trials, so both arms of a ratio must be the same",
+                "`to_metric` compares two figures of the same trials, so both variants of a ratio must be the same",
             );
         }
     }
 
-    fn check_listed(&mut self, path: &[Step], listed: &Listed, arms: &[Arm]) {
-        if listed.arms.is_empty() == listed.over.is_none() {
-            self.findings.at(path, "give either `arms` or `over`");
+    fn check_listed(&mut self, path: &[Step], listed: &Listed, variants: &[Variant]) {
+        if listed.variants.is_empty() == listed.over.is_none() {
+            self.findings.at(path, "give either `variants` or `over`");
         }
         if listed.across && listed.without_worst {
             self.findings.at(
                 path,
-                "`without_worst` leaves out one arm, so it does not go with `across`",
+                "`without_worst` leaves out one variant, so it does not go with `across`",
             );
         }
         if let Some(factor) = &listed.over {
             self.check_over(path, factor);
         }
         if listed.across {
-            self.check_across(path, &self.levels_listed(listed), arms);
+            self.check_across(path, &self.levels_listed(listed), variants);
             return;
         }
-        for arm in &listed.arms {
-            self.check_arm(path, "arms", &overlaid(&listed.at, arm), arms);
+        for variant in &listed.variants {
+            self.check_variant(path, "variants", &overlaid(&listed.at, variant), variants);
         }
     }
 
     /// The levels of each item of the list.
     fn levels_listed(&self, listed: &Listed) -> Vec<Settings> {
         let Some(factor) = &listed.over else {
-            let arms = listed.arms.iter();
-            return arms.map(|arm| overlaid(&listed.at, arm)).collect();
+            let variants = listed.variants.iter();
+            return variants
+                .map(|variant| overlaid(&listed.at, variant))
+                .collect();
         };
         let levels = self.experiment.factors.get(factor).into_iter().flatten();
         let with = |level: &Level| {
@@ -194,8 +198,8 @@ impl Checker<'_, '_, '_> {
         levels.map(with).collect()
     }
 
-    /// Each two of these levels must be those of arms that differ in nothing else.
-    fn check_across(&mut self, path: &[Step], levels: &[Settings], arms: &[Arm]) {
+    /// Each two of these levels must be those of variants that differ in nothing else.
+    fn check_across(&mut self, path: &[Step], levels: &[Settings], variants: &[Variant]) {
         let place = [path, &["across".into()]].concat();
         let before = self.findings.count();
         for levels in levels {
@@ -206,11 +210,11 @@ impl Checker<'_, '_, '_> {
         }
         for (number, of) in levels.iter().enumerate() {
             for to in &levels[number + 1..] {
-                if partners(arms, of, to).is_empty() {
+                if partners(variants, of, to).is_empty() {
                     self.findings.at(
                         &place,
                         format!(
-                            "no two arms differ only in that one has {} and the other {}",
+                            "no two variants differ only in that one has {} and the other {}",
                             label(of),
                             label(to)
                         ),
@@ -220,7 +224,7 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn check_best(&mut self, path: &[Step], best: &Best, arms: &[Arm]) {
+    fn check_best(&mut self, path: &[Step], best: &Best, variants: &[Variant]) {
         if !(best.share > 0.0 && best.share < 1.0) {
             let place = [path, &["share".into()]].concat();
             self.findings.at(&place, "`share` must lie between 0 and 1");
@@ -229,37 +233,37 @@ impl Checker<'_, '_, '_> {
         let place = [path, &["hold".into()]].concat();
         let before = self.findings.count();
         self.check_held_levels(&place, &best.hold);
-        let holding = arms
+        let holding = variants
             .iter()
-            .filter(|arm| contains(&arm.levels, &best.hold))
+            .filter(|variant| contains(&variant.levels, &best.hold))
             .count();
-        let (count, all) = (best.count(arms.len()), arms.len());
+        let (count, all) = (best.count(variants.len()), variants.len());
         if self.findings.count() == before && (holding < count || holding == all) {
             let levels = label(&best.hold);
             self.findings.at(
                 &place,
-                format!("{holding} of {all} arms hold {levels}: the best {count} can never, or must always, do so"),
+                format!("{holding} of {all} variants hold {levels}: the best {count} can never, or must always, do so"),
             );
         }
     }
 
-    fn check_extreme(&mut self, path: &[Step], extreme: &Extreme, arms: &[Arm]) {
-        match (&extreme.over, extreme.arm.is_empty()) {
+    fn check_extreme(&mut self, path: &[Step], extreme: &Extreme, variants: &[Variant]) {
+        match (&extreme.over, extreme.variant.is_empty()) {
             (Some(factor), true) => {
                 self.check_over(path, factor);
                 for level in &extreme.is {
                     let mut levels = extreme.at.clone();
                     levels.insert(factor.clone(), level.clone());
-                    self.check_arm(path, "is", &levels, arms);
+                    self.check_variant(path, "is", &levels, variants);
                 }
             }
             (None, false) if extreme.is.is_empty() => {
-                let levels = overlaid(&extreme.at, &extreme.arm);
-                self.check_arm(path, "arm", &levels, arms);
+                let levels = overlaid(&extreme.at, &extreme.variant);
+                self.check_variant(path, "variant", &levels, variants);
             }
             _ => self
                 .findings
-                .at(path, "give either `over` and `is`, or `arm`"),
+                .at(path, "give either `over` and `is`, or `variant`"),
         }
     }
 
@@ -276,21 +280,21 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn check_arm(
+    fn check_variant(
         &mut self,
         path: &[Step],
         key: &str,
         wanted: &Settings,
-        arms: &[Arm],
+        variants: &[Variant],
     ) -> Option<usize> {
         let place = [path, &[key.into()]].concat();
         let before = self.findings.count();
         self.check_held_levels(&place, wanted);
-        // Levels that no factor has would only be told a second time as an arm that is missing.
+        // Levels that no factor has would only be told a second time as a variant that is missing.
         if self.findings.count() > before {
             return None;
         }
-        select(arms, wanted)
+        select(variants, wanted)
             .inspect_err(|error| self.findings.at(&place, error.to_string()))
             .ok()
     }

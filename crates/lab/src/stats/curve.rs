@@ -1,9 +1,9 @@
 //! The knee of a growth curve: from which size on a structure no longer fits into its cache.
 //!
-//! It stands apart from the comparisons of arms because it fits a model to many sizes instead of
+//! It stands apart from the comparisons of variants because it fits a model to many sizes instead of
 //! estimating one ratio. The model: rows arrive in random order, so each of `n` rows is equally
 //! likely to be touched next, and a cache with room for the pages of `C` rows misses with
-//! probability `max(0, 1 − C/n)` whatever it evicts (the independent reference model; Coffman and
+//! probability `max(0, 1 − C/n)` whatever it evicts (the independent baseline model; Coffman and
 //! Denning, *Operating Systems Theory*, Prentice-Hall 1973). The mean over the growth from nothing
 //! to `N` rows is
 //!

@@ -27,24 +27,24 @@ pub enum SampleError {
     },
 }
 
-/// A table of arms and rounds that cannot be ranked.
+/// A table of variants and rounds that cannot be ranked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RankingError {
-    /// An arm has another number of rounds than the first one.
-    #[error("arm {arm} has {got} rounds where the first arm has {expected}")]
+    /// A variant has another number of rounds than the first one.
+    #[error("variant {variant} has {got} rounds where the first variant has {expected}")]
     Ragged {
-        /// The arm, counted from zero.
-        arm: usize,
-        /// Rounds of the first arm.
+        /// The variant, counted from zero.
+        variant: usize,
+        /// Rounds of the first variant.
         expected: usize,
-        /// Rounds of this arm.
+        /// Rounds of this variant.
         got: usize,
     },
     /// A value is infinite, not a number, or so far from zero that no number has this logarithm.
-    #[error("arm {arm}, round {round}: {value} is not the logarithm of a measured value")]
+    #[error("variant {variant}, round {round}: {value} is not the logarithm of a measured value")]
     NotALogarithm {
-        /// The arm, counted from zero.
-        arm: usize,
+        /// The variant, counted from zero.
+        variant: usize,
         /// The round, counted from zero.
         round: usize,
         /// The value itself.

@@ -1,4 +1,4 @@
-//! The effect of one arm against another: centre, interval and what could have been detected,
+//! The effect of one variant against another: centre, interval and what could have been detected,
 //! with the method that the number of blocks allows.
 
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use super::descriptive::{mean, standard_deviation};
 use super::error::{SampleError, check_sample, is_error_rate};
 use super::interval::Interval;
 use super::method::{MIN_BLOCKS_FOR_ESTIMATE, Method};
-use super::power::minimum_detectable_effect;
+use super::power::detectable_difference;
 use super::student::{student_interval, student_p_value};
 use super::wilcoxon::{PairedSample, wilcoxon_p_value};
 
-/// The effect of one arm as a ratio to another, from paired blocks.
+/// The effect of one variant as a ratio to another, from paired blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The number of blocks in which both arms were measured, at least
+    /// The number of blocks in which both variants were measured, at least
     /// [`MIN_BLOCKS_FOR_ESTIMATE`].
     pub n: usize,
     /// The estimated ratio, above zero; 1 means no difference.
@@ -29,9 +29,9 @@ pub struct Estimate {
     /// Whether there were too few blocks for the signed-rank method, which makes the answer
     /// preliminary.
     pub preliminary: bool,
-    /// The minimum detectable effect as a fraction: 0.03 means that a ratio of 1.03 (or its
+    /// the detectable difference as a fraction: 0.03 means that a ratio of 1.03 (or its
     /// inverse) is found with 80 % power at 5 % two-sided, whatever `level` is.
-    pub mde: f64,
+    pub detectable: f64,
 }
 
 impl Estimate {
@@ -61,7 +61,7 @@ impl Estimate {
             level: 1.0 - alpha,
             method,
             preliminary: method == Method::PairedT,
-            mde: minimum_detectable_effect(sd, diffs.len()).exp_m1(),
+            detectable: detectable_difference(sd, diffs.len()).exp_m1(),
         })
     }
 
@@ -163,7 +163,7 @@ mod tests {
             assert!(json.contains(r#""method":"wilcoxon""#));
             let read: Estimate = serde_json::from_str(&json).unwrap();
             assert!((read.centre - estimate.centre).abs() < 1e-12);
-            assert!((read.mde - estimate.mde).abs() < 1e-12);
+            assert!((read.detectable - estimate.detectable).abs() < 1e-12);
             assert_eq!(read.interval.is_bounded(), estimate.interval.is_bounded());
             assert_eq!(
                 (read.n, read.method, read.level),

@@ -1,8 +1,8 @@
-//! Many arms in order of merit, with the groups of ranks that cannot be told apart.
+//! Many variants in order of merit, with the groups of ranks that cannot be told apart.
 //!
-//! Best of many is a dangerous phrase: the best of 54 identical arms looks several per cent
-//! faster. So each pair of arms is tested on the rounds that both were measured in, all pairs are
-//! corrected together (Benjamini–Hochberg), and arms that were not distinguished share a letter.
+//! Best of many is a dangerous phrase: the best of 54 identical variants looks several per cent
+//! faster. So each pair of variants is tested on the rounds that both were measured in, all pairs are
+//! corrected together (Benjamini–Hochberg), and variants that were not distinguished share a letter.
 
 use super::error::{RankingError, SampleError, is_error_rate};
 use super::estimate::p_value;
@@ -19,13 +19,13 @@ pub enum Better {
     Higher,
 }
 
-/// One arm in a ranking.
+/// One variant in a ranking.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct RankedArm {
-    /// The arm: its position in the table given, from zero.
-    pub arm: usize,
+pub struct RankedVariant {
+    /// The variant: its position in the table given, from zero.
+    pub variant: usize,
     /// Its typical log value, freed of the effects of the rounds in which it was measured; `None`
-    /// for an arm never measured, which comes last and is in no group.
+    /// for a variant never measured, which comes last and is in no group.
     pub level: Option<f64>,
     /// The number of rounds in which it was measured.
     pub rounds: usize,
@@ -33,7 +33,7 @@ pub struct RankedArm {
     pub groups: Vec<usize>,
 }
 
-impl RankedArm {
+impl RankedVariant {
     /// The labels of its groups, one after another: a to z, A to Z, then `(53)` and so on.
     pub fn letters(&self) -> String {
         self.groups
@@ -43,40 +43,43 @@ impl RankedArm {
     }
 }
 
-/// Arms from the best to the worst.
+/// Variants from the best to the worst.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Ranking {
-    /// The arms in order of merit; equal ones keep the order of the table.
-    pub arms: Vec<RankedArm>,
+    /// The variants in order of merit; equal ones keep the order of the table.
+    pub variants: Vec<RankedVariant>,
     /// The number of groups.
     pub groups: usize,
 }
 
 impl Ranking {
-    /// The arms that were not distinguished from the best one, itself first: the short answer when
-    /// hundreds of arms make a display of letters unreadable.
-    pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedArm> {
-        let best = self.arms.first().map_or(&[][..], |best| &best.groups[..]);
-        self.arms
+    /// The variants that were not distinguished from the best one, itself first: the short answer when
+    /// hundreds of variants make a display of letters unreadable.
+    pub fn tied_with_best(&self) -> impl Iterator<Item = &RankedVariant> {
+        let best = self
+            .variants
+            .first()
+            .map_or(&[][..], |best| &best.groups[..]);
+        self.variants
             .iter()
-            .filter(|arm| arm.groups.iter().any(|group| best.contains(group)))
+            .filter(|variant| variant.groups.iter().any(|group| best.contains(group)))
     }
 }
 
-/// Ranks arms from a table of natural logarithms: `table[arm][round]`, `None` where an arm was not
+/// Ranks variants from a table of natural logarithms: `table[variant][round]`, `None` where a variant was not
 /// measured in a round.
 ///
-/// Two measured arms share a group exactly when they are not distinguished at rate `alpha` by the
+/// Two measured variants share a group exactly when they are not distinguished at rate `alpha` by the
 /// paired test that their common rounds allow (see [`p_value`]), after correction over all pairs;
 /// a pair with too few common rounds for any test is never distinguished. The
 /// order comes from a median polish of the table (Tukey, "Exploratory Data Analysis", 1977,
-/// chapter 11), so that an arm is not judged by the luck of the rounds it missed.
+/// chapter 11), so that a variant is not judged by the luck of the rounds it missed.
 ///
 /// # Errors
-/// [`RankingError`] when arms have different numbers of rounds, a value is no
+/// [`RankingError`] when variants have different numbers of rounds, a value is no
 /// logarithm, or `alpha`
 /// is not between 0 and 1.
-pub fn rank_arms(
+pub fn rank_variants(
     table: &[Vec<Option<f64>>],
     better: Better,
     alpha: f64,
@@ -90,43 +93,47 @@ pub fn rank_arms(
     let measured: Vec<usize> = order
         .iter()
         .copied()
-        .filter(|&arm| levels[arm].is_some())
+        .filter(|&variant| levels[variant].is_some())
         .collect();
     let groups = letters::groups(&undistinguished(table, &measured, alpha));
 
-    let mut arms: Vec<RankedArm> = order
+    let mut variants: Vec<RankedVariant> = order
         .iter()
-        .map(|&arm| RankedArm {
-            arm,
-            level: levels[arm],
-            rounds: table[arm].iter().flatten().count(),
+        .map(|&variant| RankedVariant {
+            variant,
+            level: levels[variant],
+            rounds: table[variant].iter().flatten().count(),
             groups: Vec::new(),
         })
         .collect();
     for (number, group) in groups.iter().enumerate() {
         for &rank in group {
-            arms[rank].groups.push(number);
+            variants[rank].groups.push(number);
         }
     }
     Ok(Ranking {
-        arms,
+        variants,
         groups: groups.len(),
     })
 }
 
 fn check_table(table: &[Vec<Option<f64>>]) -> Result<(), RankingError> {
     let expected = table.first().map_or(0, Vec::len);
-    for (arm, row) in table.iter().enumerate() {
+    for (variant, row) in table.iter().enumerate() {
         if row.len() != expected {
             return Err(RankingError::Ragged {
-                arm,
+                variant,
                 expected,
                 got: row.len(),
             });
         }
         for (round, value) in row.iter().enumerate() {
             if let Some(value) = value.filter(|value| !is_log_value(*value)) {
-                return Err(RankingError::NotALogarithm { arm, round, value });
+                return Err(RankingError::NotALogarithm {
+                    variant,
+                    round,
+                    value,
+                });
             }
         }
     }
@@ -138,19 +145,19 @@ fn is_log_value(value: f64) -> bool {
     value.abs() < 1e6
 }
 
-/// Positions of the arms from best to worst, arms without a level last.
+/// Positions of the variants from best to worst, variants without a level last.
 fn order_of_merit(levels: &[Option<f64>], better: Better) -> Vec<usize> {
     let sign = match better {
         Better::Lower => 1.0,
         Better::Higher => -1.0,
     };
-    let key = |arm: usize| levels[arm].map_or(f64::INFINITY, |level| sign * level);
+    let key = |variant: usize| levels[variant].map_or(f64::INFINITY, |level| sign * level);
     let mut order: Vec<usize> = (0..levels.len()).collect();
     order.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
     order
 }
 
-/// Which of the measured arms, numbered by rank, are not distinguished.
+/// Which of the measured variants, numbered by rank, are not distinguished.
 fn undistinguished(table: &[Vec<Option<f64>>], measured: &[usize], alpha: f64) -> Undistinguished {
     let ranks = 0..measured.len();
     let pairs: Vec<(usize, usize)> = ranks
@@ -169,7 +176,7 @@ fn undistinguished(table: &[Vec<Option<f64>>], measured: &[usize], alpha: f64) -
     relation
 }
 
-/// The p-value of no difference between two arms on their common rounds; 1 when these are too few
+/// The p-value of no difference between two variants on their common rounds; 1 when these are too few
 /// for any test.
 fn pair_p_value(a: &[Option<f64>], b: &[Option<f64>]) -> f64 {
     let diffs: Vec<f64> = a
@@ -188,93 +195,113 @@ fn pair_p_value(a: &[Option<f64>], b: &[Option<f64>]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Arms at the given levels, with a common round effect and a small scatter of their own.
+    /// Variants at the given levels, with a common round effect and a small scatter of their own.
     fn table(levels: &[f64], rounds: usize) -> Vec<Vec<Option<f64>>> {
-        let scatter = |arm: usize, round: usize| {
-            0.001 * ((arm * 31 + round * 17 + arm * round * 7) % 13) as f64
+        let scatter = |variant: usize, round: usize| {
+            0.001 * ((variant * 31 + round * 17 + variant * round * 7) % 13) as f64
         };
         levels
             .iter()
             .enumerate()
-            .map(|(arm, level)| {
+            .map(|(variant, level)| {
                 (0..rounds)
-                    .map(|round| Some(level + 0.3 * (round as f64).sin() + scatter(arm, round)))
+                    .map(|round| Some(level + 0.3 * (round as f64).sin() + scatter(variant, round)))
                     .collect()
             })
             .collect()
     }
 
     fn order(ranking: &Ranking) -> Vec<usize> {
-        ranking.arms.iter().map(|arm| arm.arm).collect()
+        ranking
+            .variants
+            .iter()
+            .map(|variant| variant.variant)
+            .collect()
     }
 
     fn letters(ranking: &Ranking) -> Vec<String> {
-        ranking.arms.iter().map(RankedArm::letters).collect()
+        ranking
+            .variants
+            .iter()
+            .map(RankedVariant::letters)
+            .collect()
     }
 
     #[test]
-    fn distant_arms_get_their_own_letters_and_close_ones_share() {
+    fn distant_variants_get_their_own_letters_and_close_ones_share() {
         let table = table(&[2.0, 1.0, 1.0, 0.0], 8);
-        let times = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        let times = rank_variants(&table, Better::Lower, 0.05).unwrap();
         assert_eq!(letters(&times), ["a", "b", "b", "c"]);
         assert_eq!(times.tied_with_best().count(), 1);
         assert_eq!(
-            (times.arms[0].arm, times.arms[3].arm, times.groups),
+            (
+                times.variants[0].variant,
+                times.variants[3].variant,
+                times.groups
+            ),
             (3, 0, 3)
         );
-        let rates = rank_arms(&table, Better::Higher, 0.05).unwrap();
-        assert_eq!((rates.arms[0].arm, rates.arms[3].arm), (0, 3));
-        let tied = rank_arms(&table[1..3], Better::Lower, 0.05).unwrap();
+        let rates = rank_variants(&table, Better::Higher, 0.05).unwrap();
+        assert_eq!(
+            (rates.variants[0].variant, rates.variants[3].variant),
+            (0, 3)
+        );
+        let tied = rank_variants(&table[1..3], Better::Lower, 0.05).unwrap();
         assert_eq!(tied.tied_with_best().count(), 2);
     }
 
     #[test]
-    fn an_arm_is_not_judged_by_the_rounds_it_missed() {
+    fn a_variant_is_not_judged_by_the_rounds_it_missed() {
         let mut table = table(&[0.0, 0.1, 0.2], 9);
-        // The rounds kept for the best arm are those in which every arm was slow.
+        // The rounds kept for the best variant are those in which every variant was slow.
         for round in [0, 3, 4, 5, 6] {
             table[0][round] = None;
         }
-        let ranking = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        let ranking = rank_variants(&table, Better::Lower, 0.05).unwrap();
         assert_eq!(order(&ranking), [0, 1, 2]);
-        assert_eq!(ranking.arms[0].rounds, 4);
+        assert_eq!(ranking.variants[0].rounds, 4);
     }
 
     #[test]
-    fn arms_without_values_come_last_and_pairs_without_rounds_share() {
+    fn variants_without_values_come_last_and_pairs_without_rounds_share() {
         let mut table = table(&[0.0, 1.0, 2.0], 8);
         table[0] = vec![None; 8];
         table[1][..4].fill(None);
         table[2][4..].fill(None);
-        let ranking = rank_arms(&table, Better::Lower, 0.05).unwrap();
+        let ranking = rank_variants(&table, Better::Lower, 0.05).unwrap();
         assert_eq!(order(&ranking), [1, 2, 0]);
         assert_eq!(letters(&ranking), ["a", "a", ""]);
-        assert_eq!(ranking.arms[2].level, None);
+        assert_eq!(ranking.variants[2].level, None);
     }
 
     #[test]
     fn broken_tables_are_named() {
         let ragged = [vec![Some(0.0)], vec![]];
-        let error = rank_arms(&ragged, Better::Lower, 0.05).unwrap_err();
+        let error = rank_variants(&ragged, Better::Lower, 0.05).unwrap_err();
         assert_eq!(
             error,
             RankingError::Ragged {
-                arm: 1,
+                variant: 1,
                 expected: 1,
                 got: 0
             }
         );
         let infinite = [vec![Some(0.0), Some(f64::INFINITY)]];
-        let error = rank_arms(&infinite, Better::Lower, 0.05).unwrap_err();
+        let error = rank_variants(&infinite, Better::Lower, 0.05).unwrap_err();
         assert!(matches!(
             error,
             RankingError::NotALogarithm {
-                arm: 0,
+                variant: 0,
                 round: 1,
                 ..
             }
         ));
-        assert!(rank_arms(&[], Better::Lower, 0.0).is_err());
-        assert!(rank_arms(&[], Better::Lower, 0.05).unwrap().arms.is_empty());
+        assert!(rank_variants(&[], Better::Lower, 0.0).is_err());
+        assert!(
+            rank_variants(&[], Better::Lower, 0.05)
+                .unwrap()
+                .variants
+                .is_empty()
+        );
     }
 }

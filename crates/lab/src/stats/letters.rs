@@ -1,15 +1,15 @@
-//! Groups of arms that cannot be told apart, as a compact letter display.
+//! Groups of variants that cannot be told apart, as a compact letter display.
 //!
 //! The display is Piepho's ("An algorithm for a letter-based representation of all-pairwise
-//! comparisons", Journal of Computational and Graphical Statistics 13, 2004): two arms share a
+//! comparisons", Journal of Computational and Graphical Statistics 13, 2004): two variants share a
 //! letter exactly when they are not distinguished. In other words the letters are cliques that
 //! together cover every edge of the graph of undistinguished pairs, and no other pair. Piepho's
 //! insert-and-absorb builds all maximal cliques on its way, whose number can grow exponentially
-//! with hundreds of noisy arms; a greedy cover with removal of redundant groups needs polynomial
+//! with hundreds of noisy variants; a greedy cover with removal of redundant groups needs polynomial
 //! time and gives nearly as few letters (Gramm et al., "Algorithms for compact letter displays:
 //! comparison and evaluation", Computational Statistics & Data Analysis 52, 2007).
 
-/// A symmetric relation between arms: which pairs are not distinguished.
+/// A symmetric relation between variants: which pairs are not distinguished.
 #[derive(Clone, Debug)]
 pub(super) struct Undistinguished {
     size: usize,
@@ -17,7 +17,7 @@ pub(super) struct Undistinguished {
 }
 
 impl Undistinguished {
-    /// No pair of `size` arms is related yet.
+    /// No pair of `size` variants is related yet.
     pub(super) fn new(size: usize) -> Undistinguished {
         Undistinguished {
             size,
@@ -25,7 +25,7 @@ impl Undistinguished {
         }
     }
 
-    /// Marks two arms as not distinguished.
+    /// Marks two variants as not distinguished.
     pub(super) fn relate(&mut self, a: usize, b: usize) {
         self.related[a * self.size + b] = true;
         self.related[b * self.size + a] = true;
@@ -65,38 +65,44 @@ impl Coverage {
     }
 }
 
-/// The groups, each in ascending order of arms and all in order of their first arms. Arms are
-/// numbered in order of rank. Every arm is in at least one group.
+/// The groups, each in ascending order of variants and all in order of their first variants. Variants are
+/// numbered in order of rank. Every variant is in at least one group.
 pub(super) fn groups(relation: &Undistinguished) -> Vec<Vec<usize>> {
     let mut coverage = Coverage {
         size: relation.size,
         groups: vec![0; relation.size * relation.size],
     };
     let mut groups = Vec::new();
-    for arm in 0..relation.size {
-        while let Some(group) = next_group(arm, relation, &coverage) {
+    for variant in 0..relation.size {
+        while let Some(group) = next_group(variant, relation, &coverage) {
             coverage.add(&group);
             groups.push(group);
         }
-        if !(0..relation.size).any(|other| other != arm && relation.holds(arm, other)) {
-            groups.push(vec![arm]);
+        if !(0..relation.size).any(|other| other != variant && relation.holds(variant, other)) {
+            groups.push(vec![variant]);
         }
     }
     groups.retain(|group| !coverage.remove_if_redundant(group));
     groups
 }
 
-/// A group for the pair of `arm` and the farthest later arm that shares none with it yet. On a
+/// A group for the pair of `variant` and the farthest later variant that shares none with it yet. On a
 /// relation without gaps in rank this is a longest run, so that the cover is the smallest there
-/// is; elsewhere arms that bring uncovered pairs with `arm` come first.
-fn next_group(arm: usize, relation: &Undistinguished, coverage: &Coverage) -> Option<Vec<usize>> {
-    let later = arm + 1..relation.size;
-    let related: Vec<usize> = later.filter(|&other| relation.holds(arm, other)).collect();
+/// is; elsewhere variants that bring uncovered pairs with `variant` come first.
+fn next_group(
+    variant: usize,
+    relation: &Undistinguished,
+    coverage: &Coverage,
+) -> Option<Vec<usize>> {
+    let later = variant + 1..relation.size;
+    let related: Vec<usize> = later
+        .filter(|&other| relation.holds(variant, other))
+        .collect();
     let (uncovered, covered): (Vec<usize>, Vec<usize>) = related
         .into_iter()
-        .partition(|&other| coverage.of(arm, other) == 0);
+        .partition(|&other| coverage.of(variant, other) == 0);
     let farthest = *uncovered.last()?;
-    let mut group = vec![arm, farthest];
+    let mut group = vec![variant, farthest];
     for other in uncovered.into_iter().chain(covered) {
         if other != farthest && group.iter().all(|&member| relation.holds(member, other)) {
             group.push(other);
@@ -106,7 +112,7 @@ fn next_group(arm: usize, relation: &Undistinguished, coverage: &Coverage) -> Op
     Some(group)
 }
 
-/// The pairs of a group, the lower arm first.
+/// The pairs of a group, the lower variant first.
 fn pairs(group: &[usize]) -> impl Iterator<Item = (usize, usize)> {
     group
         .iter()
@@ -146,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn arms_without_differences_are_one_group_and_distinct_arms_one_each() {
+    fn variants_without_differences_are_one_group_and_distinct_variants_one_each() {
         let all = relation(3, &[(0, 1), (0, 2), (1, 2)]);
         assert_eq!(groups(&all), [vec![0, 1, 2]]);
         assert_eq!(groups(&relation(2, &[])), [vec![0], vec![1]]);
@@ -163,18 +169,18 @@ mod tests {
         #![proptest_config(fixed_seed())]
 
         #[test]
-        fn arms_share_a_group_exactly_when_related(
+        fn variants_share_a_group_exactly_when_related(
             related in prop::collection::vec(any::<bool>(), 12 * 11 / 2),
         ) {
-            let arms: Vec<usize> = (0..12).collect();
-            let chosen = pairs(&arms).zip(&related).filter(|(_, keep)| **keep);
+            let variants: Vec<usize> = (0..12).collect();
+            let chosen = pairs(&variants).zip(&related).filter(|(_, keep)| **keep);
             let relation = relation(12, &chosen.map(|(pair, _)| pair).collect::<Vec<_>>());
             let groups = groups(&relation);
-            for (a, b) in pairs(&arms) {
+            for (a, b) in pairs(&variants) {
                 let shared = groups.iter().any(|group| group.contains(&a) && group.contains(&b));
                 prop_assert_eq!(shared, relation.holds(a, b));
             }
-            prop_assert!(arms.iter().all(|arm| groups.iter().any(|group| group.contains(arm))));
+            prop_assert!(variants.iter().all(|variant| groups.iter().any(|group| group.contains(variant))));
         }
     }
 }

@@ -34,17 +34,17 @@ mod wilcoxon;
 pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};
 pub use error::{RankingError, SampleError};
 pub use estimate::{Estimate, p_value};
-pub use groups::{Better, RankedArm, Ranking, rank_arms};
+pub use groups::{Better, RankedVariant, Ranking, rank_variants};
 pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};
 pub use pooled::{PooledDifference, Rows};
-pub use power::{blocks_needed, minimum_detectable_effect};
+pub use power::{blocks_needed, detectable_difference};
 pub use projection::Projection;
 pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, steadiness};
 pub use student::{student_interval, student_p_value};
 /// The error rate of a family of answers, both sides together: that of the protocol, which promises 95 %
-/// (`docs/method.md`). Families are the claims of an experiment, its arms against the reference, the
+/// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the
 /// effects of its knobs.
 pub const ALPHA: f64 = 0.05;
 

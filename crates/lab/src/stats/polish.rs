@@ -1,9 +1,9 @@
-//! Median polish: the level of each arm in a table of arms and rounds, freed of the effects of the
+//! Median polish: the level of each variant in a table of variants and rounds, freed of the effects of the
 //! rounds (Tukey, "Exploratory Data Analysis", 1977, chapter 11).
 
 use super::descriptive::median;
 
-/// The typical value of each arm when the effect of each round is taken out: medians over arms and
+/// The typical value of each variant when the effect of each round is taken out: medians over variants and
 /// over rounds are removed in turn until they settle.
 pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
     const SWEEPS: usize = 20;
@@ -38,7 +38,7 @@ pub(super) fn median_polish(table: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// How far a round lies above the levels of the arms measured in it; `None` for an empty round.
+/// How far a round lies above the levels of the variants measured in it; `None` for an empty round.
 fn round_effect(table: &[Vec<Option<f64>>], levels: &[Option<f64>], round: usize) -> Option<f64> {
     let residuals = table
         .iter()
@@ -47,7 +47,7 @@ fn round_effect(table: &[Vec<Option<f64>>], levels: &[Option<f64>], round: usize
     median(&residuals.collect::<Vec<_>>())
 }
 
-/// The median of an arm's values with the effects of their rounds taken out.
+/// The median of a variant's values with the effects of their rounds taken out.
 fn typical_without(row: &[Option<f64>], effects: &[Option<f64>]) -> Option<f64> {
     let values = row
         .iter()
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_without_values_has_no_level() {
+    fn a_variant_without_values_has_no_level() {
         let table = [vec![Some(1.0), None], vec![None, None]];
         assert_eq!(median_polish(&table), [Some(1.0), None]);
         assert!(median_polish(&[]).is_empty());

@@ -1,19 +1,19 @@
-//! The difference of two arms that were chosen out of two large groups, with the noise that all
-//! arms of their groups show.
+//! The difference of two variants that were chosen out of two large groups, with the noise that all
+//! variants of their groups show.
 //!
-//! Two arms alone have as many differences as there are rounds. Corrected for hundreds of arms that
+//! Two variants alone have as many differences as there are rounds. Corrected for hundreds of variants that
 //! could have been chosen instead, an interval from seven differences reaches further than any
 //! effect: Student's quantile with six degrees of freedom at an error rate of 0.05/288 is 9, with
-//! many it is below 4. The other arms of a group went through the same rounds, and their scatter
+//! many it is below 4. The other variants of a group went through the same rounds, and their scatter
 //! tells the same noise with hundreds of degrees of freedom. That is the residual of a two-way
-//! analysis of variance, arms by rounds (Scheffé, "The Analysis of Variance", 1959, chapter 4); it
-//! assumes that the arms of one group are about equally noisy, and lets the two groups differ.
+//! analysis of variance, variants by rounds (Scheffé, "The Analysis of Variance", 1959, chapter 4); it
+//! assumes that the variants of one group are about equally noisy, and lets the two groups differ.
 
 use super::descriptive::{mean, standard_deviation};
 use super::interval::Interval;
 use super::student::student_reach;
 
-/// A group of arms: a row of figures for each, one for each round, none where it was not measured.
+/// A group of variants: a row of figures for each, one for each round, none where it was not measured.
 pub type Rows = [Vec<Option<f64>>];
 
 /// The difference of the means of two rows, with its variance in independent parts.
@@ -161,15 +161,15 @@ mod tests {
     use super::super::simulation::Noise;
     use super::*;
 
-    /// Groups of `arms` rows whose rounds share a drift, each row with its own level.
+    /// Groups of `variants` rows whose rounds share a drift, each row with its own level.
     fn rows(
         noise: &mut Noise,
         drift: &[f64],
-        arms: usize,
+        variants: usize,
         levels: f64,
         sd: f64,
     ) -> Vec<Vec<Option<f64>>> {
-        (0..arms)
+        (0..variants)
             .map(|_| {
                 let level = levels * noise.normal();
                 let figure = |drift: &f64| Some(level + drift + sd * noise.normal());

@@ -1,4 +1,4 @@
-//! The minimum detectable effect: what a comparison of `n` blocks could have found, and how many
+//! the detectable difference: what a comparison of `n` blocks could have found, and how many
 //! blocks an effect needs.
 //!
 //! Both are sides of one formula for 80 % power at 5 % two-sided. The familiar form is
@@ -34,7 +34,7 @@ const POWER: f64 = 0.8;
 /// The smallest true difference that `n` paired differences with standard deviation `sd_of_diffs`
 /// find with 80 % power at 5 % two-sided, in the unit of `sd_of_diffs` (log ratios for trials), by
 /// the [`Method`] used for as many. Infinite for fewer than two differences.
-pub fn minimum_detectable_effect(sd_of_diffs: f64, n: usize) -> f64 {
+pub fn detectable_difference(sd_of_diffs: f64, n: usize) -> f64 {
     let Some(method) = Method::for_blocks(n) else {
         return f64::INFINITY;
     };
@@ -47,7 +47,7 @@ pub fn minimum_detectable_effect(sd_of_diffs: f64, n: usize) -> f64 {
 }
 
 /// The smallest number of paired differences, at least 2, whose
-/// [`minimum_detectable_effect`] is at most `delta`; both arguments in the same unit.
+/// [`detectable_difference`] is at most `delta`; both arguments in the same unit.
 ///
 /// `None` when a million is not enough, when `delta` is not above zero, or when `sd_of_diffs` is
 /// negative or not finite.
@@ -56,7 +56,7 @@ pub fn blocks_needed(sd_of_diffs: f64, delta: f64) -> Option<usize> {
     if !(delta > 0.0 && sd_of_diffs >= 0.0 && sd_of_diffs.is_finite()) {
         return None;
     }
-    let enough = |blocks| minimum_detectable_effect(sd_of_diffs, blocks) <= delta;
+    let enough = |blocks| detectable_difference(sd_of_diffs, blocks) <= delta;
     // More blocks always detect less, so the answer can be closed in on from both sides.
     let (mut too_few, mut sufficient) = (1, 2);
     while !enough(sufficient) {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn many_blocks_follow_the_familiar_constant_over_the_efficiency() {
-        let effect = minimum_detectable_effect(0.05, 20_000);
+        let effect = detectable_difference(0.05, 20_000);
         let constant = 20_000.0 * (effect / 0.05).powi(2);
         assert!((constant - 7.85 * PI / 3.0).abs() < 0.005, "{constant}");
     }
@@ -92,8 +92,8 @@ mod tests {
     fn more_blocks_always_detect_less() {
         for n in 1..200 {
             let (fewer, more) = (
-                minimum_detectable_effect(1.0, n),
-                minimum_detectable_effect(1.0, n + 1),
+                detectable_difference(1.0, n),
+                detectable_difference(1.0, n + 1),
             );
             assert!(more < fewer, "n = {n}: {fewer} {more}");
         }
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn few_blocks_need_more_than_the_familiar_constant_says() {
         let familiar = |n: f64| (7.85 / n).sqrt();
-        assert!(minimum_detectable_effect(1.0, 7) > 1.15 * familiar(7.0));
-        assert!(minimum_detectable_effect(1.0, 3) > 1.8 * familiar(3.0));
-        assert_eq!(minimum_detectable_effect(1.0, 1), f64::INFINITY);
+        assert!(detectable_difference(1.0, 7) > 1.15 * familiar(7.0));
+        assert!(detectable_difference(1.0, 3) > 1.8 * familiar(3.0));
+        assert_eq!(detectable_difference(1.0, 1), f64::INFINITY);
     }
 
     #[test]
@@ -117,8 +117,8 @@ mod tests {
             (0.2, 0.001),
         ] {
             let blocks = blocks_needed(sd, delta).unwrap();
-            assert!(minimum_detectable_effect(sd, blocks) <= delta);
-            assert!(blocks == 2 || minimum_detectable_effect(sd, blocks - 1) > delta);
+            assert!(detectable_difference(sd, blocks) <= delta);
+            assert!(blocks == 2 || detectable_difference(sd, blocks - 1) > delta);
         }
     }
 

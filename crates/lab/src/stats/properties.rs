@@ -108,12 +108,12 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_arms_mirrors_the_estimate(diffs in sample(2..30), alpha in 0.001..0.5_f64) {
+    fn swapping_the_variants_mirrors_the_estimate(diffs in sample(2..30), alpha in 0.001..0.5_f64) {
         let swapped: Vec<f64> = diffs.iter().map(|diff| -diff).collect();
         let one = Estimate::from_log_ratios(&diffs, alpha).unwrap();
         let other = Estimate::from_log_ratios(&swapped, alpha).unwrap();
         prop_assert!((one.centre * other.centre - 1.0).abs() < 1e-9);
-        prop_assert!((one.mde - other.mde).abs() < 1e-9);
+        prop_assert!((one.detectable - other.detectable).abs() < 1e-9);
         prop_assert_eq!(one.interval.is_bounded(), other.interval.is_bounded());
         if one.interval.is_bounded() {
             prop_assert!((one.interval.low * other.interval.high - 1.0).abs() < 1e-6);

@@ -15,7 +15,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// count, so nothing is rounded before the final division.
 pub(super) const EXACT_UP_TO: usize = 60;
 
-/// `P(T <= k)` for each `k`, by sample size; filled on first use because comparisons of many arms
+/// `P(T <= k)` for each `k`, by sample size; filled on first use because comparisons of many variants
 /// ask for the same few sizes many thousands of times.
 static CUMULATIVE: [OnceLock<Box<[f64]>>; EXACT_UP_TO + 1] =
     [const { OnceLock::new() }; EXACT_UP_TO + 1];

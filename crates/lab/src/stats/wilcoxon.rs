@@ -6,7 +6,7 @@
 //! Mathematical Statistics 34 (1963); Tukey's construction of the interval is in Hollander, Wolfe
 //! and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.3. The method assumes that
 //! differences are independent and symmetric about their centre, which random order within blocks
-//! brings about for arms that do not differ.
+//! brings about for variants that do not differ.
 //!
 //! **The convention is conservative.** The statistic takes whole numbers only, so that a level can
 //! rarely be met exactly: an interval at error rate `alpha` takes the nearest attainable rate that

@@ -24,8 +24,8 @@ impl TierSet {
         names.any(|name| !BESIDES.contains(&name.as_str()))
     }
 
-    /// The set of an arm with these settings; `names` are the settings that decide, and `engine` is
-    /// used where the arm names none.
+    /// The set of a variant with these settings; `names` are the settings that decide, and `engine` is
+    /// used where the variant names none.
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
         TierSet {
             engine: engine_of(settings, engine),

@@ -81,7 +81,7 @@ workload = "bulk-insert"
 columns = [1, 2, 4, 8]
 [design]
 kind = "one-at-a-time"
-reference = {{ columns = 1 }}
+baseline = {{ columns = 1 }}
 {more}"#
     )
 }
@@ -112,7 +112,7 @@ pub fn run_of(experiment: &str, seed: Seed) -> RunPlan {
 pub fn trial(
     planned: &PlannedExperiment,
     place: (u32, u32, u32),
-    arm: usize,
+    variant: usize,
     role: Role,
     measured: Measured,
 ) -> TrialRecord {
@@ -121,7 +121,7 @@ pub fn trial(
         round: place.0,
         block: place.1,
         position: place.2,
-        arm: planned.label(arm).to_owned(),
+        variant: planned.label(variant).to_owned(),
         role,
         started: String::new(),
         wall_s: 0.1,

@@ -1,5 +1,5 @@
 //! Effects of crossed factors on a simulated machine: the schedule and blocks of a real run, with
-//! arms spread over several blocks of a round.
+//! variants spread over several blocks of a round.
 //!
 //! Every figure comes from fixed seeds; bounds leave room for the simulation error.
 
@@ -16,47 +16,54 @@ use pragmark_lab as lab;
 use super::machine::Noise;
 use super::protocol::{run, share};
 
-/// Two levels of `a`, three of `b`, two of `c`: twelve arms, two blocks a round.
+/// Two levels of `a`, three of `b`, two of `c`: twelve variants, two blocks a round.
 const LEVELS: [(&str, i64); 3] = [("a", 2), ("b", 3), ("c", 2)];
 
 /// Log effects of the levels: additive.
 const MAIN: [[f64; 3]; 3] = [[0.0, 0.3, 0.0], [0.0, 0.0, -0.2], [0.0, 0.05, 0.0]];
 
-/// All arms, the reference first.
-fn arms() -> Vec<Settings> {
-    let mut arms = vec![Settings::new()];
+/// All variants, the baseline first.
+fn variants() -> Vec<Settings> {
+    let mut variants = vec![Settings::new()];
     for (name, levels) in LEVELS {
-        let grown = arms.iter().flat_map(|arm| {
+        let grown = variants.iter().flat_map(|variant| {
             (0..levels).map(move |level| {
-                let mut arm = arm.clone();
-                arm.insert(name.to_owned(), Level::Int(level));
-                arm
+                let mut variant = variant.clone();
+                variant.insert(name.to_owned(), Level::Int(level));
+                variant
             })
         });
-        arms = grown.collect();
+        variants = grown.collect();
     }
-    arms
+    variants
 }
 
-fn level(arm: &Settings, factor: usize) -> usize {
-    arm[LEVELS[factor].0].as_int().unwrap() as usize
+fn level(variant: &Settings, factor: usize) -> usize {
+    variant[LEVELS[factor].0].as_int().unwrap() as usize
 }
 
-fn additive(arm: &Settings) -> f64 {
-    (0..3).map(|factor| MAIN[factor][level(arm, factor)]).sum()
+fn additive(variant: &Settings) -> f64 {
+    (0..3)
+        .map(|factor| MAIN[factor][level(variant, factor)])
+        .sum()
 }
 
-/// The effects found in a run of `rounds` rounds over these arms.
-fn effects(seed: u64, arms: &[Settings], truth: impl Fn(&Settings) -> f64, rounds: u32) -> Effects {
+/// The effects found in a run of `rounds` rounds over these variants.
+fn effects(
+    seed: u64,
+    variants: &[Settings],
+    truth: impl Fn(&Settings) -> f64,
+    rounds: u32,
+) -> Effects {
     let stopping = Stopping {
         rounds,
         max_rounds: rounds,
         ..Stopping::default()
     };
-    let logs: Vec<f64> = arms.iter().map(truth).collect();
+    let logs: Vec<f64> = variants.iter().map(truth).collect();
     let (samples, _) = run(seed, &logs, stopping);
-    let levels: Vec<&Settings> = arms.iter().collect();
-    let labels: Vec<String> = arms.iter().map(label).collect();
+    let levels: Vec<&Settings> = variants.iter().collect();
+    let labels: Vec<String> = variants.iter().map(label).collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
     Effects::of(&levels, &labels, &BTreeMap::new(), &samples, rounds).unwrap()
 }
@@ -79,7 +86,7 @@ fn pair<'a>(effects: &'a Effects, factors: [&str; 2]) -> &'a PairEffect {
 fn main_effects_hold_together_at_the_level_stated() {
     for rounds in [3, 7, 12] {
         let covered: Vec<bool> = (0..400)
-            .map(|seed| all_covered(&effects(seed, &arms(), additive, rounds)))
+            .map(|seed| all_covered(&effects(seed, &variants(), additive, rounds)))
             .collect();
         println!("{rounds} rounds: all covered {:.4}", share(&covered));
         let (low, high) = (0.93, 0.985);
@@ -95,9 +102,13 @@ fn main_effects_hold_together_at_the_level_stated() {
 fn a_single_effect_is_covered_at_the_level_stated() {
     // One factor of two levels beside one that is held: a family of one needs no correction, so
     // the interval is exact and not only safe.
-    let arms: Vec<Settings> = arms();
-    let two: Vec<Settings> = arms.into_iter().filter(|arm| level(arm, 1) == 0).collect();
-    let truth = |arm: &Settings| 0.3 * level(arm, 0) as f64 + 0.1 * level(arm, 2) as f64;
+    let variants: Vec<Settings> = variants();
+    let two: Vec<Settings> = variants
+        .into_iter()
+        .filter(|variant| level(variant, 1) == 0)
+        .collect();
+    let truth =
+        |variant: &Settings| 0.3 * level(variant, 0) as f64 + 0.1 * level(variant, 2) as f64;
     let covered: Vec<bool> = (0..1_200)
         .map(|seed| {
             let found = effects(seed, &two, truth, 10);
@@ -121,7 +132,7 @@ fn additive_effects_give_no_interaction_more_often_than_stated() {
     for rounds in [4, 10] {
         let alarms: Vec<bool> = (0..400)
             .map(|seed| {
-                let found = effects(seed, &arms(), additive, rounds);
+                let found = effects(seed, &variants(), additive, rounds);
                 found.pairs.iter().any(PairEffect::is_found)
             })
             .collect();
@@ -137,13 +148,13 @@ fn additive_effects_give_no_interaction_more_often_than_stated() {
 #[test]
 fn a_planted_interaction_is_found_where_it_is_and_with_its_size() {
     const TOGETHER: f64 = 0.25;
-    let truth = |arm: &Settings| {
-        let together = level(arm, 0) == 1 && level(arm, 1) == 2;
-        additive(arm) + if together { TOGETHER } else { 0.0 }
+    let truth = |variant: &Settings| {
+        let together = level(variant, 0) == 1 && level(variant, 1) == 2;
+        additive(variant) + if together { TOGETHER } else { 0.0 }
     };
     let (mut hits, mut elsewhere, mut covered) = (Vec::new(), Vec::new(), Vec::new());
     for seed in 0..200 {
-        let found = effects(seed, &arms(), truth, 10);
+        let found = effects(seed, &variants(), truth, 10);
         let ab = pair(&found, ["a", "b"]);
         let cell = ab.cell([&Level::Int(1), &Level::Int(2)]).unwrap().contrast;
         let other = ab.cell([&Level::Int(1), &Level::Int(1)]).unwrap().contrast;
@@ -167,24 +178,24 @@ fn a_planted_interaction_is_found_where_it_is_and_with_its_size() {
 
 #[test]
 fn what_the_trials_of_a_round_share_counts_once() {
-    // In each round all arms with `a=1` are slower or faster together, as when a disk is busy and
-    // one level of a knob waits for it. Six such arms are no more than one figure.
-    let arms = arms();
-    let levels: Vec<&Settings> = arms.iter().collect();
-    let labels = vec![""; arms.len()];
+    // In each round all variants with `a=1` are slower or faster together, as when a disk is busy and
+    // one level of a knob waits for it. Six such variants are no more than one figure.
+    let variants = variants();
+    let levels: Vec<&Settings> = variants.iter().collect();
+    let labels = vec![""; variants.len()];
     let covered: Vec<bool> = (0..400)
         .map(|seed| {
             let mut noise = Noise::new(seed * 7919 + 1);
-            let mut samples = Samples::new(arms.len());
+            let mut samples = Samples::new(variants.len());
             for round in 0..8 {
                 let shared = 0.1 * noise.normal();
-                for (index, arm) in arms.iter().enumerate() {
-                    let shift = if level(arm, 0) == 1 { shared } else { 0.0 };
-                    let value = (additive(arm) + shift + 0.02 * noise.normal()).exp();
+                for (index, variant) in variants.iter().enumerate() {
+                    let shift = if level(variant, 0) == 1 { shared } else { 0.0 };
+                    let value = (additive(variant) + shift + 0.02 * noise.normal()).exp();
                     let role = if index == 0 {
-                        Role::Reference
+                        Role::Baseline
                     } else {
-                        Role::Arm
+                        Role::Variant
                     };
                     samples.add(round, 0, index, role, value);
                 }
@@ -198,8 +209,8 @@ fn what_the_trials_of_a_round_share_counts_once() {
 
 #[test]
 fn combinations_that_are_left_out_bias_nothing() {
-    let left_out = |arm: &&Settings| !(level(arm, 0) == 1 && level(arm, 1) == 1);
-    let some: Vec<Settings> = arms().iter().filter(left_out).cloned().collect();
+    let left_out = |variant: &&Settings| !(level(variant, 0) == 1 && level(variant, 1) == 1);
+    let some: Vec<Settings> = variants().iter().filter(left_out).cloned().collect();
     let covered: Vec<bool> = (0..400)
         .map(|seed| all_covered(&effects(seed, &some, additive, 8)))
         .collect();
@@ -219,7 +230,7 @@ fn combinations_that_are_left_out_bias_nothing() {
 
 #[test]
 fn shares_account_for_what_was_planted() {
-    let shares = effects(5, &arms(), additive, 12).shares.unwrap();
+    let shares = effects(5, &variants(), additive, 12).shares.unwrap();
     let of = |name: &str| {
         let found = shares.factors.iter().find(|share| share.factor == name);
         found.unwrap().share
@@ -241,20 +252,24 @@ fn shares_account_for_what_was_planted() {
 
 #[test]
 fn sizes_that_never_vary_are_compared_exactly() {
-    let arms: Vec<Settings> = arms()
+    let variants: Vec<Settings> = variants()
         .into_iter()
-        .filter(|arm| level(arm, 2) == 0)
+        .filter(|variant| level(variant, 2) == 0)
         .collect();
-    let mut samples = Samples::new(arms.len());
+    let mut samples = Samples::new(variants.len());
     for round in 0..3 {
-        samples.add(round, 0, 0, Role::Reference, 1000.0);
-        for (index, arm) in arms.iter().enumerate().skip(1) {
-            let size = if level(arm, 1) == 2 { 1024.0 } else { 1000.0 };
-            samples.add(round, 0, index, Role::Arm, size);
+        samples.add(round, 0, 0, Role::Baseline, 1000.0);
+        for (index, variant) in variants.iter().enumerate().skip(1) {
+            let size = if level(variant, 1) == 2 {
+                1024.0
+            } else {
+                1000.0
+            };
+            samples.add(round, 0, index, Role::Variant, size);
         }
     }
-    let levels: Vec<&Settings> = arms.iter().collect();
-    let labels = vec![""; arms.len()];
+    let levels: Vec<&Settings> = variants.iter().collect();
+    let labels = vec![""; variants.len()];
     let effects = Effects::of(&levels, &labels, &BTreeMap::new(), &samples, 3).unwrap();
     let found: Vec<f64> = effects
         .main
@@ -269,8 +284,9 @@ fn sizes_that_never_vary_are_compared_exactly() {
 
 #[test]
 fn one_factor_at_a_time_has_no_effects_of_pairs() {
-    let alone = |arm: &&Settings| (0..3).filter(|factor| level(arm, *factor) > 0).count() <= 1;
-    let some: Vec<Settings> = arms().iter().filter(alone).cloned().collect();
+    let alone =
+        |variant: &&Settings| (0..3).filter(|factor| level(variant, *factor) > 0).count() <= 1;
+    let some: Vec<Settings> = variants().iter().filter(alone).cloned().collect();
     let levels: Vec<&Settings> = some.iter().collect();
     let (samples, _) = run(1, &vec![0.0; some.len()], Stopping::default());
     let labels = vec![""; some.len()];

@@ -5,7 +5,7 @@ mod simulation;
 
 pub use simulation::Noise;
 
-/// Log times: one row for each arm, one column for each block.
+/// Log times: one row for each variant, one column for each block.
 pub type Table = Vec<Vec<f64>>;
 
 /// How noisy a machine is; standard deviations are of natural logarithms of time.
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// The log time of the next trial, of an arm with this log effect.
+    /// The log time of the next trial, of a variant with this log effect.
     pub fn trial(&mut self, effect: f64) -> f64 {
         let Profile {
             own,
@@ -101,15 +101,15 @@ impl Machine {
         effect + self.drift + self.shared + slow + own * self.noise.normal()
     }
 
-    /// A run of blocks, the arms of each in random order.
+    /// A run of blocks, the variants of each in random order.
     pub fn run(&mut self, effects: &[f64], blocks: usize) -> Table {
         let mut table = vec![Vec::with_capacity(blocks); effects.len()];
         let mut order: Vec<usize> = (0..effects.len()).collect();
         for _ in 0..blocks {
             self.shuffle(&mut order);
-            for &arm in &order {
-                let time = self.trial(effects[arm]);
-                table[arm].push(time);
+            for &variant in &order {
+                let time = self.trial(effects[variant]);
+                table[variant].push(time);
             }
         }
         table
@@ -123,11 +123,11 @@ impl Machine {
     }
 }
 
-/// The log ratios of one arm to another, block by block.
-pub fn diffs(table: &Table, arm: usize, reference: usize) -> Vec<f64> {
-    table[arm]
+/// The log ratios of one variant to another, block by block.
+pub fn diffs(table: &Table, variant: usize, baseline: usize) -> Vec<f64> {
+    table[variant]
         .iter()
-        .zip(&table[reference])
+        .zip(&table[baseline])
         .map(|(time, base)| time - base)
         .collect()
 }

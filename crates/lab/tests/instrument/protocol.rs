@@ -1,5 +1,5 @@
 //! The whole protocol on a simulated machine: schedule, blocks, stopping rule and intervals
-//! together, as a run uses them, with arms spread over several blocks.
+//! together, as a run uses them, with variants spread over several blocks.
 //!
 //! Every figure comes from fixed seeds; bounds leave room for the simulation error.
 
@@ -12,14 +12,14 @@ use pragmark_lab as lab;
 use super::ALPHA;
 use super::machine::{Machine, Profile};
 
-/// Carries out an experiment of arms with these log effects on a fresh machine.
+/// Carries out an experiment of variants with these log effects on a fresh machine.
 pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReason) {
     let mut machine = Machine::new(Profile::NOISY, seed);
     let mut history = History::default();
     let course = Course {
         seed: Seed(seed),
-        arms: effects.len(),
-        limits: 0,
+        variants: effects.len(),
+        upper_bounds: 0,
         counting: false,
         stopping,
         budget_s: None,
@@ -27,11 +27,15 @@ pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReas
     loop {
         match next(&course, &history) {
             Next::Stop(reason) => return (history.samples(effects.len()), reason),
-            Next::Trial { place, arm, role } => {
-                let done = Done::Measured(machine.trial(effects[arm]).exp());
+            Next::Trial {
+                place,
+                variant,
+                role,
+            } => {
+                let done = Done::Measured(machine.trial(effects[variant]).exp());
                 history.add(Seen {
                     place,
-                    arm,
+                    variant,
                     role,
                     done,
                     wall_s: 1.0,
@@ -46,13 +50,13 @@ pub fn share(answers: &[bool]) -> f64 {
     answers.iter().filter(|answer| **answer).count() as f64 / answers.len() as f64
 }
 
-/// How often intervals at 95 % hold the true effect, over runs and arms.
+/// How often intervals at 95 % hold the true effect, over runs and variants.
 fn coverage(runs: u64, effects: &[f64], stopping: Stopping) -> f64 {
     let mut covered = Vec::new();
     for seed in 0..runs {
         let (samples, _) = run(seed, effects, stopping);
-        for (arm, effect) in effects.iter().enumerate().skip(1) {
-            let comparison = Comparison::new(samples.log_ratios(arm, 0)).unwrap();
+        for (variant, effect) in effects.iter().enumerate().skip(1) {
+            let comparison = Comparison::new(samples.log_ratios(variant, 0)).unwrap();
             covered.push(comparison.interval(ALPHA).contains(effect.exp()));
         }
     }
@@ -78,8 +82,8 @@ fn stopping_on_width_keeps_the_coverage() {
 }
 
 #[test]
-fn arms_spread_over_blocks_are_covered_too() {
-    // Nine arms need two blocks a round, each with a reference of its own.
+fn variants_spread_over_blocks_are_covered_too() {
+    // Nine variants need two blocks a round, each with a baseline of its own.
     let effects = [0.0, 0.0, 0.05, -0.1, 0.2, 0.0, 0.3, -0.3, 0.1];
     assert_eq!(
         round(Seed(1), 0, &(1..effects.len()).collect::<Vec<_>>()).len(),
@@ -95,13 +99,13 @@ fn arms_spread_over_blocks_are_covered_too() {
 }
 
 #[test]
-fn the_canary_and_identical_arms_raise_no_more_alarms_than_stated() {
+fn the_aa_check_and_identical_variants_raise_no_more_alarms_than_stated() {
     let stopping = Stopping {
         rounds: 7,
         max_rounds: 7,
         ..Stopping::default()
     };
-    let (mut canaries, mut arms) = (Vec::new(), Vec::new());
+    let (mut aa_checks, mut variants) = (Vec::new(), Vec::new());
     for seed in 0..1_500 {
         let (samples, _) = run(seed, &[0.0; 4], stopping);
         let alarm = |diffs: Vec<f64>| {
@@ -110,19 +114,23 @@ fn the_canary_and_identical_arms_raise_no_more_alarms_than_stated() {
                 .interval(ALPHA)
                 .contains(1.0)
         };
-        canaries.push(alarm(samples.canary_log_ratios()));
-        arms.extend((1..4).map(|arm| alarm(samples.log_ratios(arm, 0))));
+        aa_checks.push(alarm(samples.aa_check_log_ratios()));
+        variants.extend((1..4).map(|variant| alarm(samples.log_ratios(variant, 0))));
     }
     assert!(
-        share(&canaries) <= 0.06,
-        "canary alarms {}",
-        share(&canaries)
+        share(&aa_checks) <= 0.06,
+        "A/A check alarms {}",
+        share(&aa_checks)
     );
-    assert!(share(&arms) <= 0.06, "false positives {}", share(&arms));
+    assert!(
+        share(&variants) <= 0.06,
+        "false positives {}",
+        share(&variants)
+    );
 }
 
 #[test]
-fn arms_of_different_blocks_are_compared_without_bias() {
+fn variants_of_different_blocks_are_compared_without_bias() {
     let effects = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1];
     let stopping = Stopping {
         rounds: 12,
@@ -155,6 +163,6 @@ fn a_history_names_roles_apart() {
             ..Stopping::default()
         },
     );
-    assert_eq!(samples.canary_log_ratios().len(), 7);
+    assert_eq!(samples.aa_check_log_ratios().len(), 7);
     assert_eq!(samples.values(0).len(), 7);
 }

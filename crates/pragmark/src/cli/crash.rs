@@ -32,11 +32,11 @@ Examples:
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
   pragmark crash --engine system            the SQLite that your application loads
   pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
-  pragmark crash mine.toml                  the settings of an experiment's arms
+  pragmark crash mine.toml                  the settings of an experiment's variants
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
 pub struct CrashArgs {
-    /// An experiment, by its name or the path of its file: the settings of its arms are tried instead of
+    /// An experiment, by its name or the path of its file: the settings of its variants are tried instead of
     /// those of the options.
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
     pub experiment: Option<String>,

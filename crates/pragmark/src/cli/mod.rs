@@ -46,7 +46,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// List the experiments, or what experiment files may name.
     List(ListArgs),
-    /// Show an experiment: its question, arms and claims, and what a run of it would do.
+    /// Show an experiment: its question, variants and claims, and what a run of it would do.
     Show(ShowArgs),
     /// Write or print the report of a run again.
     Report(ReportArgs),

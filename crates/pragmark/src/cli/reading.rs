@@ -30,7 +30,7 @@ pub struct ShowArgs {
     /// Print the JSON schema of experiment files, for editors.
     #[arg(long)]
     pub schema: bool,
-    /// The scale for which arms are shown.
+    /// The scale for which variants are shown.
     #[arg(long, value_enum, default_value = "default")]
     pub scale: ScaleArg,
 }
@@ -78,7 +78,7 @@ pub struct SettingsArgs {
     /// Take those of this experiment only: its key in the report.
     #[arg(long, value_name = "KEY")]
     pub experiment: Option<String>,
-    /// Also print the fastest settings where they may be less safe than the reference. Use it only
+    /// Also print the fastest settings where they may be less safe than the baseline. Use it only
     /// for data that a crash may destroy.
     #[arg(long)]
     pub fastest: bool,
@@ -92,8 +92,8 @@ pub struct SettingsArgs {
 pub enum ExportFormat {
     /// One row for each trial.
     Csv,
-    /// One row for each arm, with effects and intervals.
-    ArmsCsv,
+    /// One row for each variant, with effects and intervals.
+    VariantsCsv,
     /// One row for each claim.
     ClaimsCsv,
     /// The whole analysis.

@@ -13,9 +13,10 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
     let out = args.out.as_deref();
     match args.format {
         ExportFormat::Csv => trials(args),
-        ExportFormat::ArmsCsv => output::write_text(
+        ExportFormat::VariantsCsv => output::write_text(
             out,
-            &::report::export::arms_csv(&report::analyse(&args.run)?).map_err(Failure::unusable)?,
+            &::report::export::variants_csv(&report::analyse(&args.run)?)
+                .map_err(Failure::unusable)?,
         ),
         ExportFormat::ClaimsCsv => output::write_text(
             out,

@@ -27,9 +27,9 @@ pub fn check(plan: &RunPlan) -> Result<(), Failure> {
 fn needs(planned: &PlannedExperiment) -> Needs {
     let workload = &planned.experiment.workload;
     planned
-        .arms
+        .variants
         .iter()
-        .map(|arm| bench::needs(workload, &arm.settings))
+        .map(|variant| bench::needs(workload, &variant.settings))
         .fold(Needs::default(), Needs::max)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bench::TextFile;
 use lab::catalogue::Catalogue;
-use lab::design::arms;
+use lab::design::variants;
 use lab::experiment::{Experiment, Scale};
 use lab::level::Level;
 
@@ -90,13 +90,13 @@ fn cap_rows(experiment: &mut Experiment, documents: i64, catalogue: &Catalogue) 
     }
 }
 
-/// How many of the documents an experiment uses, in words; those of the largest arm where arms
+/// How many of the documents an experiment uses, in words; those of the largest variant where variants
 /// differ in it.
 fn used(experiment: &Experiment, scale: Scale, documents: i64, catalogue: &Catalogue) -> String {
-    let arms = arms(experiment, scale, catalogue);
-    let rows = arms
+    let variants = variants(experiment, scale, catalogue);
+    let rows = variants
         .iter()
-        .filter_map(|arm| arm.settings.get(ROWS)?.as_int());
+        .filter_map(|variant| variant.settings.get(ROWS)?.as_int());
     match rows.max() {
         Some(rows) if rows < documents => format!("the first {rows} of {documents} documents"),
         _ => format!("all {documents} documents"),

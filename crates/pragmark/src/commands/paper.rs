@@ -26,7 +26,7 @@ pub fn is_wanted(
     interrupted: &AtomicBool,
     yes: bool,
 ) -> Result<bool, Failure> {
-    tell!("judging time and size: each arm once at the quick scale");
+    tell!("judging time and size: each variant once at the quick scale");
     let mut seconds = 0.0;
     for (planned, piloted) in plan.experiments.iter().zip(&quick.experiments) {
         let engines = &environment.engines;

@@ -13,7 +13,7 @@ use lab::experiment::{Experiment, Scale};
 use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
 use lab::seed::Seed;
-use lab::stats::minimum_detectable_effect;
+use lab::stats::detectable_difference;
 use runner::machine::noise_probe;
 use runner::{Driver, End, RunFolder, Servers};
 
@@ -298,7 +298,7 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
         .first()
         .map_or("", |engine| engine.version.as_str());
     tell!(
-        "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more unless arms drop out",
+        "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more unless variants drop out",
         plan.pragmark,
         plan.scale,
         plan.seed.0,
@@ -322,7 +322,7 @@ fn predicted(noise: &NoiseProbe, plan: &RunPlan) -> String {
         .min()
         .unwrap_or(0);
     let found = |sd: Option<f64>| {
-        sd.map(|sd| minimum_detectable_effect(sd, rounds as usize).exp_m1())
+        sd.map(|sd| detectable_difference(sd, rounds as usize).exp_m1())
             .filter(|effect| effect.is_finite())
             .map_or("an unknown difference".to_owned(), |effect| {
                 format!("{:.1} %", effect * 100.0)
@@ -360,7 +360,7 @@ fn some_failed(analysis: &Analysis) -> bool {
     let all = [
         &analysis.trials,
         &analysis.tier_trials,
-        &analysis.fresh_trials,
+        &analysis.confirmation_trials,
     ];
     all.iter()
         .any(|trials| trials.failed + trials.timed_out > 0)

@@ -3,14 +3,14 @@
 //! In WAL mode the connections to a database share memory through a mapped file, which network and
 //! some shared file systems cannot do (<https://sqlite.org/wal.html>, section 5). Whether one can is
 //! seen by doing it: a database of one row in WAL mode. A connection that locks the file exclusively
-//! needs no shared memory, so arms that do are not looked at.
+//! needs no shared memory, so variants that do are not looked at.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use lab::catalogue::Catalogue;
-use lab::design::Arm;
+use lab::design::Variant;
 use lab::level::Level;
 use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, RunPlan};
@@ -18,7 +18,7 @@ use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
 
-/// A database of one row in WAL mode; the other arm is there because a comparison has two.
+/// A database of one row in WAL mode; the other variant is there because a comparison has two.
 const PILOT: &str = r#"
 id       = "shared-memory"
 question = "Can this directory hold a database in WAL mode?"
@@ -30,10 +30,10 @@ journal_mode = ["wal", "delete"]
 
 [design]
 kind      = "one-at-a-time"
-reference = { journal_mode = "wal" }
+baseline = { journal_mode = "wal" }
 "#;
 
-/// Refuses the run where a directory cannot hold what an arm asks. `Ok(false)` means that it was
+/// Refuses the run where a directory cannot hold what a variant asks. `Ok(false)` means that it was
 /// interrupted.
 pub fn is_there(
     request: &Request,
@@ -86,17 +86,17 @@ fn refusal(directory: &std::path::Path, problem: &str) -> Failure {
     .hint("choose a directory on a local disk by --dir, or leave journal_mode=wal out, or lock exclusively (locking_mode=exclusive)")
 }
 
-/// The directories on which some arm needs shared memory.
+/// The directories on which some variant needs shared memory.
 fn directories(run: &RunPlan) -> BTreeSet<PathBuf> {
     run.experiments
         .iter()
-        .filter(|planned| planned.arms.iter().any(needs_shared_memory))
+        .filter(|planned| planned.variants.iter().any(needs_shared_memory))
         .map(|planned| planned.directory.clone())
         .collect()
 }
 
-fn needs_shared_memory(arm: &Arm) -> bool {
-    let held = |name: &str| arm.settings.get(name).and_then(Level::as_text);
+fn needs_shared_memory(variant: &Variant) -> bool {
+    let held = |name: &str| variant.settings.get(name).and_then(Level::as_text);
     held("journal_mode") == Some("wal") && held("locking_mode") != Some("exclusive")
 }
 
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_a_shared_log_needs_shared_memory() {
-        let arm = |over: &[(&str, &str)]| Arm {
+        let variant = |over: &[(&str, &str)]| Variant {
             label: String::new(),
             levels: Settings::new(),
             settings: over
@@ -115,25 +115,28 @@ mod tests {
                 .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
                 .collect(),
         };
-        assert!(needs_shared_memory(&arm(&[("journal_mode", "wal")])));
-        assert!(needs_shared_memory(&arm(&[
+        assert!(needs_shared_memory(&variant(&[("journal_mode", "wal")])));
+        assert!(needs_shared_memory(&variant(&[
             ("journal_mode", "wal"),
             ("locking_mode", "normal")
         ])));
-        assert!(!needs_shared_memory(&arm(&[
+        assert!(!needs_shared_memory(&variant(&[
             ("journal_mode", "wal"),
             ("locking_mode", "exclusive")
         ])));
-        assert!(!needs_shared_memory(&arm(&[("journal_mode", "delete")])));
-        assert!(!needs_shared_memory(&arm(&[])));
+        assert!(!needs_shared_memory(&variant(&[(
+            "journal_mode",
+            "delete"
+        )])));
+        assert!(!needs_shared_memory(&variant(&[])));
     }
 
     #[test]
     fn the_pilot_is_a_valid_experiment_with_the_log_first() {
         let catalogue = bench::catalogue();
         let pilot = lab::experiment::parse("shared-memory", PILOT, &catalogue).unwrap();
-        let arms = lab::design::arms(&pilot, lab::experiment::Scale::Quick, &catalogue);
-        assert_eq!(arms.len(), 2);
-        assert!(needs_shared_memory(&arms[0]) && !needs_shared_memory(&arms[1]));
+        let variants = lab::design::variants(&pilot, lab::experiment::Scale::Quick, &catalogue);
+        assert_eq!(variants.len(), 2);
+        assert!(needs_shared_memory(&variants[0]) && !needs_shared_memory(&variants[1]));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use lab::catalogue::Catalogue;
 use lab::claims::Claim;
-use lab::design::{arms, trials_per_round};
+use lab::design::{trials_per_round, variants};
 use lab::experiment::{Experiment, Scale, schema};
 use lab::level::label;
 
@@ -35,25 +35,25 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     if let Some(note) = &experiment.note {
         let _ = writeln!(text, "\n{note}");
     }
-    let arms = arms(experiment, scale, catalogue);
+    let variants = variants(experiment, scale, catalogue);
     let stopping = experiment.design.stopping;
     let _ = writeln!(
         text,
-        "\nworkload {}, compared by {}, scale {scale}\n{} arms, {} trials in a round, {} to {} rounds",
+        "\nworkload {}, compared by {}, scale {scale}\n{} variants, {} trials in a round, {} to {} rounds",
         experiment.workload,
         experiment.metric,
-        arms.len(),
-        trials_per_round(arms.len()),
+        variants.len(),
+        trials_per_round(variants.len()),
         stopping.rounds,
         stopping.max_rounds
     );
-    for (index, arm) in arms.iter().enumerate() {
-        let mark = if index == 0 { "  (reference)" } else { "" };
+    for (index, variant) in variants.iter().enumerate() {
+        let mark = if index == 0 { "  (baseline)" } else { "" };
         let _ = writeln!(
             text,
             "  {}{mark}\n      {}",
-            arm.label,
-            label(&arm.settings)
+            variant.label,
+            label(&variant.settings)
         );
     }
     for claim in &experiment.claims {

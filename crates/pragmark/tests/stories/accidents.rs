@@ -125,7 +125,7 @@ fn a_trial_that_hangs_is_stopped_recorded_and_told() {
 }
 
 #[test]
-fn an_arm_that_fails_does_not_stop_the_others() {
+fn a_variant_that_fails_does_not_stop_the_others() {
     let laboratory = Laboratory::new();
     let limit = i64::MAX;
     let text = SMALL
@@ -134,8 +134,8 @@ fn an_arm_that_fails_does_not_stop_the_others() {
             &format!("mmap_size = [0, 1048576, {limit}]"),
         )
         .replace(
-            "reference = { rows_per_statement = 1 }",
-            "reference = { mmap_size = 0 }",
+            "baseline = { rows_per_statement = 1 }",
+            "baseline = { mmap_size = 0 }",
         );
     let text = &text[..text.find("[[claims]]").unwrap()];
     laboratory.write("failing.toml", text);
@@ -148,7 +148,11 @@ fn an_arm_that_fails_does_not_stop_the_others() {
         .iter()
         .filter_map(|trial| trial["outcome"]["failed"]["why"].as_str())
         .collect();
-    assert_eq!(why.len(), 2, "an arm is given up after its second failure");
+    assert_eq!(
+        why.len(),
+        2,
+        "a variant is given up after its second failure"
+    );
     assert!(why[0].contains("mmap_size"), "{}", why[0]);
     assert!(
         trials
@@ -172,8 +176,8 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
         .replace("rows_per_statement = [1, 5, 10]", "rows = [100, 1_000_000]")
         .replace("rows = 2_000, ", "");
     let big = big.replace(
-        "reference = { rows_per_statement = 1 }",
-        "reference = { rows = 100 }",
+        "baseline = { rows_per_statement = 1 }",
+        "baseline = { rows = 100 }",
     );
     laboratory.write("big.toml", &big[..big.find("[[claims]]").unwrap()]);
     laboratory
@@ -192,7 +196,7 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
         .filter(|trial| !trial["outcome"]["measured"].is_null());
     assert!(
         measured.count() >= 7,
-        "reference and canary in three rounds, and a counting trial"
+        "baseline and A/A check in three rounds, and a counting trial"
     );
     assert_eq!(std::fs::read_dir(&small_disk).unwrap().count(), 0);
 }

@@ -18,7 +18,7 @@ base = { rows = 100, reads = 100, scans = 2, tasks = 3, journal_mode = "wal", sy
 factors = { driver = ["native", "python-sqlite3", "go-modernc"] }
 [design]
 kind = "one-at-a-time"
-reference = { driver = "native" }
+baseline = { driver = "native" }
 stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
@@ -53,11 +53,11 @@ run       = ["no-such-language"]
 const ARGUMENTS: [&str; 6] = ["run", "small.toml", "--out", "run", "--drivers", "drivers"];
 
 fn outcomes(laboratory: &Laboratory, driver: &str) -> Vec<serde_json::Value> {
-    let arm = format!("driver={driver}");
+    let variant = format!("driver={driver}");
     laboratory
         .trials("run")
         .iter()
-        .filter(|trial| trial["arm"] == arm.as_str())
+        .filter(|trial| trial["variant"] == variant.as_str())
         .map(|trial| trial["outcome"].clone())
         .collect()
 }
@@ -255,7 +255,7 @@ fn an_active_record_that_tunes_sqlite_by_itself_is_not_measured() {
 }
 
 #[test]
-fn connections_of_active_record_s_threads_are_as_the_arm_says_in_both_modes() {
+fn connections_of_active_record_s_threads_are_as_the_variant_says_in_both_modes() {
     let ready = active_record(&["describe"], None, "");
     if !ready.is_some_and(|output| output.status.success()) {
         eprintln!("skipped: this machine has no ActiveRecord 6.1");

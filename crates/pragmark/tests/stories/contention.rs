@@ -14,11 +14,11 @@ base = { journal_mode = "wal", synchronous = "off", busy_timeout = 5_000, transa
 factors = { workers = ["threads", "processes"] }
 [design]
 kind = "one-at-a-time"
-reference = { workers = "processes" }
+baseline = { workers = "processes" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#;
 
-/// A crew that works for longer than any test waits, of processes in every arm.
+/// A crew that works for longer than any test waits, of processes in every variant.
 fn endless() -> String {
     CREW.replace(
         "stop_after_ms = 100",
@@ -29,8 +29,8 @@ fn endless() -> String {
         "read_rows = [10, 100]",
     )
     .replace(
-        "reference = { workers = \"processes\" }",
-        "reference = { read_rows = 10 }",
+        "baseline = { workers = \"processes\" }",
+        "baseline = { read_rows = 10 }",
     )
 }
 
@@ -73,7 +73,7 @@ base = { journal_mode = "wal", synchronous = "off", busy_timeout = 60_000, work 
 factors = { transaction = ["immediate", "deferred", "concurrent"] }
 [design]
 kind = "one-at-a-time"
-reference = { transaction = "immediate" }
+baseline = { transaction = "immediate" }
 stopping = { rounds = 2, max_rounds = 2 }
 [[claims]]
 id = "trap-deferred"
@@ -150,7 +150,7 @@ base = { databases = 100, journal_mode = "wal", synchronous = "off", stop_after_
 factors = { writers = [1, 4] }
 [design]
 kind = "one-at-a-time"
-reference = { writers = 1 }
+baseline = { writers = 1 }
 stopping = { rounds = 2, max_rounds = 2 }
 "#;
 

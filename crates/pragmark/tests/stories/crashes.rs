@@ -131,7 +131,7 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
 }
 
 #[test]
-fn the_settings_of_an_experiments_arms_are_tried() {
+fn the_settings_of_an_experiments_variants_are_tried() {
     let laboratory = Laboratory::new();
     laboratory.write(
         "mine.toml",
@@ -143,8 +143,8 @@ base = { rows = 300, cache_size = 100 }
 factors = { journal_mode = ["delete", "wal"], synchronous = ["full", "off"] }
 [design]
 kind = "list"
-reference = { journal_mode = "delete", synchronous = "full" }
-arms = [{ journal_mode = "wal", synchronous = "off" }]
+baseline = { journal_mode = "delete", synchronous = "full" }
+variants = [{ journal_mode = "wal", synchronous = "off" }]
 "#,
     );
     let answer = laboratory
@@ -204,8 +204,8 @@ base = { images = 300, schedules = 1 }
 factors = { journal_mode = ["delete", "wal"], synchronous = ["full", "off"] }
 [design]
 kind = "list"
-reference = { journal_mode = "delete", synchronous = "full" }
-arms = [{ journal_mode = "wal", synchronous = "off" }]
+baseline = { journal_mode = "delete", synchronous = "full" }
+variants = [{ journal_mode = "wal", synchronous = "off" }]
 stopping = { rounds = 2, max_rounds = 2 }
 "#;
 
@@ -221,11 +221,11 @@ fn the_command_beside_a_tier_makes_its_witness_again() {
         .exits(0)
         .stdout();
     let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
-    let models = analysis["experiments"][0]["arms"]
+    let models = analysis["experiments"][0]["variants"]
         .as_array()
         .unwrap()
         .iter();
-    let models = models.flat_map(|arm| arm["safety"]["models"].as_array().unwrap());
+    let models = models.flat_map(|variant| variant["safety"]["models"].as_array().unwrap());
     let with_witness: Vec<_> = models.filter(|model| model["again"].is_string()).collect();
     let names: Vec<_> = with_witness.iter().map(|model| &model["model"]).collect();
     assert!(names.len() >= 4, "{names:?}");

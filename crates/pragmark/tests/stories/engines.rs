@@ -19,7 +19,7 @@ base = { rows = 500, synchronous = "off" }
 factors = { engine = ["default", "3.54.1", "3.54.1+lto", "elsewhere"] }
 [design]
 kind = "one-at-a-time"
-reference = { engine = "default" }
+baseline = { engine = "default" }
 stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
@@ -163,21 +163,26 @@ fn engines_are_a_factor_and_those_that_cannot_be_had_are_skipped_with_the_reason
         .exits(0);
     run.complains(&["3.54.1+lto", "no linking today", "elsewhere", "are skipped"]);
     let trials = yard.0.trials("run");
-    let of = |arm: &str| -> Vec<&Value> {
-        let arm = format!("engine={arm}");
-        trials.iter().filter(|trial| trial["arm"] == arm).collect()
+    let of = |variant: &str| -> Vec<&Value> {
+        let variant = format!("engine={variant}");
+        trials
+            .iter()
+            .filter(|trial| trial["variant"] == variant)
+            .collect()
     };
-    for arm in ["default", "3.54.1"] {
-        assert!(of(arm).len() >= 3, "{arm}");
-        for trial in of(arm) {
+    for variant in ["default", "3.54.1"] {
+        assert!(of(variant).len() >= 3, "{variant}");
+        for trial in of(variant) {
             assert_eq!(trial["outcome"]["measured"]["engine"]["version"], "3.54.1");
         }
     }
-    for (arm, why) in [
+    for (variant, why) in [
         ("3.54.1+lto", "no linking today"),
         ("elsewhere", "no engine"),
     ] {
-        let skipped = of(arm)[0]["outcome"]["skipped"]["why"].as_str().unwrap();
+        let skipped = of(variant)[0]["outcome"]["skipped"]["why"]
+            .as_str()
+            .unwrap();
         assert!(skipped.contains(why), "{skipped}");
     }
     let environment: Value = serde_json::from_str(&yard.0.read("run/environment.json")).unwrap();

@@ -111,7 +111,7 @@ fn the_same_seed_gives_the_same_order() {
             .iter()
             // The three rounds that there are in any case.
             .take(12)
-            .map(|trial| format!("{} {}", trial["arm"], trial["role"]))
+            .map(|trial| format!("{} {}", trial["variant"], trial["role"]))
             .collect()
     };
     assert_eq!(order("a"), order("b"));
@@ -139,7 +139,7 @@ fn reports_and_exports_are_made_again_from_the_record() {
     let rows = laboratory.pragmark(&["export", "run"]).exits(0).stdout();
     assert_eq!(rows.lines().count(), 1 + laboratory.trials("run").len());
     laboratory
-        .pragmark(&["export", "run", "--format", "arms-csv"])
+        .pragmark(&["export", "run", "--format", "variants-csv"])
         .exits(0)
         .says(&["rows_per_statement=5"]);
     laboratory
@@ -157,7 +157,7 @@ fn reports_and_exports_are_made_again_from_the_record() {
     );
 }
 
-/// Twenty arms beside the reference; what is compared is a size, so that the choice is no matter of speed.
+/// Twenty variants beside the baseline; what is compared is a size, so that the choice is no matter of speed.
 const MANY: &str = r#"
 id = "many"
 question = "Which pages make the smallest database?"
@@ -169,12 +169,12 @@ page_size = [65536, 512, 1024, 2048, 4096, 8192, 16384, 32768]
 rows_per_statement = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
 [design]
 kind = "one-at-a-time"
-reference = { page_size = 65536, rows_per_statement = 1 }
+baseline = { page_size = 65536, rows_per_statement = 1 }
 stopping = { rounds = 7, max_rounds = 7 }
 "#;
 
 #[test]
-fn what_is_chosen_from_many_arms_is_measured_again_and_resumed() {
+fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
     let laboratory = Laboratory::new();
     laboratory.write("many.toml", MANY);
     laboratory
@@ -184,18 +184,18 @@ fn what_is_chosen_from_many_arms_is_measured_again_and_resumed() {
     laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0)
-        .says(&["chosen out of 20 arms and then measured again in 7 rounds of its own, which show this gain"]);
-    let fresh = laboratory.read("run/fresh.jsonl");
-    // A header; reference, canary and the best arm in each of seven rounds.
-    assert_eq!(fresh.lines().count(), 1 + 7 * 3);
+        .says(&["chosen out of 20 variants and then measured again in 7 rounds of its own, which show this gain"]);
+    let confirmation = laboratory.read("run/confirmation.jsonl");
+    // A header; baseline, A/A check and the best variant in each of seven rounds.
+    assert_eq!(confirmation.lines().count(), 1 + 7 * 3);
 
-    let half: Vec<&str> = fresh.lines().take(10).collect();
-    laboratory.write("run/fresh.jsonl", &(half.join("\n") + "\n"));
+    let half: Vec<&str> = confirmation.lines().take(10).collect();
+    laboratory.write("run/confirmation.jsonl", &(half.join("\n") + "\n"));
     laboratory
         .pragmark(&["run", "--resume", "run"])
         .exits(0)
-        .complains(&["the best of many arms, measured again"]);
-    let again = laboratory.read("run/fresh.jsonl");
+        .complains(&["the best of many variants, measured again"]);
+    let again = laboratory.read("run/confirmation.jsonl");
     assert!(again.starts_with(&half.join("\n")));
     assert_eq!(again.lines().count(), 1 + 7 * 3);
     assert!(laboratory.left_over().is_empty());
@@ -254,7 +254,7 @@ fn what_comes_with_pragmark_is_listed_and_shown() {
     laboratory
         .pragmark(&["show", "index-timing"])
         .exits(0)
-        .says(&["ins-31", "index=before", "(reference)", "at least 2"]);
+        .says(&["ins-31", "index=before", "(baseline)", "at least 2"]);
     laboratory
         .pragmark(&["show", "--schema"])
         .exits(0)
@@ -323,7 +323,7 @@ base = { rows = 300, copies = 2, page_size = 8192, synchronous = "normal" }
 factors = { journal_mode = ["wal", "truncate"], locking_mode = ["normal", "exclusive"], open_mutex = ["no", "full"] }
 [design]
 kind = "factorial"
-reference = { journal_mode = "wal", locking_mode = "normal", open_mutex = "no" }
+baseline = { journal_mode = "wal", locking_mode = "normal", open_mutex = "no" }
 stopping = { rounds = 3, max_rounds = 3 }
 [[claims]]
 id = "across"
@@ -367,7 +367,7 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
     let mut proved = 0;
     for line in outcomes.lines().skip(1) {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();
-        let arm = record["arm"].as_str().unwrap();
+        let variant = record["variant"].as_str().unwrap();
         let connections = record["outcome"]["measured"]["connections"].as_array();
         let connections = connections.unwrap_or_else(|| panic!("measured: {line}"));
         let names: Vec<&str> = connections
@@ -376,9 +376,9 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
             .collect();
         assert_eq!(names, ["writer", "copy 1", "copy 2"]);
         for connection in connections {
-            for setting in arm.split(' ') {
+            for setting in variant.split(' ') {
                 let (name, level) = setting.split_once('=').unwrap();
-                assert_eq!(connection["pragmas"][name], level, "{arm}");
+                assert_eq!(connection["pragmas"][name], level, "{variant}");
                 proved += 1;
             }
             assert_eq!(connection["pragmas"]["page_size"], "8192");
@@ -391,7 +391,7 @@ fn permutations_are_measured_in_every_directory_and_their_settings_proved_on_eve
     claims.says(&[
         "permutation@1",
         "permutation@2",
-        "mean over 4 pairs of arms",
+        "mean over 4 pairs of variants",
         "give `--dir` once for each",
     ]);
 }

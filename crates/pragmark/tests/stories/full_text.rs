@@ -15,7 +15,7 @@ base = { queries = "own", query = "connect", repeat = 1, synchronous = "off" }
 factors = { tokenizer = ["unicode61", "porter", "no-such-tokenizer"] }
 [design]
 kind = "one-at-a-time"
-reference = { tokenizer = "unicode61" }
+baseline = { tokenizer = "unicode61" }
 stopping = { rounds = 2, max_rounds = 2 }
 [[claims]]
 id = "own-1"
@@ -192,7 +192,7 @@ fn a_tokenizer_from_an_extension_finds_words_of_chinese_that_have_no_spaces() {
         .exits(0);
     let found = |tokenizer: &str| -> Vec<f64> {
         (laboratory.trials("run").iter())
-            .filter(|trial| trial["arm"] == format!("tokenizer={tokenizer}"))
+            .filter(|trial| trial["variant"] == format!("tokenizer={tokenizer}"))
             .filter_map(|trial| trial["outcome"]["measured"]["metrics"]["results.own"].as_f64())
             .collect()
     };

@@ -13,7 +13,7 @@ conditions = ["rows"]
 factors = { page_size = [4096, 65536], journal_mode = ["delete", "wal"], rows = [200, 400] }
 [design]
 kind = "factorial"
-reference = { page_size = 65536, journal_mode = "delete", rows = 400 }
+baseline = { page_size = 65536, journal_mode = "delete", rows = 400 }
 stopping = { rounds = 2, max_rounds = 2 }
 "#;
 
@@ -58,7 +58,7 @@ fn the_report_says_what_each_knob_does_and_prints_settings_to_paste() {
 }
 
 #[test]
-fn the_rows_of_the_reference_are_no_recommendation() {
+fn the_rows_of_the_baseline_are_no_recommendation() {
     let laboratory = measured();
     let text = laboratory.pragmark(&["settings", "run"]).exits(0).stdout();
     assert!(

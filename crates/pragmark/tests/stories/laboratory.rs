@@ -13,7 +13,7 @@ pub struct Laboratory {
     directory: TempDir,
 }
 
-/// A small experiment: four arms, a few milliseconds each, two rounds.
+/// A small experiment: four variants, a few milliseconds each, two rounds.
 pub const SMALL: &str = r#"
 id = "small"
 question = "How many rows should one INSERT carry?"
@@ -22,7 +22,7 @@ base = { rows = 2_000, synchronous = "off" }
 factors = { rows_per_statement = [1, 5, 10] }
 [design]
 kind = "one-at-a-time"
-reference = { rows_per_statement = 1 }
+baseline = { rows_per_statement = 1 }
 stopping = { rounds = 3, max_rounds = 3 }
 [[claims]]
 id = "small-1"
@@ -33,8 +33,8 @@ exact = true
 published = 1.0
 "#;
 
-/// Trials of [`SMALL`] on an undisturbed machine: two arms, reference and canary in three rounds, and
-/// a counting trial for each of the three arms. Where other work disturbs blocks, they are dropped and
+/// Trials of [`SMALL`] on an undisturbed machine: two variants, baseline and A/A check in three rounds, and
+/// a counting trial for each of the three variants. Where other work disturbs blocks, they are dropped and
 /// measured again, so there may be more.
 pub const SMALL_TRIALS: usize = 15;
 

@@ -754,7 +754,7 @@ base = { rows = 5_000 }
 factors = { tool = ["pragmark-pages", "pragmark-arrays", "pandas"] }
 [design]
 kind = "one-at-a-time"
-reference = { tool = "pragmark-pages" }
+baseline = { tool = "pragmark-pages" }
 stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
@@ -768,17 +768,19 @@ fn tools_that_load_are_compared_and_one_that_is_missing_is_skipped_with_how_to_g
             &["run", "tools.toml", "--out", "run"],
         )
         .exits(0);
-    let outcomes = |arm: &str| {
-        let arm = format!("tool={arm}");
+    let outcomes = |variant: &str| {
+        let variant = format!("tool={variant}");
         let trials = laboratory.trials("run");
-        let of_arm = trials.into_iter().filter(move |trial| trial["arm"] == *arm);
-        of_arm
+        let of_variant = trials
+            .into_iter()
+            .filter(move |trial| trial["variant"] == *variant);
+        of_variant
             .map(|trial| trial["outcome"].clone())
             .collect::<Vec<_>>()
     };
-    for arm in ["pragmark-pages", "pragmark-arrays"] {
-        let outcomes = outcomes(arm);
-        assert!(outcomes.len() >= 3, "{arm}: {outcomes:?}");
+    for variant in ["pragmark-pages", "pragmark-arrays"] {
+        let outcomes = outcomes(variant);
+        assert!(outcomes.len() >= 3, "{variant}: {outcomes:?}");
         for outcome in outcomes {
             let measured = &outcome["measured"];
             let metrics = &measured["metrics"];

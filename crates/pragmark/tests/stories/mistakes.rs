@@ -89,7 +89,7 @@ base = {{ rows = 10 }}
 {settings}
 [design]
 kind = "factorial"
-reference = {{ where = "file", journal_mode = "memory" }}
+baseline = {{ where = "file", journal_mode = "memory" }}
 "#
         );
         laboratory.write("never.toml", &text);

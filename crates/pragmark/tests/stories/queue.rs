@@ -20,7 +20,7 @@ base = { workers = 4, tasks = 5, journal_mode = "wal", synchronous = "off", busy
 factors = { target = ["sqlite", "files", "memory", "postgres"], work = ["life-cycle", "schedule"] }
 [design]
 kind = "factorial"
-reference = { target = "sqlite", work = "life-cycle" }
+baseline = { target = "sqlite", work = "life-cycle" }
 stopping = { rounds = 2, max_rounds = 2 }
 [[claims]]
 id = "nothing-left"
@@ -37,7 +37,7 @@ exact = true
 file_systems = ["apfs"]
 "#;
 
-/// A server in every arm, and more work than any test waits for.
+/// A server in every variant, and more work than any test waits for.
 fn endless() -> String {
     QUEUE
         .split("[[claims]]")
@@ -141,7 +141,7 @@ fn every_target_is_measured_verified_and_told_by_what_survives() {
         .exits(0)
         .says(&["1 confirmed", "1 not applicable", "outlives the process"]);
     for trial in laboratory.trials("run") {
-        let postgres = trial["arm"].as_str().unwrap().contains("postgres");
+        let postgres = trial["variant"].as_str().unwrap().contains("postgres");
         if postgres && skips {
             continue;
         }

@@ -12,8 +12,8 @@ base = { rows = 300, rows_per_txn = 10 }
 factors = { journal_mode = ["delete", "off"], synchronous = ["full", "off"] }
 [design]
 kind = "list"
-reference = { journal_mode = "delete", synchronous = "full" }
-arms = [{ journal_mode = "off", synchronous = "off" }]
+baseline = { journal_mode = "delete", synchronous = "full" }
+variants = [{ journal_mode = "off", synchronous = "off" }]
 stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
@@ -47,7 +47,7 @@ fn tiers(laboratory: &Laboratory) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn arms_have_their_tiers_and_off_can_corrupt() {
+fn variants_have_their_tiers_and_off_can_corrupt() {
     let laboratory = run();
     let records = tiers(&laboratory);
     assert_eq!(records.len(), 2);
@@ -56,13 +56,13 @@ fn arms_have_their_tiers_and_off_can_corrupt() {
         .exits(0)
         .stdout();
     let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
-    let arms = &analysis["experiments"][0]["arms"];
+    let variants = &analysis["experiments"][0]["variants"];
     assert!(
-        arms[1]["safety"]["tier"]["can_corrupt"]["bad"].as_u64() > Some(0),
+        variants[1]["safety"]["tier"]["can_corrupt"]["bad"].as_u64() > Some(0),
         "{}",
-        arms[1]["safety"]["tier"]
+        variants[1]["safety"]["tier"]
     );
-    let kill = arms[0]["safety"]["models"][0].clone();
+    let kill = variants[0]["safety"]["models"][0].clone();
     assert_eq!(kill["model"], "kill");
     assert!(
         kill["tier"]["no_violation"]["images"].as_u64() > Some(0),
@@ -123,7 +123,7 @@ base = { images = 40, journal_mode = "delete" }
 factors = { synchronous = ["full", "off"], locking_mode = ["normal", "exclusive"] }
 [design]
 kind = "factorial"
-reference = { synchronous = "full", locking_mode = "normal" }
+baseline = { synchronous = "full", locking_mode = "normal" }
 stopping = { rounds = 2, max_rounds = 2 }
 "#,
     );
@@ -131,9 +131,9 @@ stopping = { rounds = 2, max_rounds = 2 }
         .pragmark(&["run", "crashes.toml", "--out", "run", "--seed", "1"])
         .exits(0);
     // How quickly crashes are tried compares nothing.
-    assert!(!terminal.stdout().contains("to the reference"));
+    assert!(!terminal.stdout().contains("to the baseline"));
     terminal.says(&[
-        "Of 4 arms, within what SQLite assumes of hardware",
+        "Of 4 variants, within what SQLite assumes of hardware",
         "storage model",
     ]);
     assert!(!laboratory.path().join("run/tiers.jsonl").exists());
@@ -142,7 +142,7 @@ stopping = { rounds = 2, max_rounds = 2 }
         .exits(0);
     // And it recommends nothing.
     for praise in [
-        "to the reference",
+        "to the baseline",
         "times** as",
         "Settings to use",
         "What each knob does",

@@ -56,13 +56,13 @@ pub(crate) struct Line {
     pub(crate) label: Label,
     /// Its course: pairs of numbers from 0 to 100.
     pub(crate) course: String,
-    /// The arms.
+    /// The variants.
     pub(crate) dots: Vec<Dot>,
     /// The model and where it bends.
     pub(crate) bend: Option<Bend>,
 }
 
-/// One arm.
+/// One variant.
 pub(crate) struct Dot {
     /// Where it stands along the horizontal axis.
     pub(crate) x: Percent,
@@ -90,7 +90,7 @@ pub(crate) struct Bend {
     pub(crate) minor: bool,
 }
 
-/// The chart of an experiment; none where its arms make no curve.
+/// The chart of an experiment; none where its variants make no curve.
 pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<Chart> {
     let curve = experiment.curve.as_ref()?;
     let drawable = |series: &&Series| !series.points.is_empty();
@@ -127,7 +127,7 @@ pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<Chart> {
 fn not_drawn(series: &[&Series]) -> String {
     let labels: Vec<String> = series.iter().map(|series| series.label.clone()).collect();
     format!(
-        "Not drawn: {}; every arm stands in the plot below.",
+        "Not drawn: {}; every variant stands in the plot below.",
         named(&labels, LINES)
     )
 }

@@ -1,6 +1,6 @@
 //! The effects of single knobs as a dot-and-interval plot, and those of pairs as maps.
 //!
-//! The plot has the form of the one of arms (see [`super::forest`]): the dot is the ratio, the thick
+//! The plot has the form of the one of variants (see [`super::forest`]): the dot is the ratio, the thick
 //! line its interval, the thin line reaches from the smallest to the largest ratio among the settings
 //! of the other factors. A map has a row for each level of one factor and a column for each of the
 //! other; its cells say how much the two together differ from the product of both alone. Text and
@@ -28,7 +28,7 @@ pub(crate) struct EffectsChart {
     pub(crate) heading: String,
     /// How the figures were made.
     pub(crate) how: String,
-    /// Arms that are in no comparison.
+    /// Variants that are in no comparison.
     pub(crate) left_out: Option<String>,
     /// Marks of the axis.
     pub(crate) ticks: Vec<Tick>,
@@ -36,7 +36,7 @@ pub(crate) struct EffectsChart {
     pub(crate) one: Option<Percent>,
     /// The levels, the greatest effect first.
     pub(crate) rows: Vec<EffectRow>,
-    /// What the differences between arms come from.
+    /// What the differences between variants come from.
     pub(crate) shares: Vec<ShareRow>,
     /// Whether shares add up to the whole.
     pub(crate) whole: bool,
@@ -98,7 +98,7 @@ pub(crate) struct PairMap {
     pub(crate) row_factor: String,
     /// The factor of the columns.
     pub(crate) column_factor: String,
-    /// The levels of the columns, the reference's first.
+    /// The levels of the columns, the baseline's first.
     pub(crate) columns: Vec<String>,
     /// A level of the row factor and its cells.
     pub(crate) rows: Vec<(String, Vec<MapCell>)>,
@@ -114,7 +114,7 @@ pub(crate) struct MapCell {
     pub(crate) below: String,
 }
 
-/// The effects of an experiment; none where its arms do not cross.
+/// The effects of an experiment; none where its variants do not cross.
 pub(crate) fn effects(experiment: &ExperimentAnalysis) -> Option<EffectsChart> {
     let effects = experiment.effects.as_ref()?;
     let metric = &experiment.metric;

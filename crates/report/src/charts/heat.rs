@@ -3,11 +3,11 @@
 //! Each cell shows its figure; the colour only repeats it in five steps to either side, so that
 //! the map can be read without it.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 use lab::experiment::{DesignKind, Exclusion, Experiment};
 use lab::level::{Level, Settings, contains};
 
-use crate::facts::arm_notes;
+use crate::facts::variant_notes;
 use crate::figures;
 use crate::words::{Standing, higher_is_better};
 
@@ -37,7 +37,7 @@ pub(crate) struct HeatRow {
 pub(crate) struct Cell {
     /// The class that colours it.
     pub(crate) class: &'static str,
-    /// The ratio to the reference, or a word where there is none.
+    /// The ratio to the baseline, or a word where there is none.
     pub(crate) text: String,
     /// The median.
     pub(crate) median: String,
@@ -92,29 +92,33 @@ fn cell(
     reasons: &mut Vec<String>,
 ) -> Cell {
     match experiment
-        .arms
+        .variants
         .iter()
-        .find(|arm| contains(&arm.levels, levels))
+        .find(|variant| contains(&variant.levels, levels))
     {
-        Some(arm) => of_arm(experiment, arm, reasons),
+        Some(variant) => of_variant(experiment, variant, reasons),
         None => {
             let excludes = |exclusion: &&Exclusion| contains(levels, &exclusion.levels);
             let because = planned.exclude.iter().find(excludes);
-            let why = because.map_or("no arm of the plan", |exclusion| &exclusion.because);
+            let why = because.map_or("no variant of the plan", |exclusion| &exclusion.because);
             empty("left out", format!("left out: {why}"), reasons)
         }
     }
 }
 
-fn of_arm(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, reasons: &mut Vec<String>) -> Cell {
-    let standing = Standing::of(arm, &experiment.metric);
-    let Some(summary) = arm.summaries.get(&experiment.metric) else {
-        let why = arm_notes(experiment, arm).join("; ");
-        return empty(word_for(arm), why, reasons);
+fn of_variant(
+    experiment: &ExperimentAnalysis,
+    variant: &VariantAnalysis,
+    reasons: &mut Vec<String>,
+) -> Cell {
+    let standing = Standing::of(variant, &experiment.metric);
+    let Some(summary) = variant.summaries.get(&experiment.metric) else {
+        let why = variant_notes(experiment, variant).join("; ");
+        return empty(word_for(variant), why, reasons);
     };
-    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     let (class, text) = match (standing, estimate) {
-        (Standing::Reference, _) => ("heat-ref", format!("{} ×1", standing.sign())),
+        (Standing::Baseline, _) => ("heat-ref", format!("{} ×1", standing.sign())),
         (_, Some(estimate)) => {
             let gain = match higher_is_better(&experiment.metric) {
                 true => estimate.centre,
@@ -137,7 +141,7 @@ fn of_arm(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, reasons: &mut Vec<
     }
 }
 
-/// Five steps to either side of the reference: up to 1.25, 2, 4, 10 times, and beyond.
+/// Five steps to either side of the baseline: up to 1.25, 2, 4, 10 times, and beyond.
 pub(super) fn shade(standing: Standing, gain: f64) -> &'static str {
     const LIMITS: [f64; 4] = [1.25, 2.0, 4.0, 10.0];
     const BETTER: [&str; 5] = ["heat-b1", "heat-b2", "heat-b3", "heat-b4", "heat-b5"];
@@ -151,8 +155,8 @@ pub(super) fn shade(standing: Standing, gain: f64) -> &'static str {
 }
 
 /// A word for a cell without a figure.
-fn word_for(arm: &ArmAnalysis) -> &'static str {
-    let trials = &arm.trials;
+fn word_for(variant: &VariantAnalysis) -> &'static str {
+    let trials = &variant.trials;
     match (trials.skipped, trials.failed, trials.timed_out) {
         (0, 0, 0) => "not run",
         (_, 0, 0) => "skipped",

@@ -1,7 +1,7 @@
 //! The scatter of speed against safety tier, with the Pareto set drawn.
 //!
-//! A band for each tier that occurs, the safest above; along it every arm of that tier at its median.
-//! A line joins the arms that no other arm beats in safety and in the metric at once. Bands, the
+//! A band for each tier that occurs, the safest above; along it every variant of that tier at its median.
+//! A line joins the variants that no other variant beats in safety and in the metric at once. Bands, the
 //! form of the dots and the names beside them carry everything; colour only repeats it.
 
 use lab::analysis::ExperimentAnalysis;
@@ -33,7 +33,7 @@ pub(crate) struct TierChart {
     pub(crate) bands: Vec<Band>,
     /// The line through the Pareto set: pairs of numbers from 0 to 100.
     pub(crate) front: String,
-    /// Arms that are not drawn.
+    /// Variants that are not drawn.
     pub(crate) left_out: Option<String>,
 }
 
@@ -47,15 +47,15 @@ pub(crate) struct Band {
     pub(crate) words: &'static str,
     /// The same in a word or two, for narrow screens.
     pub(crate) short: &'static str,
-    /// Its best arm, where the tier was measured.
+    /// Its best variant, where the tier was measured.
     pub(crate) best: Option<Best>,
     /// Where it begins, from above.
     pub(crate) top: Percent,
-    /// The arms.
+    /// The variants.
     pub(crate) dots: Vec<Dot>,
 }
 
-/// The best arm of a band.
+/// The best variant of a band.
 pub(crate) struct Best {
     /// Its short name.
     pub(crate) name: String,
@@ -65,7 +65,7 @@ pub(crate) struct Best {
     pub(crate) remark: Option<String>,
 }
 
-/// One arm.
+/// One variant.
 pub(crate) struct Dot {
     /// Along the axis.
     pub(crate) x: Percent,
@@ -73,8 +73,8 @@ pub(crate) struct Dot {
     pub(crate) y: Percent,
     /// Whether it belongs to the Pareto set.
     pub(crate) pareto: bool,
-    /// Whether it is the reference.
-    pub(crate) reference: bool,
+    /// Whether it is the baseline.
+    pub(crate) baseline: bool,
     /// The dot in words.
     pub(crate) words: String,
 }
@@ -86,24 +86,27 @@ pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<TierChart> {
         return None;
     }
     let drawn = drawn(experiment);
-    let axis = Axis::over(drawn.iter().map(|arm| arm.value))?;
+    let axis = Axis::over(drawn.iter().map(|variant| variant.value))?;
     let classes = Class::ALL.into_iter().map(Some).chain([None]);
     let occurring: Vec<Option<Class>> = classes
-        .filter(|class| drawn.iter().any(|arm| arm.class == *class))
+        .filter(|class| drawn.iter().any(|variant| variant.class == *class))
         .collect();
     let height = 100.0 / occurring.len() as f64;
     let names = Names::of(experiment);
     let pareto: Vec<usize> = best
         .iter()
         .filter(|row| row.pareto)
-        .map(|row| row.arm)
+        .map(|row| row.variant)
         .collect();
     let bands: Vec<Band> = occurring
         .iter()
         .enumerate()
         .map(|(number, class)| {
             let top = number as f64 * height;
-            let own: Vec<&Drawn> = drawn.iter().filter(|arm| arm.class == *class).collect();
+            let own: Vec<&Drawn> = drawn
+                .iter()
+                .filter(|variant| variant.class == *class)
+                .collect();
             let row = best.iter().find(|row| Some(row.class) == *class);
             Band {
                 class: css_class(*class),
@@ -120,7 +123,7 @@ pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<TierChart> {
             }
         })
         .collect();
-    let left_out = experiment.arms.len() - drawn.len();
+    let left_out = experiment.variants.len() - drawn.len();
     Some(TierChart {
         heading: format!(
             "{}, {}",
@@ -136,8 +139,8 @@ pub(crate) fn chart(experiment: &ExperimentAnalysis) -> Option<TierChart> {
         front: front(&bands),
         bands,
         left_out: (left_out > 0).then(|| {
-            let arms = crate::words::plural(left_out, "arm is", "arms are");
-            format!("{arms} not drawn, without a figure or run under other conditions than the reference.")
+            let variants = crate::words::plural(left_out, "variant is", "variants are");
+            format!("{variants} not drawn, without a figure or run under other conditions than the baseline.")
         }),
     })
 }
@@ -151,23 +154,23 @@ fn css_class(class: Option<Class>) -> &'static str {
     }
 }
 
-/// An arm that can be drawn.
+/// A variant that can be drawn.
 struct Drawn {
-    arm: usize,
+    variant: usize,
     value: f64,
     class: Option<Class>,
 }
 
-/// The arms that could be chosen and have a figure, along the axis.
+/// The variants that could be chosen and have a figure, along the axis.
 fn drawn(experiment: &ExperimentAnalysis) -> Vec<Drawn> {
-    let arms = experiment.arms.iter().enumerate();
-    let mut drawn: Vec<Drawn> = arms
-        .filter(|(_, arm)| experiment.is_alternative(arm))
-        .filter_map(|(index, arm)| {
+    let variants = experiment.variants.iter().enumerate();
+    let mut drawn: Vec<Drawn> = variants
+        .filter(|(_, variant)| experiment.is_alternative(variant))
+        .filter_map(|(index, variant)| {
             Some(Drawn {
-                arm: index,
-                value: arm.summaries.get(&experiment.metric)?.median,
-                class: arm.class(),
+                variant: index,
+                value: variant.summaries.get(&experiment.metric)?.median,
+                class: variant.class(),
             })
         })
         .collect();
@@ -184,26 +187,26 @@ fn dots(
     pareto: &[usize],
     names: &Names,
 ) -> Vec<Dot> {
-    // The best arm keeps the middle of its band, because the line goes through it.
+    // The best variant keeps the middle of its band, because the line goes through it.
     let mut order: Vec<&&Drawn> = own.iter().collect();
-    order.sort_by_key(|drawn| !pareto.contains(&drawn.arm));
+    order.sort_by_key(|drawn| !pareto.contains(&drawn.variant));
     let mut lanes: [Vec<f64>; LANES.len()] = Default::default();
     let dot = |drawn: &&Drawn| {
         let x = axis.place(drawn.value);
         let is_free = |taken: &Vec<f64>| taken.iter().all(|other| (other - x.0).abs() >= NEAR);
         let lane = lanes.iter().position(is_free).unwrap_or(0);
         lanes[lane].push(x.0);
-        let arm = &experiment.arms[drawn.arm];
-        let tier = arm.safety.as_ref().map(whole_words);
+        let variant = &experiment.variants[drawn.variant];
+        let tier = variant.safety.as_ref().map(whole_words);
         Dot {
             x,
             y: Percent(top + height * (0.5 + LANE * LANES[lane])),
-            pareto: pareto.contains(&drawn.arm),
-            reference: arm.reference,
+            pareto: pareto.contains(&drawn.variant),
+            baseline: variant.baseline,
             words: format!(
                 "{}{}: {}, {}",
-                names.get(drawn.arm),
-                if arm.reference { " (reference)" } else { "" },
+                names.get(drawn.variant),
+                if variant.baseline { " (baseline)" } else { "" },
                 figures::figure(drawn.value, &experiment.metric),
                 tier.as_deref().unwrap_or("no safety tier")
             ),

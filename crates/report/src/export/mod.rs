@@ -1,20 +1,20 @@
 //! Exports: the same figures with every digit, for other programs.
 //!
-//! Trials are streamed, because a record may hold any number of them; arms, claims and the whole
+//! Trials are streamed, because a record may hold any number of them; variants, claims and the whole
 //! analysis are small and made in one piece. Figures are plain numbers in the base unit of their
 //! metric (see [`lab::metric`]); an empty cell says that there is none.
 
-mod arms;
 mod claims;
 mod trials;
+mod variants;
 
 use lab::analysis::Analysis;
 
 use crate::Result;
 
-pub use arms::arms_csv;
 pub use claims::claims_csv;
 pub use trials::TrialsCsv;
+pub use variants::variants_csv;
 
 /// The whole analysis as indented JSON, in the form of [`Analysis`]. Ends of intervals that are
 /// not bounded are `null`.

@@ -16,7 +16,7 @@ const HEAD: [&str; 10] = [
     "round",
     "block",
     "position",
-    "arm",
+    "variant",
     "role",
     "started",
     "wall_s",
@@ -56,7 +56,7 @@ impl<W: Write> TrialsCsv<W> {
             round,
             block,
             position,
-            &record.arm,
+            &record.variant,
             role(record.role),
             &record.started,
             &wall,
@@ -120,10 +120,10 @@ impl<W: Write> TrialsCsv<W> {
 
 fn role(role: Role) -> &'static str {
     match role {
-        Role::Reference => "reference",
-        Role::Canary => "canary",
-        Role::Arm => "arm",
-        Role::Limit => "limit",
+        Role::Baseline => "baseline",
+        Role::AaCheck => "aa_check",
+        Role::Variant => "variant",
+        Role::UpperBound => "upper_bound",
         Role::Counting => "counting",
     }
 }

@@ -7,7 +7,7 @@ use lab::record::PlannedExperiment;
 use super::bindings::BindingsView;
 use super::claims::{ClaimView, claims};
 use super::pragmas::{Pragmas, RunWide};
-use super::tables::{ArmTable, ClassTable, MetricTable, WorkTable};
+use super::tables::{ClassTable, MetricTable, VariantTable, WorkTable};
 use crate::advice::{Advice, advice};
 use crate::answer::{self, Sentence};
 use crate::charts::curve::{Chart, chart};
@@ -41,11 +41,11 @@ pub(super) struct ExperimentView<'a> {
     pub(super) models: Option<ModelsView>,
     pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
-    /// Whether there are so many arms that what each knob does tells more than the arms.
+    /// Whether there are so many variants that what each knob does tells more than the variants.
     pub(super) effects_first: bool,
     pub(super) advice: Vec<Advice>,
     pub(super) bindings: Option<BindingsView>,
-    pub(super) arms: ArmTable,
+    pub(super) variants: VariantTable,
     pub(super) beside: Option<MetricTable>,
     pub(super) metrics: Option<MetricTable>,
     pub(super) classes: Vec<ClassTable>,
@@ -108,7 +108,7 @@ fn view<'a>(
         note: experiment.note.as_deref().map(answer::of_text),
         answer: Sentence::new(),
         doubts: facts::doubts(experiment),
-        // A chart that holds every arm says what the map would.
+        // A chart that holds every variant says what the map would.
         heat: heat(experiment, &planned.experiment)
             .filter(|_| chart.as_ref().is_none_or(|chart| chart.left_out.is_some())),
         chart,
@@ -124,8 +124,8 @@ fn view<'a>(
         effects_first,
         advice: Vec::new(),
         bindings: BindingsView::of(experiment),
-        arms: ArmTable::of(experiment),
-        beside: MetricTable::beside(experiment, &planned.experiment.beside),
+        variants: VariantTable::of(experiment),
+        beside: MetricTable::beside(experiment, &planned.experiment.secondary_metrics),
         metrics: MetricTable::of(experiment),
         classes: ClassTable::all(experiment),
         work: WorkTable::of(experiment),
@@ -137,13 +137,13 @@ fn view<'a>(
     }
 }
 
-/// Settings of the reference that no factor varies.
+/// Settings of the baseline that no factor varies.
 fn held(experiment: &ExperimentAnalysis) -> Vec<(String, String)> {
-    let Some(reference) = experiment.arms.first() else {
+    let Some(baseline) = experiment.variants.first() else {
         return Vec::new();
     };
-    let varied: &Settings = &reference.levels;
-    let settings = reference
+    let varied: &Settings = &baseline.levels;
+    let settings = baseline
         .settings
         .iter()
         .filter(|(name, _)| !varied.contains_key(*name));

@@ -1,12 +1,12 @@
 //! The PRAGMAs as SQLite answered them, arranged so that differences come first.
 //!
 //! Most values are the same on every connection of a run. They are shown once for the whole run;
-//! an experiment shows what differs between its arms, and what all of its connections share but
+//! an experiment shows what differs between its variants, and what all of its connections share but
 //! other experiments do not.
 
 use std::collections::BTreeMap;
 
-use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{Analysis, ExperimentAnalysis, VariantAnalysis};
 use lab::trial::ReadBack;
 
 use crate::names::Names;
@@ -43,7 +43,7 @@ impl<'a> RunWide<'a> {
 pub(super) struct Pragmas {
     /// PRAGMAs that differ between its connections.
     pub(super) differing: Vec<String>,
-    /// Name of the arm, its connections, and its values of `differing`.
+    /// Name of the variant, its connections, and its values of `differing`.
     pub(super) rows: Vec<(String, String, Vec<String>)>,
     /// PRAGMAs that are the same here, but not in the whole run.
     pub(super) same_here: Vec<(String, String)>,
@@ -62,7 +62,13 @@ impl Pragmas {
         let names = Names::of(experiment);
         let rows: Vec<_> = by_rank(experiment)
             .into_iter()
-            .flat_map(|arm| rows(&experiment.arms[arm], names.get(arm), &differing))
+            .flat_map(|variant| {
+                rows(
+                    &experiment.variants[variant],
+                    names.get(variant),
+                    &differing,
+                )
+            })
             .collect();
         let same_here = same
             .into_iter()
@@ -78,7 +84,10 @@ impl Pragmas {
 }
 
 fn connections(experiment: &ExperimentAnalysis) -> impl Iterator<Item = &ReadBack> {
-    experiment.arms.iter().flat_map(|arm| &arm.connections)
+    experiment
+        .variants
+        .iter()
+        .flat_map(|variant| &variant.connections)
 }
 
 fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
@@ -98,10 +107,14 @@ fn shared<'a>(connections: impl Iterator<Item = &'a ReadBack>) -> Shared<'a> {
         .collect()
 }
 
-/// One row for all connections of an arm that agree in what differs.
-fn rows(arm: &ArmAnalysis, name: &str, differing: &[String]) -> Vec<(String, String, Vec<String>)> {
+/// One row for all connections of a variant that agree in what differs.
+fn rows(
+    variant: &VariantAnalysis,
+    name: &str,
+    differing: &[String],
+) -> Vec<(String, String, Vec<String>)> {
     let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
-    for connection in &arm.connections {
+    for connection in &variant.connections {
         let value = |name: &String| {
             connection
                 .pragmas

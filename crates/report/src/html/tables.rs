@@ -1,19 +1,19 @@
-//! The tables of an experiment: its arms in its own metric, every other metric, and what the work
+//! The tables of an experiment: its variants in its own metric, every other metric, and what the work
 //! did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, LimitAnalysis};
+use lab::analysis::{ExperimentAnalysis, UpperBoundAnalysis, VariantAnalysis};
 
 use crate::beside::{Medians, metrics_beside};
-use crate::facts::arm_notes;
+use crate::facts::variant_notes;
 use crate::figures;
 use crate::names::Names;
 use crate::tiers;
-use crate::words::{Standing, by_rank, limit_problem, metric_heading};
+use crate::words::{Standing, by_rank, metric_heading, upper_bound_problem};
 use crate::work::{self, Work};
 
-/// Arms up to this number have their table open from the start.
+/// Variants up to this number have their table open from the start.
 const OPEN_UP_TO: usize = 8;
 
 /// A cell with the number by which its column is sorted.
@@ -33,17 +33,17 @@ impl Figure {
     }
 }
 
-/// The arms in the experiment's own metric.
-pub(super) struct ArmTable {
+/// The variants in the experiment's own metric.
+pub(super) struct VariantTable {
     pub(super) open: bool,
-    /// Whether arms have a tier each.
+    /// Whether variants have a tier each.
     pub(super) tiers: bool,
-    pub(super) rows: Vec<ArmRow>,
-    pub(super) limits: Vec<LimitRow>,
+    pub(super) rows: Vec<VariantRow>,
+    pub(super) upper_bounds: Vec<UpperBoundRow>,
 }
 
 /// One limit.
-pub(super) struct LimitRow {
+pub(super) struct UpperBoundRow {
     pub(super) name: String,
     pub(super) says: String,
     /// Median, range and trials; a dash where it was not measured.
@@ -51,8 +51,8 @@ pub(super) struct LimitRow {
     pub(super) problem: Option<String>,
 }
 
-impl LimitRow {
-    fn of(limit: &LimitAnalysis, metric: &str) -> LimitRow {
+impl UpperBoundRow {
+    fn of(limit: &UpperBoundAnalysis, metric: &str) -> UpperBoundRow {
         let dash = || "–".to_owned();
         let figures = limit.summary.map(|summary| {
             [
@@ -61,20 +61,20 @@ impl LimitRow {
                 figures::count(summary.n),
             ]
         });
-        LimitRow {
+        UpperBoundRow {
             name: limit.name.clone(),
             says: limit.says.clone(),
             figures: figures.unwrap_or_else(|| [dash(), dash(), dash()]),
-            problem: limit_problem(limit),
+            problem: upper_bound_problem(limit),
         }
     }
 }
 
-/// One arm.
-pub(super) struct ArmRow {
+/// One variant.
+pub(super) struct VariantRow {
     pub(super) name: String,
     pub(super) standing: Standing,
-    /// Median, range, trials, ratio, interval and minimum detectable effect.
+    /// Median, range, trials, ratio, interval and detectable difference.
     pub(super) figures: [Figure; 6],
     pub(super) groups: String,
     /// Its safety tier.
@@ -82,7 +82,7 @@ pub(super) struct ArmRow {
     pub(super) notes: String,
 }
 
-/// The safety tier of an arm: a sign and a word or two, the counts, or why there is none.
+/// The safety tier of a variant: a sign and a word or two, the counts, or why there is none.
 pub(super) struct TierCell {
     pub(super) sign: &'static str,
     pub(super) short: &'static str,
@@ -92,12 +92,12 @@ pub(super) struct TierCell {
 }
 
 impl TierCell {
-    fn of(arm: &ArmAnalysis) -> TierCell {
-        let tier = arm.safety.as_ref().map(|safety| &safety.tier);
-        let narrowed = arm.safety.as_ref().and_then(|it| it.narrowed.as_ref());
+    fn of(variant: &VariantAnalysis) -> TierCell {
+        let tier = variant.safety.as_ref().map(|safety| &safety.tier);
+        let narrowed = variant.safety.as_ref().and_then(|it| it.narrowed.as_ref());
         TierCell {
-            sign: tiers::sign(arm.class()),
-            short: tiers::short(arm.class()),
+            sign: tiers::sign(variant.class()),
+            short: tiers::short(variant.class()),
             counts: tier.map(tiers::counts).unwrap_or_default(),
             only: narrowed.map(tiers::narrowed_words),
             why: tier.filter(|tier| tier.class().is_none()).map(tiers::words),
@@ -105,39 +105,39 @@ impl TierCell {
     }
 }
 
-impl ArmTable {
-    /// The arms from best to worst.
-    pub(super) fn of(experiment: &ExperimentAnalysis) -> ArmTable {
+impl VariantTable {
+    /// The variants from best to worst.
+    pub(super) fn of(experiment: &ExperimentAnalysis) -> VariantTable {
         let names = Names::of(experiment);
-        ArmTable {
-            open: experiment.arms.len() <= OPEN_UP_TO,
+        VariantTable {
+            open: experiment.variants.len() <= OPEN_UP_TO,
             tiers: tiers::has_column(experiment),
             rows: by_rank(experiment)
                 .into_iter()
-                .map(|arm| row(experiment, arm, names.get(arm)))
+                .map(|variant| row(experiment, variant, names.get(variant)))
                 .collect(),
-            limits: experiment
-                .limits
+            upper_bounds: experiment
+                .upper_bounds
                 .iter()
-                .map(|limit| LimitRow::of(limit, &experiment.metric))
+                .map(|limit| UpperBoundRow::of(limit, &experiment.metric))
                 .collect(),
         }
     }
 }
 
-fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
-    let arm = &experiment.arms[arm];
+fn row(experiment: &ExperimentAnalysis, variant: usize, name: &str) -> VariantRow {
+    let variant = &experiment.variants[variant];
     let metric = &experiment.metric;
-    let summary = arm.summaries.get(metric);
-    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+    let summary = variant.summaries.get(metric);
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     let interval =
         estimate.map(|estimate| figures::interval_of_ratio(estimate.centre, estimate.interval));
     let ratio = estimate.map(|estimate| figures::ratio_alone(estimate.centre, estimate.interval));
     let range = summary.map(|summary| figures::range(summary.range, metric));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
-    ArmRow {
+    VariantRow {
         name: name.to_owned(),
-        standing: Standing::of(arm, metric),
+        standing: Standing::of(variant, metric),
         figures: [
             Figure::new(summary.map(|summary| summary.median), |value| {
                 figures::figure(value, metric)
@@ -146,8 +146,8 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
                 value: summary.map(|summary| summary.range.low),
                 text: or_dash(range),
             },
-            Figure::new(Some(arm.trials.measured as f64), |_| {
-                figures::count(arm.trials.measured)
+            Figure::new(Some(variant.trials.measured as f64), |_| {
+                figures::count(variant.trials.measured)
             }),
             Figure {
                 value: estimate.map(|estimate| estimate.centre),
@@ -157,15 +157,18 @@ fn row(experiment: &ExperimentAnalysis, arm: usize, name: &str) -> ArmRow {
                 value: estimate.map(|estimate| estimate.interval.low),
                 text: or_dash(interval),
             },
-            Figure::new(estimate.map(|estimate| estimate.mde), figures::percent),
+            Figure::new(
+                estimate.map(|estimate| estimate.detectable),
+                figures::percent,
+            ),
         ],
-        groups: arm.groups.clone(),
-        tier: TierCell::of(arm),
-        notes: arm_notes(experiment, arm).join("; "),
+        groups: variant.groups.clone(),
+        tier: TierCell::of(variant),
+        notes: variant_notes(experiment, variant).join("; "),
     }
 }
 
-/// The medians of metrics: a line for each arm, a column for each metric.
+/// The medians of metrics: a line for each variant, a column for each metric.
 pub(super) struct MetricTable {
     /// Name in records and heading of each metric.
     pub(super) metrics: Vec<(String, String)>,
@@ -197,11 +200,11 @@ impl MetricTable {
     fn of_these(experiment: &ExperimentAnalysis, metrics: Vec<String>) -> Option<MetricTable> {
         let Medians { metrics, rows } = Medians::of(experiment, metrics)?;
         let names = Names::of(experiment);
-        let rows = rows.into_iter().map(|(arm, medians)| {
+        let rows = rows.into_iter().map(|(variant, medians)| {
             let figures = metrics.iter().zip(medians).map(|(metric, median)| {
                 Figure::new(median, |value| figures::figure(value, metric))
             });
-            (names.get(arm).to_owned(), figures.collect())
+            (names.get(variant).to_owned(), figures.collect())
         });
         Some(MetricTable {
             rows: rows.collect(),
@@ -217,8 +220,10 @@ impl MetricTable {
 const CLASSES_FROM: usize = 6;
 
 fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
-    let arms = experiment.arms.iter();
-    arms.flat_map(|arm| arm.summaries.keys()).collect()
+    let variants = experiment.variants.iter();
+    variants
+        .flat_map(|variant| variant.summaries.keys())
+        .collect()
 }
 
 /// The name of a metric without its part.
@@ -238,11 +243,11 @@ fn classes(experiment: &ExperimentAnalysis) -> BTreeMap<&str, Vec<&String>> {
     classes
 }
 
-/// The medians of a metric of many parts: a line for each part, a column for each arm.
+/// The medians of a metric of many parts: a line for each part, a column for each variant.
 pub(super) struct ClassTable {
     /// What is shown.
     pub(super) heading: String,
-    pub(super) arms: Vec<String>,
+    pub(super) variants: Vec<String>,
     pub(super) rows: Vec<(String, Vec<Figure>)>,
 }
 
@@ -250,13 +255,13 @@ impl ClassTable {
     /// A table for each metric that has many parts.
     pub(super) fn all(experiment: &ExperimentAnalysis) -> Vec<ClassTable> {
         let names = Names::of(experiment);
-        let arms: Vec<usize> = (0..experiment.arms.len())
-            .filter(|arm| !experiment.arms[*arm].unmeasured())
+        let variants: Vec<usize> = (0..experiment.variants.len())
+            .filter(|variant| !experiment.variants[*variant].unmeasured())
             .collect();
         let row = |metric: &String| {
             let part = metric.split_once('.').map_or("", |(_, part)| part);
-            let figures = arms.iter().map(|arm| {
-                let summary = experiment.arms[*arm].summaries.get(metric);
+            let figures = variants.iter().map(|variant| {
+                let summary = experiment.variants[*variant].summaries.get(metric);
                 let median = summary.map(|summary| summary.median);
                 Figure::new(median, |value| figures::figure(value, metric))
             });
@@ -266,14 +271,17 @@ impl ClassTable {
             .into_iter()
             .map(|(base, parts)| ClassTable {
                 heading: metric_heading(base),
-                arms: arms.iter().map(|arm| names.get(*arm).to_owned()).collect(),
+                variants: variants
+                    .iter()
+                    .map(|variant| names.get(*variant).to_owned())
+                    .collect(),
                 rows: parts.into_iter().map(row).collect(),
             })
             .collect()
     }
 }
 
-/// What the work of each arm did.
+/// What the work of each variant did.
 pub(super) struct WorkTable {
     /// How it was counted.
     pub(super) how: &'static str,
@@ -287,11 +295,11 @@ impl WorkTable {
     pub(super) fn of(experiment: &ExperimentAnalysis) -> Option<WorkTable> {
         let Work { columns, rows } = Work::of(experiment)?;
         let names = Names::of(experiment);
-        let rows = rows.into_iter().map(|(arm, figures)| {
+        let rows = rows.into_iter().map(|(variant, figures)| {
             let shown = columns.iter().zip(figures).map(|(column, value)| {
                 Figure::new(value, |value| figures::compact(value, &column.metric))
             });
-            (names.get(arm).to_owned(), shown.collect())
+            (names.get(variant).to_owned(), shown.collect())
         });
         Some(WorkTable {
             how: work::HOW,

@@ -8,7 +8,7 @@ use crate::advice::{Advice, advice};
 use crate::effects::{self, found_interactions, setting, standing};
 use crate::figures;
 
-/// Adds the effects of an experiment whose arms cross several factors, an empty line before each
+/// Adds the effects of an experiment whose variants cross several factors, an empty line before each
 /// piece.
 pub(super) fn add(text: &mut String, experiment: &ExperimentAnalysis) {
     let Some(effects) = &experiment.effects else {
@@ -21,7 +21,7 @@ pub(super) fn add(text: &mut String, experiment: &ExperimentAnalysis) {
     lines.extend(pair_table(effects, &experiment.metric));
     if let Some(shares) = effects::shares_in_words(effects) {
         lines.push(format!(
-            "\nDifferences between arms come from: {}.",
+            "\nDifferences between variants come from: {}.",
             escaped(&shares)
         ));
     }

@@ -32,10 +32,10 @@ fn work_table(experiment: &ExperimentAnalysis, work: &Work) -> String {
         .collect();
     let mut lines = vec![
         format!("\n**Why: what the work did.** {HOW}\n"),
-        format!("| arm | {} |", headings.join(" | ").to_lowercase()),
+        format!("| variant | {} |", headings.join(" | ").to_lowercase()),
         format!("|---|{}", "--:|".repeat(headings.len())),
     ];
-    lines.extend(work.rows.iter().map(|(arm, counts)| {
+    lines.extend(work.rows.iter().map(|(variant, counts)| {
         let cells: Vec<String> = work
             .columns
             .iter()
@@ -45,7 +45,7 @@ fn work_table(experiment: &ExperimentAnalysis, work: &Work) -> String {
                 None => "–".to_owned(),
             })
             .collect();
-        format!("| {} | {} |", code(names.get(*arm)), cells.join(" | "))
+        format!("| {} | {} |", code(names.get(*variant)), cells.join(" | "))
     }));
     lines.join("\n") + "\n"
 }
@@ -53,9 +53,13 @@ fn work_table(experiment: &ExperimentAnalysis, work: &Work) -> String {
 fn in_fences(found: &Found<'_>) -> String {
     let mut text = format!("\n**Why: {}**\n", escaped(found.title));
     for variant in &found.variants {
-        let arms: Vec<String> = variant.arms.iter().map(|arm| code(arm)).collect();
+        let variants: Vec<String> = variant
+            .variants
+            .iter()
+            .map(|variant| code(variant))
+            .collect();
         let table = fenced(&aligned(variant.table));
-        text.push_str(&format!("\n{}\n\n{table}\n", arms.join(", ")));
+        text.push_str(&format!("\n{}\n\n{table}\n", variants.join(", ")));
     }
     text
 }

@@ -41,7 +41,7 @@ fn add_table(text: &mut String, table: &Directories<'_>) {
         ));
     }
     line(after(
-        "*all arms, to the first*",
+        "*all variants, to the first*",
         columns.map(|column| escaped(&column.to_first)).collect(),
     ));
 }

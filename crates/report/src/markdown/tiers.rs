@@ -1,20 +1,20 @@
-//! Safety tiers in Markdown: the best arm at each, and what was found under each storage model.
+//! Safety tiers in Markdown: the best variant at each, and what was found under each storage model.
 
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis};
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
 
 use super::marks::{code, dressed, escaped};
 use crate::tiers::{gaps, has_column, legend, models, rows, sign, whole_words};
 use crate::words::metric_heading;
 
-/// The cell of an arm in the table of arms; nothing where that has no column for it.
-pub(super) fn cell(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
+/// The cell of a variant in the table of variants; nothing where that has no column for it.
+pub(super) fn cell(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> String {
     if !has_column(experiment) {
         return String::new();
     }
-    let told = arm.safety.as_ref().map(whole_words);
+    let told = variant.safety.as_ref().map(whole_words);
     format!(
         " {} {} |",
-        sign(arm.class()),
+        sign(variant.class()),
         escaped(told.as_deref().unwrap_or_default())
     )
 }
@@ -34,9 +34,9 @@ fn add_best(text: &mut String, experiment: &ExperimentAnalysis) {
         return;
     }
     let metric = metric_heading(&experiment.metric).to_lowercase();
-    text.push_str("\n**The best arm at each safety tier.** In bold what no safer arm equals: the Pareto set of speed and safety.\n\n");
+    text.push_str("\n**The best variant at each safety tier.** In bold what no safer variant equals: the Pareto set of speed and safety.\n\n");
     text.push_str(&format!(
-        "| safety tier | best arm | {metric} | to the reference | notes |\n|---|---|--:|---|---|\n"
+        "| safety tier | best variant | {metric} | to the baseline | notes |\n|---|---|--:|---|---|\n"
     ));
     for row in rows {
         let name = code(&row.name);
@@ -70,11 +70,11 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
         .map(|(name, assumed)| format!("{name}{}", if *assumed { "" } else { "\\*" }))
         .collect();
     text.push_str(&format!(
-        "| arm | {} |\n|---|{}\n",
+        "| variant | {} |\n|---|{}\n",
         headings.join(" | "),
         "---|".repeat(headings.len())
     ));
-    for (arms, cells) in &models.rows {
+    for (variants, cells) in &models.rows {
         let cells: Vec<String> = cells
             .iter()
             .map(|cell| {
@@ -92,7 +92,11 @@ fn add_models(text: &mut String, experiment: &ExperimentAnalysis) {
                 )
             })
             .collect();
-        text.push_str(&format!("| {} | {} |\n", dressed(arms), cells.join(" | ")));
+        text.push_str(&format!(
+            "| {} | {} |\n",
+            dressed(variants),
+            cells.join(" | ")
+        ));
     }
     for broken in &models.broken {
         text.push_str(&format!(

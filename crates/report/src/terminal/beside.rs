@@ -44,7 +44,7 @@ fn widths(beside: &Medians, names: &Names, width: usize) -> Vec<u16> {
     let longest = beside
         .rows
         .iter()
-        .map(|(arm, _)| longest_word(names.get(*arm)));
+        .map(|(variant, _)| longest_word(names.get(*variant)));
     let name = longest.max().unwrap_or(0) + GAP;
     let metrics = beside.metrics.iter();
     let figures = metrics.map(|metric| longest_word(&metric_heading(metric)).max(FIGURE) + GAP);
@@ -79,11 +79,11 @@ fn table(beside: &Medians, names: &Names, fitting: usize, width: usize) -> Table
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(u16::try_from(width).unwrap_or(u16::MAX))
         .set_header([Cell::new("side by side")].into_iter().chain(headings));
-    for (arm, medians) in &beside.rows {
+    for (variant, medians) in &beside.rows {
         let figures = shown.iter().zip(medians).map(|(metric, median)| {
             right(median.map_or_else(|| "–".to_owned(), |median| figures::figure(median, metric)))
         });
-        table.add_row([Cell::new(names.get(*arm))].into_iter().chain(figures));
+        table.add_row([Cell::new(names.get(*variant))].into_iter().chain(figures));
     }
     for column in table.column_iter_mut() {
         column.set_padding((0, GAP as u16));

@@ -1,10 +1,10 @@
-//! Which arms of a large experiment the summary shows.
+//! Which variants of a large experiment the summary shows.
 
 use lab::analysis::ExperimentAnalysis;
 
 use crate::words::by_rank;
 
-/// Up to this number every arm is shown.
+/// Up to this number every variant is shown.
 const ALL_UP_TO: usize = 12;
 /// Of more, so many of the best are shown,
 const BEST: usize = 8;
@@ -14,23 +14,23 @@ const WORST: usize = 3;
 /// One line of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// An arm, by its place in the plan.
-    Arm(usize),
-    /// Arms that are left out, in words.
+    /// A variant, by its place in the plan.
+    Variant(usize),
+    /// Variants that are left out, in words.
     LeftOut(String),
 }
 
-/// The lines from best to worst: every arm, or of many the best, the reference and the worst.
-/// Arms without a measurement are then counted only, as the notes below the table name them.
+/// The lines from best to worst: every variant, or of many the best, the baseline and the worst.
+/// Variants without a measurement are then counted only, as the notes below the table name them.
 pub(super) fn lines(experiment: &ExperimentAnalysis) -> Vec<Line> {
     let ranked = by_rank(experiment);
     if ranked.len() <= ALL_UP_TO {
-        return ranked.into_iter().map(Line::Arm).collect();
+        return ranked.into_iter().map(Line::Variant).collect();
     }
     let (unmeasured, measured): (Vec<usize>, Vec<usize>) = ranked
         .into_iter()
-        .partition(|arm| experiment.arms[*arm].unmeasured());
-    let mut lines = best_and_worst(&measured, |arm| experiment.arms[arm].reference);
+        .partition(|variant| experiment.variants[*variant].unmeasured());
+    let mut lines = best_and_worst(&measured, |variant| experiment.variants[variant].baseline);
     if !unmeasured.is_empty() {
         lines.push(Line::LeftOut(format!(
             "… {} not measured",
@@ -40,10 +40,10 @@ pub(super) fn lines(experiment: &ExperimentAnalysis) -> Vec<Line> {
     lines
 }
 
-fn best_and_worst(ranked: &[usize], is_reference: impl Fn(usize) -> bool) -> Vec<Line> {
+fn best_and_worst(ranked: &[usize], is_baseline: impl Fn(usize) -> bool) -> Vec<Line> {
     let shown: Vec<usize> = (0..ranked.len())
         .filter(|place| {
-            *place < BEST || place + WORST >= ranked.len() || is_reference(ranked[*place])
+            *place < BEST || place + WORST >= ranked.len() || is_baseline(ranked[*place])
         })
         .collect();
     let mut lines = Vec::new();
@@ -51,11 +51,11 @@ fn best_and_worst(ranked: &[usize], is_reference: impl Fn(usize) -> bool) -> Vec
     for place in shown {
         match place - next {
             0 => {}
-            // The arm itself takes no more room than saying that it is left out.
-            1 => lines.push(Line::Arm(ranked[next])),
+            // The variant itself takes no more room than saying that it is left out.
+            1 => lines.push(Line::Variant(ranked[next])),
             more => lines.push(Line::LeftOut(format!("… {more} more in the report"))),
         }
-        lines.push(Line::Arm(ranked[place]));
+        lines.push(Line::Variant(ranked[place]));
         next = place + 1;
     }
     lines
@@ -65,21 +65,23 @@ fn best_and_worst(ranked: &[usize], is_reference: impl Fn(usize) -> bool) -> Vec
 mod tests {
     use super::*;
 
-    fn shown(arms: usize, reference: usize) -> Vec<Line> {
-        best_and_worst(&(0..arms).collect::<Vec<_>>(), |arm| arm == reference)
+    fn shown(variants: usize, baseline: usize) -> Vec<Line> {
+        best_and_worst(&(0..variants).collect::<Vec<_>>(), |variant| {
+            variant == baseline
+        })
     }
 
     #[test]
-    fn the_best_the_reference_and_the_worst_are_shown() {
+    fn the_best_the_baseline_and_the_worst_are_shown() {
         let lines = shown(24, 15);
-        let arms: Vec<usize> = lines
+        let variants: Vec<usize> = lines
             .iter()
             .filter_map(|line| match line {
-                Line::Arm(arm) => Some(*arm),
+                Line::Variant(variant) => Some(*variant),
                 Line::LeftOut(_) => None,
             })
             .collect();
-        assert_eq!(arms, [0, 1, 2, 3, 4, 5, 6, 7, 15, 21, 22, 23]);
+        assert_eq!(variants, [0, 1, 2, 3, 4, 5, 6, 7, 15, 21, 22, 23]);
         assert_eq!(lines[8], Line::LeftOut("… 7 more in the report".to_owned()));
         assert_eq!(
             lines[10],
@@ -88,14 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn a_single_arm_is_not_left_out() {
+    fn a_single_variant_is_not_left_out() {
         let lines = shown(13, 9);
-        assert_eq!(lines[8], Line::Arm(8));
+        assert_eq!(lines[8], Line::Variant(8));
         assert_eq!(lines.len(), 13);
     }
 
     #[test]
-    fn few_measured_arms_are_all_shown() {
+    fn few_measured_variants_are_all_shown() {
         assert_eq!(shown(5, 0).len(), 5);
     }
 }

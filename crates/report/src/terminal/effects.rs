@@ -19,7 +19,7 @@ const ROWS: usize = 12;
 /// Interactions that are listed.
 const PAIRS: usize = 6;
 
-/// The effects of an experiment whose arms cross several factors; nothing for another.
+/// The effects of an experiment whose variants cross several factors; nothing for another.
 pub(super) fn effects(text: &mut Text, experiment: &ExperimentAnalysis) {
     let Some(effects) = &experiment.effects else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn effects(text: &mut Text, experiment: &ExperimentAnalysis) {
     text.block(&table(effects, &experiment.metric, text.width()));
     interactions(text, effects, &experiment.metric);
     if let Some(shares) = effects::shares_in_words(effects) {
-        let line = format!("differences between arms come from: {shares}");
+        let line = format!("differences between variants come from: {shares}");
         text.item(Paint::Plain, "·", &line);
     }
     let left_out = effects::left_out(effects).map(|it| format!(" {it}"));

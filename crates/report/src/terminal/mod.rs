@@ -33,7 +33,7 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// The summary of a run: what matters most, then each experiment with its arms, claims and small
+/// The summary of a run: what matters most, then each experiment with its variants, claims and small
 /// print.
 pub fn terminal(analysis: &Analysis, style: Style) -> String {
     let mut text = Text::new(style);
@@ -90,7 +90,7 @@ fn findings(text: &mut Text, analysis: &Analysis) {
     if analysis.findings.is_empty() {
         text.line(
             Paint::Plain,
-            "No arm was found to be better than the reference of its experiment.",
+            "No variant was found to be better than the baseline of its experiment.",
         );
     }
     for (index, finding) in analysis.findings.iter().enumerate() {
@@ -150,7 +150,7 @@ fn section(
         text.item(Paint::Warning, "!", &format!("{name}: {why}"));
     }
     if !crate::tiers::tries_crashes(experiment) {
-        text.block(&table::arms(experiment, text.width()));
+        text.block(&table::variants(experiment, text.width()));
     }
     for note in notes::notes(experiment) {
         text.item(Paint::Plain, "·", &note);

@@ -8,7 +8,7 @@ use super::text::Text;
 use crate::side_by_side::{Directories, Row, lead, tables};
 use crate::words::plural;
 
-/// Arms shown of an experiment: those of a large grid are in the page.
+/// Variants shown of an experiment: those of a large grid are in the page.
 const MOST: usize = 16;
 
 /// Adds a table for each experiment that was done on several directories.
@@ -27,8 +27,8 @@ pub(super) fn side_by_side(text: &mut Text, analysis: &Analysis) {
         text.block(&laid_out(table, text.width()));
         if table.rows.len() > MOST {
             let left = table.rows.len() - MOST;
-            let arms = plural(left, "more arm is", "more arms are");
-            text.item(Paint::Plain, "·", &format!("{arms} in the page"));
+            let variants = plural(left, "more variant is", "more variants are");
+            text.item(Paint::Plain, "·", &format!("{variants} in the page"));
         }
     }
 }
@@ -49,7 +49,7 @@ fn laid_out(directories: &Directories<'_>, width: usize) -> String {
     for row in directories.rows.iter().take(MOST) {
         table.add_row(cells(row));
     }
-    let whole = [Cell::new("all arms, to the first")];
+    let whole = [Cell::new("all variants, to the first")];
     let ratios = directories.columns.iter();
     table.add_row(
         whole

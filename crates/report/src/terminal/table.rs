@@ -1,22 +1,22 @@
-//! The table of an experiment's arms and limits.
+//! The table of an experiment's variants and limits.
 
 use comfy_table::{
     Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
-use lab::analysis::{ArmAnalysis, ExperimentAnalysis, Summary};
+use lab::analysis::{ExperimentAnalysis, Summary, VariantAnalysis};
 
 use super::choice::{self, Line};
 use crate::figures;
 use crate::names::Names;
 use crate::tiers;
-use crate::words::{LIMIT, LIMIT_SIGN, Standing, metric_heading};
+use crate::words::{Standing, UPPER_BOUND, UPPER_BOUND_SIGN, metric_heading};
 
 /// In narrower windows a ratio and its interval stand on two lines.
 const NARROW: usize = 72;
 
-/// The arms from best to worst: name, median, ratio with interval, groups of ranks; below them the
+/// The variants from best to worst: name, median, ratio with interval, groups of ranks; below them the
 /// limits.
-pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
+pub(super) fn variants(experiment: &ExperimentAnalysis, width: usize) -> String {
     let names = Names::of(experiment);
     let between = if width < NARROW { "\n  " } else { " " };
     let mut table = Table::new();
@@ -28,19 +28,19 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
         .set_header(with_tier(
             experiment,
             [
-                Cell::new("arm"),
+                Cell::new("variant"),
                 right(&metric_heading(&experiment.metric).to_lowercase()),
-                Cell::new("to the reference"),
+                Cell::new("to the baseline"),
                 Cell::new("group"),
             ],
             "tier",
         ));
     for line in choice::lines(experiment) {
         match line {
-            Line::Arm(arm) => {
-                let analysed = &experiment.arms[arm];
+            Line::Variant(variant) => {
+                let analysed = &experiment.variants[variant];
                 let cells = [
-                    Cell::new(names.get(arm)),
+                    Cell::new(names.get(variant)),
                     right(&figure(
                         analysed.summaries.get(&experiment.metric),
                         experiment,
@@ -60,18 +60,18 @@ pub(super) fn arms(experiment: &ExperimentAnalysis, width: usize) -> String {
     table.to_string()
 }
 
-/// The cells of a row, with a last one for the safety tier where arms have one each.
+/// The cells of a row, with a last one for the safety tier where variants have one each.
 fn with_tier(experiment: &ExperimentAnalysis, cells: [Cell; 4], tier: &str) -> Vec<Cell> {
     let tier = tiers::has_column(experiment).then(|| Cell::new(tier));
     cells.into_iter().chain(tier).collect()
 }
 
-/// The tier of an arm: a sign, and words where there is room for them.
-fn tier(arm: &ArmAnalysis, width: usize) -> String {
-    let sign = tiers::sign(arm.class());
+/// The tier of a variant: a sign, and words where there is room for them.
+fn tier(variant: &VariantAnalysis, width: usize) -> String {
+    let sign = tiers::sign(variant.class());
     match width < NARROW {
         true => sign.to_owned(),
-        false => format!("{sign} {}", tiers::short(arm.class())),
+        false => format!("{sign} {}", tiers::short(variant.class())),
     }
 }
 
@@ -113,12 +113,12 @@ fn right(text: &str) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-/// The limits, an empty line below the arms.
+/// The limits, an empty line below the variants.
 fn add_limits(table: &mut Table, experiment: &ExperimentAnalysis) {
-    if !experiment.limits.is_empty() {
+    if !experiment.upper_bounds.is_empty() {
         table.add_row([Cell::new("")]);
     }
-    for limit in &experiment.limits {
+    for limit in &experiment.upper_bounds {
         let measured = match limit.summary {
             Some(_) => "",
             None => ", not measured",
@@ -126,7 +126,7 @@ fn add_limits(table: &mut Table, experiment: &ExperimentAnalysis) {
         table.add_row([
             Cell::new(&limit.name),
             right(&figure(limit.summary.as_ref(), experiment)),
-            Cell::new(format!("{LIMIT_SIGN} {LIMIT}{measured}")),
+            Cell::new(format!("{UPPER_BOUND_SIGN} {UPPER_BOUND}{measured}")),
         ]);
     }
 }
@@ -138,12 +138,12 @@ fn figure(summary: Option<&Summary>, experiment: &ExperimentAnalysis) -> String 
     }
 }
 
-/// How the arm stands to the reference; in a narrow window the interval has a line of its own.
-fn compared(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, between: &str) -> String {
-    let standing = Standing::of(arm, &experiment.metric);
-    let estimate = arm.effect.as_ref().map(|effect| &effect.estimate);
+/// How the variant stands to the baseline; in a narrow window the interval has a line of its own.
+fn compared(experiment: &ExperimentAnalysis, variant: &VariantAnalysis, between: &str) -> String {
+    let standing = Standing::of(variant, &experiment.metric);
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     match estimate {
-        Some(estimate) if standing != Standing::Reference => format!(
+        Some(estimate) if standing != Standing::Baseline => format!(
             "{} {}{between}{}",
             standing.sign(),
             figures::ratio_alone(estimate.centre, estimate.interval),

@@ -1,4 +1,4 @@
-//! Safety tiers in the terminal: the best arm at each, and for experiments that try crashes what
+//! Safety tiers in the terminal: the best variant at each, and for experiments that try crashes what
 //! was found under each storage model.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
@@ -32,9 +32,9 @@ fn best(text: &mut Text, experiment: &ExperimentAnalysis) {
     let mut table = table(text.width());
     table.set_header([
         Cell::new("best at each tier"),
-        Cell::new("arm"),
+        Cell::new("variant"),
         right(&metric_heading(&experiment.metric).to_lowercase()),
-        Cell::new("to the reference"),
+        Cell::new("to the baseline"),
     ]);
     for row in &rows {
         table.add_row([
@@ -63,7 +63,7 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
     };
     let headings = models.columns.iter().enumerate().map(heading);
     table.set_header([Cell::new("storage model")].into_iter().chain(headings));
-    for (arms, cells) in &models.rows {
+    for (variants, cells) in &models.rows {
         let signs = cells.iter().map(|cell| {
             let broken = if cell.broken { "!" } else { "" };
             Cell::new(match &cell.only {
@@ -71,7 +71,7 @@ fn by_model(text: &mut Text, experiment: &ExperimentAnalysis) {
                 None => format!("{}{broken}", cell.sign),
             })
         });
-        table.add_row([Cell::new(plain(arms))].into_iter().chain(signs));
+        table.add_row([Cell::new(plain(variants))].into_iter().chain(signs));
     }
     text.block(&padded(table));
     let names: Vec<String> = models

@@ -6,7 +6,7 @@ pub const HOSTILE: &str = "<script>alert(1)</script>";
 
 /// The experiment files.
 pub const ALL: [&str; 6] = [
-    // One factor, four arms; a claim confirmed, one refuted, one undecided, one without a figure.
+    // One factor, four variants; a claim confirmed, one refuted, one undecided, one without a figure.
     r#"
     id = "insert-index-timing"
     question = "Does creating an index after the load beat maintaining it during the load?"
@@ -15,19 +15,19 @@ pub const ALL: [&str; 6] = [
     workload = "bulk-insert"
     base = { table = "integers", rows = 5_000_000 }
     factors = { index = ["before", "after", "before-sorted", "deferred"] }
-    design = { kind = "one-at-a-time", reference = { index = "before" } }
+    design = { kind = "one-at-a-time", baseline = { index = "before" } }
 
-    [[limits]]
+    [[upper_bounds]]
     name = "generating only"
     says = "the rows are made and thrown away"
     workload = "generate"
 
-    [[limits]]
+    [[upper_bounds]]
     name = "plain file"
     says = "the same bytes written to a file of their own, with one sync at the end"
     workload = "plain-file"
 
-    [[limits]]
+    [[upper_bounds]]
     name = "memory map"
     says = "the same bytes stored into a mapped file"
     workload = "mapped-file"
@@ -68,7 +68,7 @@ pub const ALL: [&str; 6] = [
     base = { table = "integers" }
     conditions = ["rows"]
     factors = { rows = [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000], order = ["sorted", "mostly-sorted", "random"] }
-    design = { kind = "factorial", reference = { rows = 1_000_000, order = "random" }, stopping = { rounds = 7, max_rounds = 7 } }
+    design = { kind = "factorial", baseline = { rows = 1_000_000, order = "random" }, stopping = { rounds = 7, max_rounds = 7 } }
 
     [[claims]]
     id = "grow-1"
@@ -84,7 +84,7 @@ pub const ALL: [&str; 6] = [
     at_least = 10.0
     published = 12.5
     "#,
-    // A factorial of two factors over three decades, with arms that fail in every way.
+    // A factorial of two factors over three decades, with variants that fail in every way.
     r#"
     id = "journal-and-sync"
     question = "What do journal mode and synchronous cost together?"
@@ -93,7 +93,7 @@ pub const ALL: [&str; 6] = [
     metric = "txns_per_s"
     base = { rows_per_txn = 1, page_size = 4096 }
     factors = { journal_mode = ["delete", "truncate", "persist", "memory", "wal", "off"], synchronous = ["off", "normal", "full", "extra"] }
-    design = { kind = "factorial", reference = { journal_mode = "delete", synchronous = "full" } }
+    design = { kind = "factorial", baseline = { journal_mode = "delete", synchronous = "full" } }
 
     [[exclude]]
     levels = { journal_mode = "off", synchronous = "extra" }
@@ -134,7 +134,7 @@ pub const ALL: [&str; 6] = [
     metric = "db_bytes"
     base = { table = "articles", rows = 200_000 }
     factors = { page_size = [1024, 4096, 16384, 65536], note = ["plain", "<script>alert(1)</script>"] }
-    design = { kind = "one-at-a-time", reference = { page_size = 4096, note = "plain" }, stopping = { rounds = 3, max_rounds = 3 } }
+    design = { kind = "one-at-a-time", baseline = { page_size = 4096, note = "plain" }, stopping = { rounds = 3, max_rounds = 3 } }
 
     [[adjust]]
     for = { page_size = 65536 }
@@ -156,7 +156,7 @@ pub const ALL: [&str; 6] = [
     metric = "p99_us"
     base = { journal_mode = "wal" }
     factors = { wal_autocheckpoint = [1000, 4000, 0] }
-    design = { kind = "one-at-a-time", reference = { wal_autocheckpoint = 1000 }, stopping = { rounds = 7, max_rounds = 9 } }
+    design = { kind = "one-at-a-time", baseline = { wal_autocheckpoint = 1000 }, stopping = { rounds = 7, max_rounds = 9 } }
 
     [[claims]]
     id = "ckpt-1"
@@ -178,7 +178,7 @@ pub const ALL: [&str; 6] = [
     workload = "blob-read"
     metric = "txns_per_s"
     factors = { storage = ["rows", "files"] }
-    design = { kind = "one-at-a-time", reference = { storage = "rows" } }
+    design = { kind = "one-at-a-time", baseline = { storage = "rows" } }
 
     [[claims]]
     id = "blob-1"

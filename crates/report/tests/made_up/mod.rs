@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use lab::analysis::{Analysis, Collector, seen};
 use lab::catalogue::Catalogue;
-use lab::design::{Arm, History, Next, Role, arms, limits, next};
+use lab::design::{History, Next, Role, Variant, next, upper_bounds, variants};
 use lab::environment::Covariates;
 use lab::experiment::{Experiment, Scale};
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
@@ -91,9 +91,9 @@ fn plan() -> RunPlan {
                 "/srv/pragmark"
             }
             .into(),
-            arms: arms(&experiment, Scale::Default, &Catalogue::default()),
+            variants: variants(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
-            limits: limits(&experiment, Scale::Default, &Catalogue::default()),
+            upper_bounds: upper_bounds(&experiment, Scale::Default, &Catalogue::default()),
             counting: ["insert-index-timing", "journal-and-sync"].contains(&&experiment.id[..]),
             crash_relevant: ["journal_mode", "synchronous"]
                 .map(str::to_owned)
@@ -124,12 +124,17 @@ fn plan() -> RunPlan {
 fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut history = History::default();
     let mut trials = Vec::new();
-    while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
+    while let Next::Trial {
+        place,
+        variant,
+        role,
+    } = next(&planned.course(plan.seed), &history)
+    {
         if outcomes::is_interrupted(&planned.key, trials.len()) {
             break;
         }
-        let trial = trial(planned, place, arm, role);
-        history.add(seen(planned, &trial).expect("the arm is one of the plan's"));
+        let trial = trial(planned, place, variant, role);
+        history.add(seen(planned, &trial).expect("the variant is one of the plan's"));
         trials.push(trial);
     }
     trials
@@ -138,24 +143,24 @@ fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
 fn trial(
     planned: &PlannedExperiment,
     place: (u32, u32, u32),
-    arm: usize,
+    variant: usize,
     role: Role,
 ) -> TrialRecord {
     let (round, block, position) = place;
     let disturbed = planned.key == "insert-index-timing" && (round, block) == (2, 0);
-    let label = planned.label(arm);
-    let outcome = match planned.arms.get(arm) {
+    let label = planned.label(variant);
+    let outcome = match planned.variants.get(variant) {
         None => limit(planned, label, place),
-        Some(arm) if role == Role::Counting => counted(planned, arm),
-        Some(arm) => outcomes::trouble(&planned.experiment.id, &arm.levels, round)
-            .unwrap_or_else(|| measured(planned, arm, place, role)),
+        Some(variant) if role == Role::Counting => counted(planned, variant),
+        Some(variant) => outcomes::trouble(&planned.experiment.id, &variant.levels, round)
+            .unwrap_or_else(|| measured(planned, variant, place, role)),
     };
     TrialRecord {
         experiment: planned.key.clone(),
         round,
         block,
         position,
-        arm: label.to_owned(),
+        variant: label.to_owned(),
         role,
         started: format!(
             "2026-03-01T09:{:02}:{:02}Z",
@@ -187,30 +192,36 @@ fn limit(planned: &PlannedExperiment, name: &str, place: (u32, u32, u32)) -> Out
     }
 }
 
-fn counted(planned: &PlannedExperiment, arm: &Arm) -> Outcome {
-    let metrics = outcomes::counts(&planned.experiment.id, &arm.levels);
+fn counted(planned: &PlannedExperiment, variant: &Variant) -> Outcome {
+    let metrics = outcomes::counts(&planned.experiment.id, &variant.levels);
     Outcome::Measured(Box::new(Measured {
         metrics,
         ..Measured::default()
     }))
 }
 
-fn measured(planned: &PlannedExperiment, arm: &Arm, place: (u32, u32, u32), role: Role) -> Outcome {
-    let bias = if role == Role::Canary {
-        outcomes::canary_bias(&planned.experiment.id)
+fn measured(
+    planned: &PlannedExperiment,
+    variant: &Variant,
+    place: (u32, u32, u32),
+    role: Role,
+) -> Outcome {
+    let bias = if role == Role::AaCheck {
+        outcomes::aa_check_bias(&planned.experiment.id)
     } else {
         1.0
     };
-    let rate = outcomes::rate(&planned.experiment.id, &arm.levels) * noise(planned, place) * bias;
+    let rate =
+        outcomes::rate(&planned.experiment.id, &variant.levels) * noise(planned, place) * bias;
     Outcome::Measured(Box::new(Measured {
-        metrics: outcomes::metrics(&planned.experiment.id, &arm.levels, rate),
-        windows: windows(&arm.label, rate),
+        metrics: outcomes::metrics(&planned.experiment.id, &variant.levels, rate),
+        windows: windows(&variant.label, rate),
         engine: EngineMark {
             version: "3.50.4".to_owned(),
             source_id: machine::SOURCE_ID.to_owned(),
         },
-        connections: connections(arm),
-        tables: outcomes::tables(&planned.experiment.id, &arm.levels),
+        connections: connections(variant),
+        tables: outcomes::tables(&planned.experiment.id, &variant.levels),
         ..Measured::default()
     }))
 }
@@ -223,7 +234,7 @@ fn noise(planned: &PlannedExperiment, place: (u32, u32, u32)) -> f64 {
     drift * (1.0 + 0.03 * bell(seed.nth(position.into()).nth(block.into())))
 }
 
-/// Arms that write to a log without bound slow down as it grows.
+/// Variants that write to a log without bound slow down as it grows.
 fn windows(label: &str, rate: f64) -> Vec<f64> {
     let slowing = if label.contains("wal_autocheckpoint=0") {
         0.5
@@ -235,10 +246,10 @@ fn windows(label: &str, rate: f64) -> Vec<f64> {
         .collect()
 }
 
-fn connections(arm: &Arm) -> Vec<ReadBack> {
+fn connections(variant: &Variant) -> Vec<ReadBack> {
     let read_back = |connection: &str| {
         let mut pragmas = machine::pragmas();
-        for (name, level) in arm
+        for (name, level) in variant
             .settings
             .iter()
             .filter(|(name, _)| machine::is_pragma(name))

@@ -35,12 +35,12 @@ pub fn trouble(key: &str, levels: &Settings, round: u32) -> Option<Outcome> {
     }
 }
 
-/// How far the canary differs from the reference; it should not.
-pub fn canary_bias(key: &str) -> f64 {
+/// How far the A/A check differs from the baseline; it should not.
+pub fn aa_check_bias(key: &str) -> f64 {
     if key == "checkpoint-size" { 1.12 } else { 1.0 }
 }
 
-/// The true rate of an arm, in rows or transactions a second.
+/// The true rate of a variant, in rows or transactions a second.
 pub fn rate(key: &str, levels: &Settings) -> f64 {
     let text = |name: &str| {
         levels
@@ -94,7 +94,7 @@ pub fn limit_rate(name: &str) -> Option<f64> {
     }
 }
 
-/// What the work of an arm did, as the counting trial reports it.
+/// What the work of a variant did, as the counting trial reports it.
 pub fn counts(key: &str, levels: &Settings) -> BTreeMap<String, f64> {
     let text = |name: &str| {
         levels
@@ -159,7 +159,7 @@ pub fn counts(key: &str, levels: &Settings) -> BTreeMap<String, f64> {
     owned.collect()
 }
 
-/// What the trials of an arm found out besides figures.
+/// What the trials of a variant found out besides figures.
 pub fn tables(key: &str, levels: &Settings) -> Vec<DataTable> {
     let maintained = levels.get("index").and_then(Level::as_text) != Some("after");
     if key != "insert-index-timing" {

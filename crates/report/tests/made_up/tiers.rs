@@ -7,12 +7,12 @@ use lab::tier::{
 };
 use lab::trial::{Measured, Outcome};
 
-/// The sets among the arms of all experiments.
+/// The sets among the variants of all experiments.
 pub fn plan(experiments: &[PlannedExperiment]) -> TierPlan {
     let names = ["journal_mode", "synchronous"].map(str::to_owned);
     let mut sets: Vec<TierSet> = Vec::new();
-    for arm in experiments.iter().flat_map(|planned| &planned.arms) {
-        let set = TierSet::of(&arm.settings, &names, "default");
+    for variant in experiments.iter().flat_map(|planned| &planned.variants) {
+        let set = TierSet::of(&variant.settings, &names, "default");
         if !set.settings.is_empty() && !sets.contains(&set) {
             sets.push(set);
         }

@@ -213,13 +213,13 @@ mod tests {
             Some(false)
         );
 
-        let arm = "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\n\n\
+        let variant = "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\n\n\
                    Model\t\t: Raspberry Pi 5 Model B Rev 1.0\n";
         assert_eq!(
-            parse_cpu_model(arm).as_deref(),
+            parse_cpu_model(variant).as_deref(),
             Some("Raspberry Pi 5 Model B Rev 1.0")
         );
-        assert_eq!(parse_hypervisor_flag(arm), None);
+        assert_eq!(parse_hypervisor_flag(variant), None);
         assert_eq!(parse_cpu_model("model name\t:\n"), None);
     }
 

@@ -1,8 +1,8 @@
 //! The target `pages`: a new database whose B-tree pages the bulk loader writes itself.
 //!
 //! It stands apart because nothing of it goes through SQL: there is no statement, no transaction and,
-//! before the rows are in, no connection that PRAGMAs could be given to. What an arm asks for and the
-//! page writer has not got makes the arm impossible, with the reason; it is never done another way.
+//! before the rows are in, no connection that PRAGMAs could be given to. What a variant asks for and the
+//! page writer has not got makes the variant impossible, with the reason; it is never done another way.
 //!
 //! The clock holds the whole load: making database and table, the rows, syncing, and putting the file in
 //! its place. Methods of SQL find database and table made. The rows are made into batches before the
@@ -38,7 +38,7 @@ const PAGE_SIZE: &str = "page_size";
 /// The index that the loader makes on the column.
 pub(super) const INDEX: &str = "integers_value_index";
 
-/// Makes sure that the page writer can do what the arm asks for.
+/// Makes sure that the page writer can do what the variant asks for.
 ///
 /// # Errors
 /// [`TrialError::CannotRun`] with what it cannot.
@@ -167,7 +167,7 @@ pub(super) fn work(
     })
 }
 
-/// The load that makes the database of the arm, by pages or not at all.
+/// The load that makes the database of the variant, by pages or not at all.
 fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request {
     let mut table = load::Table::new("integers");
     let (declared, is_key) = match parameters.table {
@@ -201,7 +201,7 @@ mod tests {
 
     const ALL_AT_ONCE: [(&str, i64); 2] = [("rows", 200_003), ("rows_per_statement", 0)];
 
-    fn arm(over: &[(&'static str, Level)]) -> Vec<(&'static str, Level)> {
+    fn variant(over: &[(&'static str, Level)]) -> Vec<(&'static str, Level)> {
         let base = ALL_AT_ONCE.map(|(name, number)| (name, Level::from(number)));
         let target = [("target", Level::from("pages"))];
         [&base[..], &target, over].concat()
@@ -217,7 +217,7 @@ mod tests {
         ] {
             for index in ["none", "after"] {
                 for page_size in [4_096, 65_536] {
-                    let over = arm(&[
+                    let over = variant(&[
                         ("table", table.into()),
                         ("order", order.into()),
                         ("index", index.into()),
@@ -251,7 +251,7 @@ mod tests {
             (("method", "carray".into()), "method carray"),
             (("statement", "prepared-each-time".into()), "prepared"),
         ] {
-            let why = problem("bulk-insert", &arm(&[over]));
+            let why = problem("bulk-insert", &variant(&[over]));
             assert!(why.contains("`pages` cannot"), "{why}");
             assert!(why.contains(named), "{why}");
         }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn keys_that_do_not_ascend_are_refused_by_the_loader_with_its_reason() {
-        let over = arm(&[
+        let over = variant(&[
             ("table", "integer-primary-key".into()),
             ("order", "reversed".into()),
         ]);

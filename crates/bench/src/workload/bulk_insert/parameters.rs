@@ -250,7 +250,7 @@ pub(super) fn info() -> WorkloadInfo {
                 "stop_after_ms",
                 from(0),
                 0.into(),
-                "milliseconds after which no further transaction begins; 0: never. For arms whose speeds differ a hundredfold",
+                "milliseconds after which no further transaction begins; 0: never. For variants whose speeds differ a hundredfold",
             ),
         ],
         phases: vec!["load".to_owned(), "index".to_owned()],

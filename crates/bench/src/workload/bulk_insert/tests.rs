@@ -119,7 +119,7 @@ fn the_same_rows_take_the_same_space_by_every_method() {
 }
 
 #[test]
-fn an_engine_without_carray_skips_the_arm_with_the_reason() {
+fn an_engine_without_carray_skips_the_variant_with_the_reason() {
     let Some(library) = Library::load(&Source::System)
         .ok()
         .filter(|library| !library.has_carray())

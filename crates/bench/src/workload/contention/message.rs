@@ -23,7 +23,7 @@ pub(super) enum Kind {
 /// Everything that a worker must know before the first order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerSpec {
-    /// Every setting of the arm.
+    /// Every setting of the variant.
     pub(super) settings: Settings,
     /// The engine, for a process of its own.
     pub(super) engine: String,
@@ -70,7 +70,7 @@ pub(super) enum Answer {
     Worked(Box<Report>),
     /// The connection is closed.
     Finished(Box<Closing>),
-    /// The arm cannot be run here.
+    /// The variant cannot be run here.
     CannotRun(String),
     /// Something was wrong.
     Failed(String),

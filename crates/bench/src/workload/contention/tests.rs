@@ -147,7 +147,7 @@ fn an_even_handler_waits_as_the_timeout_does() {
         ("hold_us", 300.into()),
     ]);
     assert_eq!(measured.metrics["busy_errors"], 0.0);
-    // What is in force is the handler's limit, though the PRAGMA answers 0; else no such arm could be proved.
+    // What is in force is the handler's limit, though the PRAGMA answers 0; else no such variant could be proved.
     let settings = [("busy_timeout".to_owned(), 5_000.into())].into();
     assert!(sqlite::prove(&settings, &measured.connections).is_ok());
 }

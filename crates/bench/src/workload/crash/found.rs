@@ -1,6 +1,6 @@
 //! What was found under one storage model, in the vocabulary of tiers.
 
-use crash::{Arm, Cell, Plan, Verdict, Witness as Image, describe};
+use crash::{Cell, Plan, Variant, Verdict, Witness as Image, describe};
 use lab::tier::{Documented, ModelSafety, Narrowed, Tier};
 use lab::trial::DataTable;
 
@@ -11,7 +11,7 @@ pub(super) fn of(cell: &Cell, plan: &Plan) -> ModelSafety {
     let corrupts = matches!(cell.verdict, Verdict::CanCorrupt { .. });
     ModelSafety {
         model: cell.model.name().to_owned(),
-        assumed: cell.arm.assumes(cell.model),
+        assumed: cell.variant.assumes(cell.model),
         tier: tier(&cell.verdict),
         documented: Some(Documented {
             promise: cell.expected.promise,
@@ -19,7 +19,7 @@ pub(super) fn of(cell: &Cell, plan: &Plan) -> ModelSafety {
             source: cell.expected.source.to_owned(),
         }),
         witness: cell.witness.as_ref().map(described),
-        again: corrupts.then(|| command(&cell.arm, cell.model.name(), plan)),
+        again: corrupts.then(|| command(&cell.variant, cell.model.name(), plan)),
         narrowed: cell.narrowed.as_ref().map(|narrowed| Narrowed {
             only: narrowed.only.iter().map(ToString::to_string).collect(),
             otherwise: tier(&narrowed.otherwise),
@@ -64,14 +64,14 @@ fn described(image: &Image) -> String {
 }
 
 /// The command that makes the same image again and writes it to disk.
-fn command(arm: &Arm, model: &str, plan: &Plan) -> String {
+fn command(variant: &Variant, model: &str, plan: &Plan) -> String {
     format!(
         "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {}{} --model {model} --images {} --seed {} --engine {} --out witness",
-        arm.journal_mode,
-        arm.synchronous,
-        arm.locking_mode,
-        arm.page_size,
-        if arm.powersafe_overwrite {
+        variant.journal_mode,
+        variant.synchronous,
+        variant.locking_mode,
+        variant.page_size,
+        if variant.powersafe_overwrite {
             ""
         } else {
             " --psow 0"

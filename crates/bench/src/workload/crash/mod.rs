@@ -1,8 +1,8 @@
-//! What crashes can destroy under the settings of an arm: the crash laboratory as a workload.
+//! What crashes can destroy under the settings of a variant: the crash laboratory as a workload.
 //!
 //! The work is recorded, crashed and recovered in memory, so it says nothing of the disk at hand and
 //! its time is of no interest but to plan with. The settings are first applied to a file of the
-//! trial's own and read back, and what SQLite answers there is what is tried: levels that the arm
+//! trial's own and read back, and what SQLite answers there is what is tried: levels that the variant
 //! leaves to the engine are the engine's own.
 
 mod found;
@@ -12,7 +12,7 @@ mod schedules;
 use std::path::Path;
 use std::time::Duration;
 
-use crash::{Arm, Model, Plan};
+use crash::{Model, Plan, Variant};
 use engine::{Origin, Source};
 use lab::catalogue::{Accepts, Parameter, WorkloadInfo};
 use lab::level::{Level, Settings};
@@ -79,9 +79,9 @@ impl Workload for Crash {
         let mut measured = Measured::default();
         let path = trial.directory.join("settings.db");
         close(sqlite::open(trial, &path)?, Some(&path), &mut measured)?;
-        let arm = arm(&measured.connections, reader.flag("psow")?)?;
+        let variant = variant(&measured.connections, reader.flag("psow")?)?;
         let plan = Plan {
-            arms: vec![arm],
+            variants: vec![variant],
             models: Model::ALL.to_vec(),
             images: images.max(1),
             second_crash_every: SECOND_CRASH_EVERY,
@@ -91,7 +91,7 @@ impl Workload for Crash {
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         };
         (trial.phase)("play schedules of two connections");
-        let schedules = schedules::play(&trial.library, &arm, trial.directory, &extent);
+        let schedules = schedules::play(&trial.library, &variant, trial.directory, &extent);
         (trial.phase)("crash and recover");
         let watch = Stopwatch::start()?;
         let (found, judged) = passes::measure(plan, stop_after_ms)?;
@@ -169,8 +169,8 @@ fn check_settings(settings: &Settings) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// The arm as SQLite answers it.
-fn arm(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Arm, TrialError> {
+/// The variant as SQLite answers it.
+fn variant(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Variant, TrialError> {
     let answer = |name: &str| -> Result<&str, TrialError> {
         let pragmas = connections.first().map(|connection| &connection.pragmas);
         pragmas
@@ -181,7 +181,7 @@ fn arm(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Arm, Trial
             })
     };
     let unknown = |error: &dyn std::fmt::Display| TrialError::CannotRun(error.to_string());
-    Ok(Arm {
+    Ok(Variant {
         journal_mode: answer("journal_mode")?
             .parse()
             .map_err(|error| unknown(&error))?,
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_arm_leaves_open_is_what_the_engine_has() {
+    fn what_the_variant_leaves_open_is_what_the_engine_has() {
         let measured = tried(&[]);
         let pragmas = &measured.connections[0].pragmas;
         assert_eq!(

@@ -62,7 +62,7 @@ fn next(images: usize, wanted: usize, took: Duration, left: Duration) -> Option<
     (growth >= LEAST_GROWTH).then(|| wanted.min((images as f64 * growth) as usize))
 }
 
-/// An engine that lacks what the laboratory needs cannot run the arm; anything else is a failure.
+/// An engine that lacks what the laboratory needs cannot run the variant; anything else is a failure.
 fn trial_error(error: CrashError) -> TrialError {
     match error {
         CrashError::Engine(error) => TrialError::Engine(error),

@@ -1,11 +1,11 @@
-//! What needs no crash: two connections that meet at chosen moments, in the journal mode of the arm.
+//! What needs no crash: two connections that meet at chosen moments, in the journal mode of the variant.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accidents::schedule::{Sampled, Stage, sample};
-use crash::{Arm, LockingMode};
+use crash::{LockingMode, Variant};
 use engine::Library;
 use lab::seed::Seed;
 use lab::tier::{Schedules, WrongSchedule};
@@ -24,8 +24,13 @@ pub(super) struct Extent {
 
 /// Plays schedules in a folder of the trial. Nothing that goes wrong here spoils what was found of
 /// crashes: the reason stands in the place of the answer.
-pub(super) fn play(library: &Arc<Library>, arm: &Arm, folder: &Path, extent: &Extent) -> Schedules {
-    if arm.locking_mode == LockingMode::Exclusive {
+pub(super) fn play(
+    library: &Arc<Library>,
+    variant: &Variant,
+    folder: &Path,
+    extent: &Extent,
+) -> Schedules {
+    if variant.locking_mode == LockingMode::Exclusive {
         return not_measured("with locking_mode=exclusive no second connection comes in");
     }
     if extent.each == 0 {
@@ -33,7 +38,7 @@ pub(super) fn play(library: &Arc<Library>, arm: &Arm, folder: &Path, extent: &Ex
     }
     let begin = Instant::now();
     let has_time = || extent.limit.is_none_or(|limit| begin.elapsed() < limit);
-    let mode = arm.journal_mode.name();
+    let mode = variant.journal_mode.name();
     let sampled = Stage::new(library, folder).and_then(|mut stage| {
         sample(
             &mut stage,

@@ -225,7 +225,7 @@ fn answered(
     }
 }
 
-/// How many queries were answered: where arms differ in that, their times and recalls are not of the
+/// How many queries were answered: where variants differ in that, their times and recalls are not of the
 /// same queries.
 fn note_answered(asked: &[Asked<'_>], measured: &mut Measured) {
     let answered = asked.iter().filter(|asked| asked.answer.is_ok());

@@ -22,7 +22,7 @@ pub(super) struct Opener {
     pub(super) flags: OpenFlags,
     /// The file system seen through counters, in a counting trial.
     pub(super) vfs: Option<Arc<CountingVfs>>,
-    /// The PRAGMAs of the arm, as one script.
+    /// The PRAGMAs of the variant, as one script.
     pub(super) script: String,
     pub(super) paths: Vec<PathBuf>,
     pub(super) begin: &'static str,

@@ -378,7 +378,7 @@ impl Stage {
     }
 
     /// Reads everything back from a connection of the first writer and of the first reader, and the
-    /// settings of the arm from all others: thousands of full answers would only repeat them.
+    /// settings of the variant from all others: thousands of full answers would only repeat them.
     fn read_back(&self, worked: &[Work], measured: &mut Measured) -> Result<(), TrialError> {
         let mut names = vec!["first writer", "first reader"];
         if self.parameters.chart_readers == 0 {

@@ -1,6 +1,6 @@
 //! Copying a database into fresh ones through ATTACH.
 //!
-//! Each copy is a connection of its own, opened with the settings of the arm, to which the source is
+//! Each copy is a connection of its own, opened with the settings of the variant, to which the source is
 //! attached. The other way round (attaching the copy) would leave the settings without effect,
 //! because a PRAGMA without a schema name reaches the main database, and `synchronous` and
 //! `journal_mode` of a database attached later are SQLite's defaults.

@@ -1,7 +1,7 @@
-//! Which arms differ in one factor alone, and which four differ in two.
+//! Which variants differ in one factor alone, and which four differ in two.
 //!
 //! It stands apart because it knows levels and no figures: a design may be a full cross, one with
-//! combinations left out, or a list of arms, and what can be compared follows from the arms
+//! combinations left out, or a list of variants, and what can be compared follows from the variants
 //! themselves.
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,19 +15,19 @@ pub(super) struct Factor {
     pub(super) name: String,
     /// Its levels, in the order of the experiment.
     pub(super) levels: Vec<Level>,
-    /// The place of the reference's level among them.
-    pub(super) reference: usize,
+    /// The place of the baseline's level among them.
+    pub(super) baseline: usize,
 }
 
 impl Factor {
-    /// The places of the levels that are not the reference's.
+    /// The places of the levels that are not the baseline's.
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let reference = self.reference;
-        (0..self.levels.len()).filter(move |level| *level != reference)
+        let baseline = self.baseline;
+        (0..self.levels.len()).filter(move |level| *level != baseline)
     }
 }
 
-/// Arms by the levels of their factors. Rows are the arms given, in their order.
+/// Variants by the levels of their factors. Rows are the variants given, in their order.
 #[derive(Debug)]
 pub(super) struct Crossing {
     /// The factors.
@@ -41,27 +41,33 @@ pub(super) struct Crossing {
 pub(super) type Term = Vec<(usize, f64)>;
 
 impl Crossing {
-    /// The crossing of these arms; `order` gives the order of levels where the experiment has one.
-    /// Levels of the first arm are the reference's.
-    pub(super) fn of(arms: &[&Settings], order: &BTreeMap<String, Vec<Level>>) -> Crossing {
-        let reference = arms.first();
-        let names = reference.into_iter().flat_map(|levels| levels.keys());
+    /// The crossing of these variants; `order` gives the order of levels where the experiment has one.
+    /// Levels of the first variant are the baseline's.
+    pub(super) fn of(variants: &[&Settings], order: &BTreeMap<String, Vec<Level>>) -> Crossing {
+        let baseline = variants.first();
+        let names = baseline.into_iter().flat_map(|levels| levels.keys());
         let factors: Vec<Factor> = names
-            .filter_map(|name| factor(name, arms, order.get(name).map_or(&[][..], Vec::as_slice)))
+            .filter_map(|name| {
+                factor(
+                    name,
+                    variants,
+                    order.get(name).map_or(&[][..], Vec::as_slice),
+                )
+            })
             .collect();
-        let code = |arm: &&Settings| -> Vec<usize> {
+        let code = |variant: &&Settings| -> Vec<usize> {
             let place = |factor: &Factor| {
-                let level = arm.get(&factor.name);
+                let level = variant.get(&factor.name);
                 let levels = factor.levels.iter();
                 levels.into_iter().position(|known| Some(known) == level)
             };
-            // An arm that lacks a factor of the reference is in no comparison.
+            // A variant that lacks a factor of the baseline is in no comparison.
             let places = factors
                 .iter()
                 .map(|factor| place(factor).unwrap_or(usize::MAX));
             places.collect()
         };
-        let codes: Vec<Vec<usize>> = arms.iter().map(code).collect();
+        let codes: Vec<Vec<usize>> = variants.iter().map(code).collect();
         let rows = codes
             .iter()
             .cloned()
@@ -75,12 +81,12 @@ impl Crossing {
     }
 
     /// For each setting of the other factors in which both were measured: the row with `level` of
-    /// `factor` less the row with the reference's level.
+    /// `factor` less the row with the baseline's level.
     pub(super) fn pairs(&self, factor: usize, level: usize) -> Vec<Term> {
-        let reference = self.factors[factor].reference;
+        let baseline = self.factors[factor].baseline;
         self.with(factor, level)
             .filter_map(|(row, code)| {
-                let other = self.find(code, &[(factor, reference)])?;
+                let other = self.find(code, &[(factor, baseline)])?;
                 Some(vec![(row, 1.0), (other, -1.0)])
             })
             .collect()
@@ -98,7 +104,7 @@ impl Crossing {
     /// For each setting of the other factors in which all four were measured: what both levels
     /// together do, less what each does alone.
     pub(super) fn quads(&self, one: (usize, usize), two: (usize, usize)) -> Vec<Term> {
-        let back = |(factor, _): (usize, usize)| (factor, self.factors[factor].reference);
+        let back = |(factor, _): (usize, usize)| (factor, self.factors[factor].baseline);
         self.with(one.0, one.1)
             .filter(|(_, code)| code[two.0] == two.1)
             .filter_map(|(both, code)| {
@@ -130,10 +136,10 @@ impl Crossing {
     }
 }
 
-/// The factor of this name, where arms differ in it.
-fn factor(name: &str, arms: &[&Settings], order: &[Level]) -> Option<Factor> {
+/// The factor of this name, where variants differ in it.
+fn factor(name: &str, variants: &[&Settings], order: &[Level]) -> Option<Factor> {
     let mut levels: Vec<Level> = Vec::new();
-    let found = arms.iter().filter_map(|arm| arm.get(name));
+    let found = variants.iter().filter_map(|variant| variant.get(name));
     let found: Vec<&Level> = found.collect();
     let known = order.iter().filter(|level| found.contains(level));
     for level in known.chain(found.iter().copied()) {
@@ -141,12 +147,12 @@ fn factor(name: &str, arms: &[&Settings], order: &[Level]) -> Option<Factor> {
             levels.push(level.clone());
         }
     }
-    let reference = arms.first()?.get(name)?;
-    let reference = levels.iter().position(|level| level == reference)?;
+    let baseline = variants.first()?.get(name)?;
+    let baseline = levels.iter().position(|level| level == baseline)?;
     (levels.len() > 1).then(|| Factor {
         name: name.to_owned(),
         levels,
-        reference,
+        baseline,
     })
 }
 
@@ -154,26 +160,26 @@ fn factor(name: &str, arms: &[&Settings], order: &[Level]) -> Option<Factor> {
 mod tests {
     use super::*;
 
-    fn arm(levels: &[(&str, i64)]) -> Settings {
+    fn variant(levels: &[(&str, i64)]) -> Settings {
         let entry = |(name, level): &(&str, i64)| ((*name).to_owned(), Level::Int(*level));
         levels.iter().map(entry).collect()
     }
 
-    fn crossing(arms: &[Settings]) -> Crossing {
-        Crossing::of(&arms.iter().collect::<Vec<_>>(), &BTreeMap::new())
+    fn crossing(variants: &[Settings]) -> Crossing {
+        Crossing::of(&variants.iter().collect::<Vec<_>>(), &BTreeMap::new())
     }
 
     #[test]
     fn a_full_cross_compares_each_level_in_every_setting_of_the_others() {
-        let mut arms = Vec::new();
+        let mut variants = Vec::new();
         for a in [1, 2, 3] {
             for b in [1, 2] {
                 for c in [7, 8] {
-                    arms.push(arm(&[("a", a), ("b", b), ("c", c)]));
+                    variants.push(variant(&[("a", a), ("b", b), ("c", c)]));
                 }
             }
         }
-        let crossing = crossing(&arms);
+        let crossing = crossing(&variants);
         assert_eq!(crossing.factors.len(), 3);
         assert_eq!(crossing.pairs(0, 2).len(), 4);
         assert_eq!(crossing.pairs_at(0, 2, (1, 1)).len(), 2);
@@ -184,24 +190,27 @@ mod tests {
 
     #[test]
     fn one_factor_at_a_time_crosses_nothing() {
-        let arms = [
-            arm(&[("a", 1), ("b", 1)]),
-            arm(&[("a", 2), ("b", 1)]),
-            arm(&[("a", 1), ("b", 2)]),
+        let variants = [
+            variant(&[("a", 1), ("b", 1)]),
+            variant(&[("a", 2), ("b", 1)]),
+            variant(&[("a", 1), ("b", 2)]),
         ];
-        let crossing = crossing(&arms);
+        let crossing = crossing(&variants);
         assert_eq!(crossing.pairs(0, 1).len(), 1);
         assert!(crossing.quads((0, 1), (1, 1)).is_empty());
     }
 
     #[test]
     fn levels_keep_the_order_of_the_experiment_and_unmeasured_ones_are_left_out() {
-        let arms = [arm(&[("a", 4), ("b", 1)]), arm(&[("a", 1), ("b", 1)])];
+        let variants = [
+            variant(&[("a", 4), ("b", 1)]),
+            variant(&[("a", 1), ("b", 1)]),
+        ];
         let order = BTreeMap::from([("a".to_owned(), [1, 2, 4].map(Level::Int).to_vec())]);
-        let crossing = Crossing::of(&arms.iter().collect::<Vec<_>>(), &order);
+        let crossing = Crossing::of(&variants.iter().collect::<Vec<_>>(), &order);
         assert_eq!(crossing.factors.len(), 1);
         assert_eq!(crossing.factors[0].levels, [1, 4].map(Level::Int));
-        assert_eq!(crossing.factors[0].reference, 1);
+        assert_eq!(crossing.factors[0].baseline, 1);
         assert_eq!(crossing.factors[0].others().collect::<Vec<_>>(), [0]);
     }
 }

@@ -1,10 +1,10 @@
-//! What each knob does by itself and what two do together, where the arms of an experiment cross
+//! What each knob does by itself and what two do together, where the variants of an experiment cross
 //! several factors: main effects, interactions of pairs, and shares of the variance.
 //!
 //! Everything is a contrast: a mean over settings of the other factors of differences of logarithms,
-//! formed within each round from figures that are set against the reference of their own block. A
+//! formed within each round from figures that are set against the baseline of their own block. A
 //! round gives one value of it, and the interval is Student's over rounds, so that whatever trials
-//! of one round share (a slow disk that evening) counts once and not as often as there are arms.
+//! of one round share (a slow disk that evening) counts once and not as often as there are variants.
 //! Student's interval rather than the signed-rank one, because a mean over many pairs is close to
 //! normal, and because seven rounds cannot attain the error rate that a family of twenty leaves to
 //! each member (see [`crate::stats::wilcoxon_smallest_alpha`]).
@@ -42,16 +42,16 @@ pub struct Effects {
     pub preliminary: bool,
     /// The chance with which all intervals of a family hold together.
     pub level: f64,
-    /// The labels of arms that are in no comparison, because they were not measured in enough
+    /// The labels of variants that are in no comparison, because they were not measured in enough
     /// rounds.
     pub left_out: Vec<String>,
-    /// Each level of each factor against the reference's, the greatest effect first.
+    /// Each level of each factor against the baseline's, the greatest effect first.
     pub main: Vec<MainEffect>,
-    /// Pairs of factors of which at least four arms make a cross; the pair with the strongest
+    /// Pairs of factors of which at least four variants make a cross; the pair with the strongest
     /// interaction first.
     pub pairs: Vec<PairEffect>,
-    /// How much of the differences between arms each factor and each pair accounts for; none where
-    /// arms do not differ.
+    /// How much of the differences between variants each factor and each pair accounts for; none where
+    /// variants do not differ.
     pub shares: Option<Shares>,
 }
 
@@ -85,14 +85,14 @@ impl Contrast {
     }
 }
 
-/// One level of one factor against the reference's level.
+/// One level of one factor against the baseline's level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MainEffect {
     /// The factor.
     pub factor: String,
     /// The level.
     pub level: Level,
-    /// The level of the reference.
+    /// The level of the baseline.
     pub instead_of: Level,
     /// The ratio in the experiment's metric, a mean over the settings of the other factors.
     pub contrast: Contrast,
@@ -103,9 +103,9 @@ pub struct MainEffect {
 pub struct PairEffect {
     /// The factors.
     pub factors: [String; 2],
-    /// Their levels, those of the reference first.
+    /// Their levels, those of the baseline first.
     pub levels: [Vec<Level>; 2],
-    /// For each two levels that are not the reference's: the ratio of both together, divided by the
+    /// For each two levels that are not the baseline's: the ratio of both together, divided by the
     /// product of the ratios of each alone. 1 means that the two do not care for each other.
     pub cells: Vec<Interaction>,
     /// The effect of each level of one factor at each level of the other.
@@ -134,14 +134,14 @@ pub struct Interaction {
     pub contrast: Contrast,
 }
 
-/// One level of a factor against the reference's level, where another factor has one level.
+/// One level of a factor against the baseline's level, where another factor has one level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimpleEffect {
     /// The factor.
     pub factor: String,
     /// The level.
     pub level: Level,
-    /// The level of the reference.
+    /// The level of the baseline.
     pub instead_of: Level,
     /// The other factor.
     pub other: String,
@@ -152,8 +152,8 @@ pub struct SimpleEffect {
 }
 
 impl Effects {
-    /// The effects of an experiment whose arms hold these levels and have these labels, the
-    /// reference first; `order` is the order of levels, `rounds` the number of rounds begun. None
+    /// The effects of an experiment whose variants hold these levels and have these labels, the
+    /// baseline first; `order` is the order of levels, `rounds` the number of rounds begun. None
     /// where no two factors are crossed, or where there are fewer than two whole rounds.
     pub fn of(
         levels: &[&Settings],
@@ -170,17 +170,21 @@ impl Effects {
         if table.rounds() < MIN_ROUNDS {
             return None;
         }
-        let measured: Vec<&Settings> = table.arms.iter().map(|arm| levels[*arm]).collect();
+        let measured: Vec<&Settings> = table
+            .variants
+            .iter()
+            .map(|variant| levels[*variant])
+            .collect();
         let crossing = Crossing::of(&measured, order);
         pairs_of_factors(&crossing).next()?;
-        let is_left_out = |arm: &usize| !table.arms.contains(arm);
+        let is_left_out = |variant: &usize| !table.variants.contains(variant);
         Some(Effects {
             rounds: table.rounds(),
             preliminary: table.rounds() < MIN_BLOCKS_FOR_WILCOXON,
             level: 1.0 - ALPHA,
             left_out: (0..levels.len())
                 .filter(is_left_out)
-                .map(|arm| labels[arm].to_owned())
+                .map(|variant| labels[variant].to_owned())
                 .collect(),
             main: main_effects(&crossing, &table),
             pairs: pair_effects(&crossing, &table),
@@ -189,7 +193,7 @@ impl Effects {
     }
 }
 
-/// The pairs of factors of which at least four arms make a cross.
+/// The pairs of factors of which at least four variants make a cross.
 fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)> {
     let count = crossing.factors.len();
     let all = (0..count).flat_map(move |one| (one + 1..count).map(move |two| (one, two)));
@@ -198,7 +202,7 @@ fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)>
     })
 }
 
-/// The pairs of levels of two factors that are not the reference's.
+/// The pairs of levels of two factors that are not the baseline's.
 fn cells(crossing: &Crossing, one: usize, two: usize) -> impl Iterator<Item = (usize, usize)> {
     let (ones, twos) = (&crossing.factors[one], &crossing.factors[two]);
     ones.others()
@@ -219,7 +223,7 @@ fn main_effects(crossing: &Crossing, table: &Table) -> Vec<MainEffect> {
             MainEffect {
                 factor: factor.name.clone(),
                 level: factor.levels[level].clone(),
-                instead_of: factor.levels[factor.reference].clone(),
+                instead_of: factor.levels[factor.baseline].clone(),
                 contrast,
             }
         })
@@ -236,7 +240,7 @@ fn pair_effects(crossing: &Crossing, table: &Table) -> Vec<PairEffect> {
         .into_iter()
         .map(|(one, two)| PairEffect {
             factors: [one, two].map(|factor| crossing.factors[factor].name.clone()),
-            levels: [one, two].map(|factor| reference_first(crossing, factor)),
+            levels: [one, two].map(|factor| baseline_first(crossing, factor)),
             cells: interactions.remove(&(one, two)).unwrap_or_default(),
             simple: simple.remove(&(one, two)).unwrap_or_default(),
         })
@@ -254,9 +258,9 @@ fn pair_effects(crossing: &Crossing, table: &Table) -> Vec<PairEffect> {
     effects
 }
 
-fn reference_first(crossing: &Crossing, factor: usize) -> Vec<Level> {
+fn baseline_first(crossing: &Crossing, factor: usize) -> Vec<Level> {
     let factor = &crossing.factors[factor];
-    let places = [factor.reference].into_iter().chain(factor.others());
+    let places = [factor.baseline].into_iter().chain(factor.others());
     places.map(|level| factor.levels[level].clone()).collect()
 }
 
@@ -312,7 +316,7 @@ fn simple_effects(
         by_pair.entry(pair).or_default().push(SimpleEffect {
             factor: factor.name.clone(),
             level: factor.levels[level].clone(),
-            instead_of: factor.levels[factor.reference].clone(),
+            instead_of: factor.levels[factor.baseline].clone(),
             other: other.name.clone(),
             at: other.levels[at].clone(),
             contrast,

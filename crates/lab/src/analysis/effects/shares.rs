@@ -1,4 +1,4 @@
-//! How much of the differences between arms each factor and each pair of factors accounts for.
+//! How much of the differences between variants each factor and each pair of factors accounts for.
 //!
 //! The account is that of an analysis of variance over the logarithms (Fisher, "Statistical Methods
 //! for Research Workers", 1925; Yates, "The analysis of multiple classifications with unequal
@@ -13,7 +13,7 @@ use super::crossing::Crossing;
 use super::table::Table;
 use crate::stats::Projection;
 
-/// Parts of the variance of the logarithms between arms. In a full cross they add up to 1; where
+/// Parts of the variance of the logarithms between variants. In a full cross they add up to 1; where
 /// combinations are missing, factors overlap and they add up to less or more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shares {
@@ -23,7 +23,7 @@ pub struct Shares {
     pub pairs: Vec<PairShare>,
     /// What is due to three or more factors together.
     pub rest: f64,
-    /// What noise alone is expected to make of arms that do not differ.
+    /// What noise alone is expected to make of variants that do not differ.
     pub noise: f64,
     /// Whether every combination of the levels was measured, so that the shares add up to 1.
     pub whole: bool,
@@ -48,7 +48,7 @@ pub struct PairShare {
 }
 
 impl Shares {
-    /// The shares; none where the arms do not differ at all.
+    /// The shares; none where the variants do not differ at all.
     pub(super) fn of(crossing: &Crossing, table: &Table) -> Option<Shares> {
         let account = Account::new(crossing, table)?;
         let count = crossing.factors.len();
@@ -73,7 +73,7 @@ impl Shares {
             pairs,
             rest: account.rest(),
             noise: account.noise_share(),
-            whole: combinations == table.arms.len(),
+            whole: combinations == table.variants.len(),
         })
     }
 }
@@ -82,7 +82,7 @@ impl Shares {
 struct Account<'a> {
     crossing: &'a Crossing,
     means: Vec<f64>,
-    /// Variance that noise gives the mean of an arm.
+    /// Variance that noise gives the mean of a variant.
     noise: f64,
     /// Sum of squares of the means about their mean.
     total: f64,
@@ -108,7 +108,7 @@ impl<'a> Account<'a> {
                 account.mains.add(&column);
             }
         }
-        // Less is rounding: the arms are all the same.
+        // Less is rounding: the variants are all the same.
         (total > 1e-18 * squares.max(1.0)).then_some(account)
     }
 
@@ -152,7 +152,7 @@ impl<'a> Account<'a> {
         ((squares - freedom as f64 * self.noise) / self.total).max(0.0)
     }
 
-    /// A column for each level of the factor, 1 in the arms that hold it.
+    /// A column for each level of the factor, 1 in the variants that hold it.
     fn columns(&self, factor: usize) -> Vec<Vec<f64>> {
         let levels = 0..self.crossing.factors[factor].levels.len();
         let column = |level: usize| {
@@ -171,15 +171,15 @@ impl<'a> Account<'a> {
     }
 }
 
-/// The variance that noise gives the mean of an arm: what arms and rounds together leave over.
-/// None for fewer than two rounds or arms.
+/// The variance that noise gives the mean of a variant: what variants and rounds together leave over.
+/// None for fewer than two rounds or variants.
 fn noise_of_a_mean(table: &Table, means: &[f64]) -> Option<f64> {
-    let (arms, rounds) = (table.values.len(), table.rounds());
-    let freedom = arms.checked_sub(1)? * rounds.checked_sub(1)?;
-    let overall = means.iter().sum::<f64>() / arms as f64;
+    let (variants, rounds) = (table.values.len(), table.rounds());
+    let freedom = variants.checked_sub(1)? * rounds.checked_sub(1)?;
+    let overall = means.iter().sum::<f64>() / variants as f64;
     let shift = |round: usize| {
         let column = table.values.iter().map(|row| row[round]);
-        column.sum::<f64>() / arms as f64 - overall
+        column.sum::<f64>() / variants as f64 - overall
     };
     let shifts: Vec<f64> = (0..rounds).map(shift).collect();
     let rows = table.values.iter().zip(means);

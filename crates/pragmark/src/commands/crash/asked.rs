@@ -1,12 +1,12 @@
-//! Which settings are tried with which engine: those of the options, or those of an experiment's arms.
+//! Which settings are tried with which engine: those of the options, or those of an experiment's variants.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ::crash::{Arm, Bench, JournalMode, LockingMode, Synchronous};
+use ::crash::{Bench, JournalMode, LockingMode, Synchronous, Variant};
 use engine::Source;
 use lab::catalogue::Catalogue;
-use lab::design::arms;
+use lab::design::variants;
 use lab::experiment::Scale;
 use lab::level::Level;
 use lab::plan::settings_that_decide;
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     /// The engine, as the user names it.
     pub(super) engine: String,
     /// The settings, each once.
-    pub(super) arms: Vec<Arm>,
+    pub(super) variants: Vec<Variant>,
 }
 
 /// What was asked for; each engine once.
@@ -52,7 +52,7 @@ fn of_options(args: &CrashArgs, engine: &str) -> Asked {
     };
     Asked {
         engine: engine.to_owned(),
-        arms: Arm::matrix(
+        variants: Variant::matrix(
             &or_all(&args.journal_mode, JournalMode::ALL),
             &or_all(&args.synchronous, Synchronous::ALL),
             &or_all(&args.locking_mode, locking_modes),
@@ -62,8 +62,8 @@ fn of_options(args: &CrashArgs, engine: &str) -> Asked {
     }
 }
 
-/// The settings of the arms of an experiment: those that decide what a crash can destroy, and the
-/// engine's own where the arm names none. Other settings have no part in it.
+/// The settings of the variants of an experiment: those that decide what a crash can destroy, and the
+/// engine's own where the variant names none. Other settings have no part in it.
 fn of_experiment(name: &str, engines: &[&String]) -> Result<Vec<Asked>, Failure> {
     let catalogue = bench::catalogue();
     let mut asked: Vec<Asked> = Vec::new();
@@ -74,14 +74,14 @@ fn of_experiment(name: &str, engines: &[&String]) -> Result<Vec<Asked>, Failure>
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => unknown.insert(engines::source(&set.engine)?),
             };
-            if let Some(arm) = arm(&set, source)? {
-                put(&mut asked, set.engine, arm);
+            if let Some(variant) = variant(&set, source)? {
+                put(&mut asked, set.engine, variant);
             }
         }
     }
     if asked.is_empty() {
         return Err(Failure::usage(format!(
-            "no arm of {name} has settings that crashes can be tried with"
+            "no variant of {name} has settings that crashes can be tried with"
         )));
     }
     Ok(asked)
@@ -92,8 +92,8 @@ fn sets(name: &str, engine: &str, catalogue: &Catalogue) -> Result<Vec<TierSet>,
     names.push("psow".to_owned());
     let mut sets: Vec<TierSet> = Vec::new();
     for experiment in library::named(&[name.to_owned()], catalogue)? {
-        for arm in arms(&experiment, Scale::Default, catalogue) {
-            let set = TierSet::of(&arm.settings, &names, engine);
+        for variant in variants(&experiment, Scale::Default, catalogue) {
+            let set = TierSet::of(&variant.settings, &names, engine);
             if !sets.contains(&set) {
                 sets.push(set);
             }
@@ -102,42 +102,46 @@ fn sets(name: &str, engine: &str, catalogue: &Catalogue) -> Result<Vec<TierSet>,
     Ok(sets)
 }
 
-fn put(asked: &mut Vec<Asked>, engine: String, arm: Arm) {
+fn put(asked: &mut Vec<Asked>, engine: String, variant: Variant) {
     match asked.iter_mut().find(|known| known.engine == engine) {
-        Some(known) if known.arms.contains(&arm) => {}
-        Some(known) => known.arms.push(arm),
+        Some(known) if known.variants.contains(&variant) => {}
+        Some(known) => known.variants.push(variant),
         None => asked.push(Asked {
             engine,
-            arms: vec![arm],
+            variants: vec![variant],
         }),
     }
 }
 
 /// The settings of a set, on top of what its engine does by itself; none where it names a setting that
 /// cannot be tried, which is told.
-fn arm(set: &TierSet, source: &Source) -> Result<Option<Arm>, Failure> {
+fn variant(set: &TierSet, source: &Source) -> Result<Option<Variant>, Failure> {
     let mut bench = Bench::new(source).map_err(failure)?;
-    let mut arm = Arm::of_engine(&mut bench).map_err(failure)?;
+    let mut variant = Variant::of_engine(&mut bench).map_err(failure)?;
     for (name, level) in &set.settings {
-        if !put_level(&mut arm, name, level).map_err(Failure::usage)? {
+        if !put_level(&mut variant, name, level).map_err(Failure::usage)? {
             tell!("not measured: {set}: crashes cannot be tried with {name} = {level}");
             return Ok(None);
         }
     }
-    Ok(Some(arm))
+    Ok(Some(variant))
 }
 
-/// Gives an arm a level; false where that cannot be tried.
-fn put_level(arm: &mut Arm, name: &str, level: &Level) -> Result<bool, ::crash::UnknownValue> {
+/// Gives a variant a level; false where that cannot be tried.
+fn put_level(
+    variant: &mut Variant,
+    name: &str,
+    level: &Level,
+) -> Result<bool, ::crash::UnknownValue> {
     match (name, level) {
-        ("journal_mode", _) => arm.journal_mode = level.to_string().parse()?,
-        ("synchronous", _) => arm.synchronous = level.to_string().parse()?,
-        ("locking_mode", _) => arm.locking_mode = level.to_string().parse()?,
+        ("journal_mode", _) => variant.journal_mode = level.to_string().parse()?,
+        ("synchronous", _) => variant.synchronous = level.to_string().parse()?,
+        ("locking_mode", _) => variant.locking_mode = level.to_string().parse()?,
         ("page_size", Level::Int(size)) => match u32::try_from(*size) {
-            Ok(size) => arm.page_size = size,
+            Ok(size) => variant.page_size = size,
             Err(_) => return Ok(false),
         },
-        ("psow", Level::Bool(powersafe)) => arm.powersafe_overwrite = *powersafe,
+        ("psow", Level::Bool(powersafe)) => variant.powersafe_overwrite = *powersafe,
         // One kind of sync is all that the models know.
         (_, Level::Bool(false)) => {}
         _ => return Ok(false),
@@ -150,7 +154,7 @@ mod tests {
     use super::*;
     use lab::level::Settings;
 
-    fn arm_of(settings: &[(&str, Level)]) -> Option<Arm> {
+    fn variant_of(settings: &[(&str, Level)]) -> Option<Variant> {
         let settings: Settings = settings
             .iter()
             .map(|(name, level)| ((*name).to_owned(), level.clone()))
@@ -159,19 +163,20 @@ mod tests {
             engine: "default".to_owned(),
             settings,
         };
-        arm(&set, &Source::Embedded).unwrap()
+        variant(&set, &Source::Embedded).unwrap()
     }
 
     #[test]
-    fn what_an_arm_leaves_open_is_what_the_engine_has() {
-        let arm = arm_of(&[("synchronous", "extra".into()), ("psow", false.into())]).unwrap();
-        assert_eq!(arm.to_string(), "delete/extra/normal/psow=0");
-        let other = arm_of(&[("fullfsync", false.into()), ("page_size", 512.into())]).unwrap();
+    fn what_an_variant_leaves_open_is_what_the_engine_has() {
+        let variant =
+            variant_of(&[("synchronous", "extra".into()), ("psow", false.into())]).unwrap();
+        assert_eq!(variant.to_string(), "delete/extra/normal/psow=0");
+        let other = variant_of(&[("fullfsync", false.into()), ("page_size", 512.into())]).unwrap();
         assert_eq!(other.to_string(), "delete/full/normal/512");
     }
 
     #[test]
     fn settings_that_cannot_be_tried_are_left_out() {
-        assert_eq!(arm_of(&[("fullfsync", true.into())]), None);
+        assert_eq!(variant_of(&[("fullfsync", true.into())]), None);
     }
 }

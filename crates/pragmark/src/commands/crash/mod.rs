@@ -84,11 +84,11 @@ fn staged(args: &CrashArgs) -> Result<accidents::Common<'_>, Failure> {
 /// What is measured with which engine, and how its table is headed.
 fn plans(args: &CrashArgs, asked: Vec<Asked>) -> Result<Vec<(Plan, Heading)>, Failure> {
     let mut plans = Vec::new();
-    for Asked { engine, arms } in asked {
+    for Asked { engine, variants } in asked {
         let source = engines::source(&engine)?;
         let library = Library::load(&source).map_err(Failure::unusable)?;
         let script = read_script(args, &library)?;
-        let plan = plan(args, source, arms, script);
+        let plan = plan(args, source, variants, script);
         let heading = Heading {
             sqlite: library.identity().version.clone(),
             source_id: library.identity().source_id.clone(),
@@ -125,11 +125,16 @@ fn failure(error: CrashError) -> Failure {
     }
 }
 
-fn plan(args: &CrashArgs, engine: Source, arms: Vec<::crash::Arm>, script: Option<Script>) -> Plan {
+fn plan(
+    args: &CrashArgs,
+    engine: Source,
+    variants: Vec<::crash::Variant>,
+    script: Option<Script>,
+) -> Plan {
     let images = if args.quick { QUICK_IMAGES } else { IMAGES };
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Plan {
-        arms,
+        variants,
         models: match args.model.as_slice() {
             [] => Model::ALL.to_vec(),
             models => models.to_vec(),
@@ -162,10 +167,10 @@ fn measured(args: &CrashArgs, plans: Vec<(Plan, Heading)>) -> Result<Vec<Measure
 }
 
 /// The engine takes none of the settings.
-fn nothing_tried(heading: &Heading, refused: &[(::crash::Arm, &str)]) -> Failure {
+fn nothing_tried(heading: &Heading, refused: &[(::crash::Variant, &str)]) -> Failure {
     let reasons: Vec<String> = refused
         .iter()
-        .map(|(arm, reason)| format!("\n  {arm}: {reason}"))
+        .map(|(variant, reason)| format!("\n  {variant}: {reason}"))
         .collect();
     Failure::unusable(format!(
         "the engine {} (SQLite {}) takes none of these settings, so that nothing was measured:{}",
@@ -183,7 +188,7 @@ fn measured_with(
     interrupted: &AtomicBool,
 ) -> Result<Matrix, Failure> {
     let progress = Progress::default();
-    let mut shown = Shown::new(args.plain, plan.arms.len() * plan.models.len());
+    let mut shown = Shown::new(args.plain, plan.variants.len() * plan.models.len());
     let result = std::thread::scope(|scope| {
         let measuring = scope.spawn(|| measure(plan, &progress));
         while !measuring.is_finished() {

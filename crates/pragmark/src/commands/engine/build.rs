@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
 use ::engine::build::{BuildName, EngineName};
-use lab::design::arms;
+use lab::design::variants;
 use lab::engine_name::engine_of;
 use lab::experiment::Scale;
 
@@ -70,8 +70,12 @@ fn of_experiments(experiments: &[String]) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     for experiment in library::named(experiments, &catalogue)? {
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
-            let arms = arms(&experiment, scale, &catalogue);
-            names.extend(arms.iter().map(|arm| engine_of(&arm.settings, "default")));
+            let variants = variants(&experiment, scale, &catalogue);
+            names.extend(
+                variants
+                    .iter()
+                    .map(|variant| engine_of(&variant.settings, "default")),
+            );
         }
     }
     Ok(names)

@@ -22,7 +22,7 @@ pub fn name_in_plan(text: &str) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Every engine that the plan names, found or built. The engine of the whole run must be usable; arms of
+/// Every engine that the plan names, found or built. The engine of the whole run must be usable; variants of
 /// others that are not will be skipped.
 pub fn of_plan(
     plan: &RunPlan,
@@ -38,18 +38,24 @@ pub fn of_plan(
         if record.name == plan.engine {
             return Err(failure);
         }
-        tell!("warning: {}; arms with it are skipped", failure.words());
+        tell!("warning: {}; variants with it are skipped", failure.words());
     }
     Ok(engines)
 }
 
-/// The engines that the plan names, each once: that of the run, those of arms and those of safety tiers.
+/// The engines that the plan names, each once: that of the run, those of variants and those of safety tiers.
 fn names(plan: &RunPlan) -> Vec<String> {
-    let arms = plan.experiments.iter().flat_map(|planned| &planned.arms);
-    let limits = plan.experiments.iter().flat_map(|planned| &planned.limits);
-    let settings = arms
-        .map(|arm| &arm.settings)
-        .chain(limits.map(|limit| &limit.settings));
+    let variants = plan
+        .experiments
+        .iter()
+        .flat_map(|planned| &planned.variants);
+    let upper_bounds = plan
+        .experiments
+        .iter()
+        .flat_map(|planned| &planned.upper_bounds);
+    let settings = variants
+        .map(|variant| &variant.settings)
+        .chain(upper_bounds.map(|limit| &limit.settings));
     let mut names = vec![plan.engine.clone()];
     for settings in settings {
         let name = engine_of(settings, &plan.engine);

@@ -1,19 +1,19 @@
 //! From what the user asked for to the plan of a run.
 
-mod fresh;
+mod confirmation;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
-use crate::design::{Stopping, arms, limits};
+use crate::design::{Stopping, upper_bounds, variants};
 use crate::experiment::{Experiment, Scale};
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
 use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
 
-pub use fresh::fresh_plan;
+pub use confirmation::confirmation_plan;
 
 /// The largest part of a time limit that safety tiers may take.
 const TIERS_SHARE: f64 = 0.25;
@@ -31,7 +31,7 @@ pub struct Request {
     pub seed: Seed,
     /// How large the data is to be.
     pub scale: Scale,
-    /// The engine of arms that name none.
+    /// The engine of variants that name none.
     pub engine: String,
     /// Whether a quick, preliminary answer is enough.
     pub quick: bool,
@@ -66,8 +66,8 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                 },
                 experiment: experiment.clone(),
                 directory: directory.clone(),
-                arms: arms(experiment, scale, catalogue),
-                limits: limits(experiment, scale, catalogue),
+                variants: variants(experiment, scale, catalogue),
+                upper_bounds: upper_bounds(experiment, scale, catalogue),
                 // A quick look is at speed, not at its causes.
                 counting: !quick
                     && catalogue
@@ -121,12 +121,12 @@ fn crash_relevant(experiment: &Experiment, catalogue: &Catalogue) -> Vec<String>
             .setting(workload, name)
             .is_some_and(|parameter| parameter.crash_relevant)
     };
-    // The arms of a list may differ in more than the factors.
-    let arms = &experiment.design.arms;
+    // The variants of a list may differ in more than the factors.
+    let variants = &experiment.design.variants;
     let differing: BTreeSet<&String> = experiment
         .factors
         .keys()
-        .chain(arms.iter().flat_map(|arm| arm.keys()))
+        .chain(variants.iter().flat_map(|variant| variant.keys()))
         .collect();
     differing.into_iter().filter(decides).cloned().collect()
 }
@@ -144,7 +144,7 @@ pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
 
 /// One crash trial for each different set of settings that decide what a crash can destroy.
 ///
-/// An experiment of which no arm names such a setting says nothing of safety and has no part in it;
+/// An experiment of which no variant names such a setting says nothing of safety and has no part in it;
 /// one that tries crashes itself needs none.
 fn tiers(
     experiments: &[PlannedExperiment],
@@ -156,17 +156,17 @@ fn tiers(
     let names = settings_that_decide(catalogue);
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
-        let of_arms: Vec<TierSet> = planned
-            .arms
+        let of_variants: Vec<TierSet> = planned
+            .variants
             .iter()
-            .filter(|arm| target::is_sqlite(&arm.settings))
-            .map(|arm| TierSet::of(&arm.settings, &names, engine))
+            .filter(|variant| target::is_sqlite(&variant.settings))
+            .map(|variant| TierSet::of(&variant.settings, &names, engine))
             .collect();
         let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
-        if tries_crashes || !of_arms.iter().any(TierSet::decides) {
+        if tries_crashes || !of_variants.iter().any(TierSet::decides) {
             continue;
         }
-        for set in of_arms {
+        for set in of_variants {
             if !sets.contains(&set) {
                 sets.push(set);
             }
@@ -212,7 +212,7 @@ mod tests {
             question = "?"
             workload = "{workload}"
             factors = {{ {factor} = ["off", "full"] }}
-            design = {{ kind = "one-at-a-time", reference = {{ {factor} = "full" }} }}
+            design = {{ kind = "one-at-a-time", baseline = {{ {factor} = "full" }} }}
             "#
         ))
         .unwrap()
@@ -250,26 +250,26 @@ mod tests {
     }
 
     #[test]
-    fn arms_that_drive_something_else_than_sqlite_have_no_tier() {
+    fn variants_that_drive_something_else_than_sqlite_have_no_tier() {
         let mut experiment = experiment("w", "synchronous");
         experiment.design.kind = crate::experiment::DesignKind::List;
-        experiment.design.arms = vec![Settings::from([
+        experiment.design.variants = vec![Settings::from([
             (target::SETTING.to_owned(), "files".into()),
             ("synchronous".to_owned(), "off".into()),
         ])];
         let mut plan = planned(&[("w", "synchronous")], 0.0, None);
-        plan.experiments[0].arms = arms(&experiment, Scale::Quick, &catalogue());
-        assert_eq!(plan.experiments[0].arms.len(), 2);
+        plan.experiments[0].variants = variants(&experiment, Scale::Quick, &catalogue());
+        assert_eq!(plan.experiments[0].variants.len(), 2);
         let tiers = tiers(&plan.experiments[..1], "default", &catalogue(), 5.0, None).unwrap();
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full"]);
     }
 
     #[test]
-    fn a_run_drives_a_server_where_one_of_its_arms_does() {
+    fn a_run_drives_a_server_where_one_of_its_variants_does() {
         let mut plan = planned(&[("w", "synchronous")], 0.0, None);
         assert!(!plan.drives_postgres());
-        let settings = &mut plan.experiments[1].arms[0].settings;
+        let settings = &mut plan.experiments[1].variants[0].settings;
         settings.insert(target::SETTING.to_owned(), target::POSTGRES.into());
         assert!(plan.drives_postgres());
     }

@@ -1,10 +1,10 @@
-//! What was chosen from many arms is measured again, and only that tells how much it gains.
+//! What was chosen from many variants is measured again, and only that tells how much it gains.
 
 mod common;
 
 use lab::analysis::{Analysis, Collector, Finding, seen};
 use lab::design::{History, Next, next};
-use lab::plan::fresh_plan;
+use lab::plan::confirmation_plan;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
 use lab::seed::{Seed, SplitMix64};
 use lab::trial::Measured;
@@ -12,12 +12,12 @@ use pragmark_lab as lab;
 
 use common::{run_of, trial};
 
-/// How much faster than the reference every other arm is.
+/// How much faster than the baseline every other variant is.
 const GAIN: f64 = 1.08;
 /// Deviation of the logarithm of a trial's figure.
 const NOISE: f64 = 0.04;
 
-/// An experiment with this many arms besides the reference.
+/// An experiment with this many variants besides the baseline.
 fn planned(others: usize, run: u64) -> RunPlan {
     let levels: Vec<String> = (1..=others + 1).map(|rows| rows.to_string()).collect();
     let text = format!(
@@ -28,7 +28,7 @@ workload = "bulk-insert"
 rows = [{}]
 [design]
 kind = "one-at-a-time"
-reference = {{ rows = 1 }}
+baseline = {{ rows = 1 }}
 stopping = {{ rounds = 7, max_rounds = 7 }}"#,
         levels.join(", ")
     );
@@ -39,14 +39,19 @@ stopping = {{ rounds = 7, max_rounds = 7 }}"#,
 fn trials(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
     let mut generator = plan.seed.child("noise").generator();
     let (mut trials, mut history) = (Vec::new(), History::default());
-    while let Next::Trial { place, arm, role } = next(&planned.course(plan.seed), &history) {
-        let gain = if arm == 0 { 1.0 } else { GAIN };
+    while let Next::Trial {
+        place,
+        variant,
+        role,
+    } = next(&planned.course(plan.seed), &history)
+    {
+        let gain = if variant == 0 { 1.0 } else { GAIN };
         let rate = 100.0 * gain * (NOISE * normal(&mut generator)).exp();
         let measured = Measured {
             metrics: [("rows_per_s".to_owned(), rate)].into(),
             ..Measured::default()
         };
-        let record = trial(planned, place, arm, role, measured);
+        let record = trial(planned, place, variant, role, measured);
         history.add(seen(planned, &record).unwrap());
         trials.push(record);
     }
@@ -75,15 +80,15 @@ fn collector(plan: &RunPlan) -> Collector {
     collector
 }
 
-/// The run as it chooses, and as it tells after fresh rounds.
+/// The run as it chooses, and as it tells after confirmation rounds.
 fn before_and_after(others: usize, run: u64) -> (Analysis, Analysis) {
     let plan = planned(others, run);
     let chosen = collector(&plan).finish();
-    let fresh = fresh_plan(&plan, &chosen.chosen_from_many(), None);
+    let confirmation = confirmation_plan(&plan, &chosen.chosen_from_many(), None);
     let mut told = collector(&plan);
-    for again in &fresh.experiments {
-        let trials = trials(&fresh, again);
-        trials.iter().for_each(|trial| told.add_fresh(trial));
+    for again in &confirmation.experiments {
+        let trials = trials(&confirmation, again);
+        trials.iter().for_each(|trial| told.add_confirmation(trial));
     }
     (chosen, told.finish())
 }
@@ -101,7 +106,10 @@ fn the_gain_of_the_best_of_many_is_told_by_rounds_that_did_not_choose_it() {
             continue;
         };
         assert_eq!(before.levels, after.levels);
-        assert_eq!((before.fresh_rounds, after.fresh_rounds), (None, Some(7)));
+        assert_eq!(
+            (before.confirmation_rounds, after.confirmation_rounds),
+            (None, Some(7))
+        );
         chosen.push(before.gain.ln());
         told.push(after.gain.ln());
     }
@@ -117,21 +125,21 @@ fn the_best_of_few_is_not_measured_again() {
     for run in 0..10 {
         let (before, after) = before_and_after(12, run);
         assert!(before.chosen_from_many()[0].is_empty());
-        assert_eq!(after.fresh_trials.total(), 0);
+        assert_eq!(after.confirmation_trials.total(), 0);
     }
 }
 
 #[test]
-fn fresh_rounds_change_neither_choice_nor_ranks_nor_the_figures_of_arms() {
+fn confirmation_rounds_change_neither_choice_nor_ranks_nor_the_figures_of_variants() {
     let (before, after) = (0..60)
         .map(|run| before_and_after(24, run))
         .find(|(before, _)| found(before).is_some())
         .unwrap();
-    assert_eq!(after.fresh_trials.measured, 7 * 3);
+    assert_eq!(after.confirmation_trials.measured, 7 * 3);
     assert_eq!(before.trials, after.trials);
     let (before, after) = (&before.experiments[0], &after.experiments[0]);
     assert_eq!(before.ranking, after.ranking);
-    for (before, after) in before.arms.iter().zip(&after.arms) {
+    for (before, after) in before.variants.iter().zip(&after.variants) {
         assert_eq!(before.summaries, after.summaries);
         assert_eq!(before.effect, after.effect);
     }

@@ -1,15 +1,15 @@
-//! One row an arm and one a limit, in the metric of its experiment.
+//! One row a variant and one a limit, in the metric of its experiment.
 
-use lab::analysis::{Analysis, ArmAnalysis, ExperimentAnalysis, LimitAnalysis, Summary};
+use lab::analysis::{Analysis, ExperimentAnalysis, Summary, UpperBoundAnalysis, VariantAnalysis};
 use lab::tier::Tier;
 
 use super::{number, table};
 use crate::Result;
-use crate::words::{LIMIT, limit_problem};
+use crate::words::{UPPER_BOUND, upper_bound_problem};
 
 const HEADER: [&str; 30] = [
     "experiment",
-    "arm",
+    "variant",
     "role",
     "metric",
     "rank",
@@ -23,7 +23,7 @@ const HEADER: [&str; 30] = [
     "high",
     "level",
     "q_value",
-    "mde",
+    "detectable",
     "preliminary",
     "measured",
     "skipped",
@@ -40,58 +40,68 @@ const HEADER: [&str; 30] = [
     "pareto",
 ];
 
-/// The arms of a run as CSV, each with its role: `reference`, `arm`, or `limit` for what bounds the
-/// arms and is neither ranked nor compared.
+/// The variants of a run as CSV, each with its role: `baseline`, `variant`, or `limit` for what bounds the
+/// variants and is neither ranked nor compared.
 ///
 /// The columns: median, smallest and largest figure and their number in the metric of the
-/// experiment (base unit), the ratio to the reference with its interval at confidence `level`
-/// (0 to 1), the minimum detectable effect as a fraction, the rank from 1 and the groups of ranks; then
-/// the safety tier with its counts of images, and whether the arm belongs to the Pareto set.
+/// experiment (base unit), the ratio to the baseline with its interval at confidence `level`
+/// (0 to 1), the detectable difference as a fraction, the rank from 1 and the groups of ranks; then
+/// the safety tier with its counts of images, and whether the variant belongs to the Pareto set.
 ///
 /// # Errors
 /// When the table cannot be built.
-pub fn arms_csv(analysis: &Analysis) -> Result<String> {
+pub fn variants_csv(analysis: &Analysis) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
         let ranks = ranks(experiment);
-        let arms = experiment.arms.iter().zip(ranks);
-        let limits = experiment.limits.iter();
-        arms.map(|(arm, rank)| row(experiment, arm, rank))
-            .chain(limits.map(|limit| limit_row(experiment, limit)))
+        let variants = experiment.variants.iter().zip(ranks);
+        let upper_bounds = experiment.upper_bounds.iter();
+        variants
+            .map(|(variant, rank)| row(experiment, variant, rank))
+            .chain(upper_bounds.map(|limit| upper_bound_row(experiment, limit)))
             .collect::<Vec<_>>()
     });
-    table("arms", HEADER, rows)
+    table("variants", HEADER, rows)
 }
 
-/// The rank of each arm from 1; none for arms without a measurement.
+/// The rank of each variant from 1; none for variants without a measurement.
 fn ranks(experiment: &ExperimentAnalysis) -> Vec<Option<usize>> {
-    let mut ranks = vec![None; experiment.arms.len()];
+    let mut ranks = vec![None; experiment.variants.len()];
     let measured = experiment
         .ranking
         .iter()
-        .filter(|arm| !experiment.arms[**arm].groups.is_empty());
-    for (place, arm) in measured.enumerate() {
-        ranks[*arm] = Some(place + 1);
+        .filter(|variant| !experiment.variants[**variant].groups.is_empty());
+    for (place, variant) in measured.enumerate() {
+        ranks[*variant] = Some(place + 1);
     }
     ranks
 }
 
-fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) -> [String; 30] {
-    let [median, least, most, n] = figures(arm.summaries.get(&experiment.metric));
-    let tier = TierColumns::of(arm);
-    let effect = arm.effect.as_ref();
+fn row(
+    experiment: &ExperimentAnalysis,
+    variant: &VariantAnalysis,
+    rank: Option<usize>,
+) -> [String; 30] {
+    let [median, least, most, n] = figures(variant.summaries.get(&experiment.metric));
+    let tier = TierColumns::of(variant);
+    let effect = variant.effect.as_ref();
     let estimate = effect.map(|effect| &effect.estimate);
-    let problem = if arm.unmeasured() && arm.problem.is_none() {
+    let problem = if variant.unmeasured() && variant.problem.is_none() {
         "not measured in this run".to_owned()
     } else {
-        arm.problem.clone().unwrap_or_default()
+        variant.problem.clone().unwrap_or_default()
     };
     [
         experiment.key.clone(),
-        arm.label.clone(),
-        if arm.reference { "reference" } else { "arm" }.to_owned(),
+        variant.label.clone(),
+        if variant.baseline {
+            "baseline"
+        } else {
+            "variant"
+        }
+        .to_owned(),
         experiment.metric.clone(),
         rank.map(|rank| rank.to_string()).unwrap_or_default(),
-        arm.groups.clone(),
+        variant.groups.clone(),
         median,
         least,
         most,
@@ -101,16 +111,17 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
         number(estimate.map(|estimate| estimate.interval.high)),
         number(estimate.map(|estimate| estimate.level)),
         number(effect.map(|effect| effect.q_value)),
-        number(estimate.map(|estimate| estimate.mde)),
+        number(estimate.map(|estimate| estimate.detectable)),
         estimate
             .map(|estimate| estimate.preliminary.to_string())
             .unwrap_or_default(),
-        arm.trials.measured.to_string(),
-        arm.trials.skipped.to_string(),
-        arm.trials.failed.to_string(),
-        arm.trials.timed_out.to_string(),
+        variant.trials.measured.to_string(),
+        variant.trials.skipped.to_string(),
+        variant.trials.failed.to_string(),
+        variant.trials.timed_out.to_string(),
         problem,
-        arm.engine
+        variant
+            .engine
             .as_ref()
             .map(|engine| engine.version.clone())
             .unwrap_or_default(),
@@ -120,11 +131,11 @@ fn row(experiment: &ExperimentAnalysis, arm: &ArmAnalysis, rank: Option<usize>) 
         tier.most,
         tier.images,
         tier.problem,
-        pareto(experiment, arm),
+        pareto(experiment, variant),
     ]
 }
 
-/// The safety tier of an arm in columns: its class, the images with a corrupted database, those that
+/// The safety tier of a variant in columns: its class, the images with a corrupted database, those that
 /// lack commits, the most commits that one lacks, all images, and why nothing was measured.
 #[derive(Default)]
 struct TierColumns {
@@ -137,8 +148,8 @@ struct TierColumns {
 }
 
 impl TierColumns {
-    fn of(arm: &ArmAnalysis) -> TierColumns {
-        let Some(safety) = &arm.safety else {
+    fn of(variant: &VariantAnalysis) -> TierColumns {
+        let Some(safety) = &variant.safety else {
             return TierColumns::default();
         };
         let mut columns = TierColumns {
@@ -175,31 +186,31 @@ impl TierColumns {
     }
 }
 
-/// Whether the arm belongs to the Pareto set of speed and safety; nothing where no tiers were
+/// Whether the variant belongs to the Pareto set of speed and safety; nothing where no tiers were
 /// measured.
-fn pareto(experiment: &ExperimentAnalysis, arm: &ArmAnalysis) -> String {
+fn pareto(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> String {
     if experiment.best_at_tiers.is_empty() {
         return String::new();
     }
     let best = experiment.best_at_tiers.iter();
     best.filter(|best| best.pareto)
-        .any(|best| experiment.arms[best.arm].label == arm.label)
+        .any(|best| experiment.variants[best.variant].label == variant.label)
         .to_string()
 }
 
-/// A limit has figures of its own and nothing that compares it with an arm.
-fn limit_row(experiment: &ExperimentAnalysis, limit: &LimitAnalysis) -> [String; 30] {
+/// A limit has figures of its own and nothing that compares it with a variant.
+fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) -> [String; 30] {
     let [median, least, most, n] = figures(limit.summary.as_ref());
     let filled = [
         ("experiment", experiment.key.clone()),
-        ("arm", limit.name.clone()),
-        ("role", LIMIT.to_owned()),
+        ("variant", limit.name.clone()),
+        ("role", UPPER_BOUND.to_owned()),
         ("metric", experiment.metric.clone()),
         ("median", median),
         ("min", least),
         ("max", most),
         ("n", n),
-        ("problem", limit_problem(limit).unwrap_or_default()),
+        ("problem", upper_bound_problem(limit).unwrap_or_default()),
     ];
     HEADER.map(|column| {
         let cell = filled.iter().find(|(name, _)| *name == column);

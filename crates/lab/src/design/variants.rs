@@ -1,33 +1,33 @@
-//! From factors to arms.
+//! From factors to variants.
 
 use std::collections::HashMap;
 
 use crate::catalogue::Catalogue;
-use crate::experiment::{DesignKind, Experiment, LimitFile, Scale};
+use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile};
 use crate::level::{Settings, contains, label, overlaid};
 
-use super::{Arm, Limit};
+use super::{UpperBound, Variant};
 
-/// Why a set of levels does not name an arm.
+/// Why a set of levels does not name a variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArmsError {
-    /// No arm holds these levels.
-    #[error("no arm has {0}")]
+pub enum VariantsError {
+    /// No variant holds these levels.
+    #[error("no variant has {0}")]
     None(String),
-    /// Several arms hold these levels.
-    #[error("{wanted} fits several arms: {fits}")]
+    /// Several variants hold these levels.
+    #[error("{wanted} fits several variants: {fits}")]
     Ambiguous {
         /// The levels asked for.
         wanted: String,
-        /// The labels of the arms that hold them.
+        /// The labels of the variants that hold them.
         fits: String,
     },
 }
 
-/// The arms of an experiment at a scale, the reference first.
+/// The variants of an experiment at a scale, the baseline first.
 ///
 /// The experiment must have passed its checks.
-pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Arm> {
+pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Variant> {
     let defaults = catalogue
         .workload(&experiment.workload)
         .map(|workload| catalogue.defaults(workload))
@@ -37,10 +37,10 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
         &under,
         experiment.scale.get(&scale).unwrap_or(&Settings::new()),
     );
-    levels_of_arms(experiment)
+    levels_of_variants(experiment)
         .into_iter()
         .filter(|levels| experiment.keeps(scale, levels))
-        .map(|levels| Arm {
+        .map(|levels| Variant {
             label: label(&levels),
             settings: settings_of(experiment, scale, &under, &levels),
             levels,
@@ -48,16 +48,20 @@ pub fn arms(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec
         .collect()
 }
 
-/// The limits of an experiment at a scale. A limit takes from the experiment's base and scale what
+/// The upper bounds of an experiment at a scale. An upper bound takes from the experiment's base and scale what
 /// its own workload understands, and then its own settings.
 ///
 /// The experiment must have passed its checks.
-pub fn limits(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Vec<Limit> {
+pub fn upper_bounds(
+    experiment: &Experiment,
+    scale: Scale,
+    catalogue: &Catalogue,
+) -> Vec<UpperBound> {
     let nothing = Settings::new();
     let scaled = experiment.scale.get(&scale).unwrap_or(&nothing);
     let given = overlaid(&experiment.base, scaled);
-    let known = |limit: &LimitFile| -> Option<Settings> {
-        let workload = catalogue.workload(&limit.workload)?;
+    let known = |bound: &UpperBoundFile| -> Option<Settings> {
+        let workload = catalogue.workload(&bound.workload)?;
         let understood = given
             .iter()
             .filter(|(name, _)| catalogue.setting(workload, name).is_some());
@@ -67,64 +71,67 @@ pub fn limits(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> V
         Some(overlaid(&catalogue.defaults(workload), &understood))
     };
     experiment
-        .limits
+        .upper_bounds
         .iter()
-        .map(|limit| Limit {
-            label: limit.name.clone(),
-            says: limit.says.clone(),
-            workload: limit.workload.clone(),
+        .map(|bound| UpperBound {
+            label: bound.name.clone(),
+            says: bound.says.clone(),
+            workload: bound.workload.clone(),
             settings: overlaid(
-                &overlaid(&known(limit).unwrap_or_default(), &limit.settings),
-                limit.scale.get(&scale).unwrap_or(&nothing),
+                &overlaid(&known(bound).unwrap_or_default(), &bound.settings),
+                bound.scale.get(&scale).unwrap_or(&nothing),
             ),
         })
         .collect()
 }
 
-/// The arm that a claim means by `wanted`: the reference with these levels where there is such an
-/// arm, else the only one that holds them.
+/// The variant that a claim means by `wanted`: the baseline with these levels where there is such a
+/// variant, else the only one that holds them.
 ///
 /// # Errors
-/// When no arm or more than one fits.
-pub fn select(arms: &[Arm], wanted: &Settings) -> Result<usize, ArmsError> {
-    let exact = overlaid(&arms[0].levels, wanted);
-    if let Some(index) = arms.iter().position(|arm| arm.levels == exact) {
+/// When no variant or more than one fits.
+pub fn select(variants: &[Variant], wanted: &Settings) -> Result<usize, VariantsError> {
+    let exact = overlaid(&variants[0].levels, wanted);
+    if let Some(index) = variants.iter().position(|variant| variant.levels == exact) {
         return Ok(index);
     }
-    let fits: Vec<usize> = (0..arms.len())
-        .filter(|index| contains(&arms[*index].levels, wanted))
+    let fits: Vec<usize> = (0..variants.len())
+        .filter(|index| contains(&variants[*index].levels, wanted))
         .collect();
     match fits[..] {
         [only] => Ok(only),
-        [] => Err(ArmsError::None(label(wanted))),
-        _ => Err(ArmsError::Ambiguous {
+        [] => Err(VariantsError::None(label(wanted))),
+        _ => Err(VariantsError::Ambiguous {
             wanted: label(wanted),
             fits: fits
                 .iter()
-                .map(|index| arms[*index].label.as_str())
+                .map(|index| variants[*index].label.as_str())
                 .collect::<Vec<_>>()
                 .join("; "),
         }),
     }
 }
 
-/// Every pair of arms that differ in nothing but that the first holds the levels `of` and the second
+/// Every pair of variants that differ in nothing but that the first holds the levels `of` and the second
 /// the levels `to`.
-pub fn partners(arms: &[Arm], of: &Settings, to: &Settings) -> Vec<(usize, usize)> {
-    let by_label: HashMap<&str, usize> = arms
+pub fn partners(variants: &[Variant], of: &Settings, to: &Settings) -> Vec<(usize, usize)> {
+    let by_label: HashMap<&str, usize> = variants
         .iter()
         .enumerate()
-        .map(|(index, arm)| (arm.label.as_str(), index))
+        .map(|(index, variant)| (variant.label.as_str(), index))
         .collect();
-    let partner = |arm: &Arm| {
+    let partner = |variant: &Variant| {
         by_label
-            .get(label(&overlaid(&arm.levels, to)).as_str())
+            .get(label(&overlaid(&variant.levels, to)).as_str())
             .copied()
     };
-    arms.iter()
+    variants
+        .iter()
         .enumerate()
-        .filter(|(_, arm)| contains(&arm.levels, of))
-        .filter_map(|(index, arm)| Some((index, partner(arm).filter(|other| *other != index)?)))
+        .filter(|(_, variant)| contains(&variant.levels, of))
+        .filter_map(|(index, variant)| {
+            Some((index, partner(variant).filter(|other| *other != index)?))
+        })
         .collect()
 }
 
@@ -149,19 +156,19 @@ fn settings_of(
     settings
 }
 
-fn levels_of_arms(experiment: &Experiment) -> Vec<Settings> {
-    let reference = experiment.design.reference.clone();
+fn levels_of_variants(experiment: &Experiment) -> Vec<Settings> {
+    let baseline = experiment.design.baseline.clone();
     let others = match experiment.design.kind {
         DesignKind::OneAtATime => one_at_a_time(experiment),
         DesignKind::Factorial => factorial(experiment),
         DesignKind::List => experiment
             .design
-            .arms
+            .variants
             .iter()
-            .map(|arm| overlaid(&reference, arm))
+            .map(|variant| overlaid(&baseline, variant))
             .collect(),
     };
-    let mut all = vec![reference];
+    let mut all = vec![baseline];
     for levels in others {
         let excluded = experiment
             .exclude
@@ -175,15 +182,15 @@ fn levels_of_arms(experiment: &Experiment) -> Vec<Settings> {
 }
 
 fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
-    let reference = &experiment.design.reference;
+    let baseline = &experiment.design.baseline;
     experiment
         .factors
         .iter()
         .flat_map(|(factor, levels)| {
             levels.iter().map(move |level| {
-                let mut arm = reference.clone();
-                arm.insert(factor.clone(), level.clone());
-                arm
+                let mut variant = baseline.clone();
+                variant.insert(factor.clone(), level.clone());
+                variant
             })
         })
         .collect()
@@ -193,13 +200,14 @@ fn factorial(experiment: &Experiment) -> Vec<Settings> {
     experiment
         .factors
         .iter()
-        .fold(vec![Settings::new()], |arms, (factor, levels)| {
-            arms.iter()
-                .flat_map(|arm| {
+        .fold(vec![Settings::new()], |variants, (factor, levels)| {
+            variants
+                .iter()
+                .flat_map(|variant| {
                     levels.iter().map(move |level| {
-                        let mut arm = arm.clone();
-                        arm.insert(factor.clone(), level.clone());
-                        arm
+                        let mut variant = variant.clone();
+                        variant.insert(factor.clone(), level.clone());
+                        variant
                     })
                 })
                 .collect()

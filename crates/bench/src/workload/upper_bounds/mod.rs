@@ -1,7 +1,7 @@
 //! What bounds any way of storing rows, without SQLite: making the data, writing as many bytes to
 //! a plain file, and keeping the rows in the containers of a programming language.
 //!
-//! An experiment shows these figures beside its arms, so that a reader sees how far the fastest
+//! An experiment shows these figures beside its variants, so that a reader sees how far the fastest
 //! way of inserting is from what the machine can do.
 
 mod file;
@@ -24,7 +24,7 @@ use crate::settings::Reader;
 use memory::Container;
 
 /// The workload `limits`.
-pub(super) struct Limits;
+pub(super) struct UpperBounds;
 
 /// What is done instead of inserting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +67,10 @@ impl Parameters {
     }
 }
 
-impl Workload for Limits {
+impl Workload for UpperBounds {
     fn info(&self) -> WorkloadInfo {
         WorkloadInfo {
-            name: "limits".to_owned(),
+            name: "upper-bounds".to_owned(),
             about: "does without SQLite what any way of inserting must do at least: makes the data, writes the bytes, or keeps the rows in memory".to_owned(),
             parameters: vec![
                 parameter(
@@ -152,7 +152,7 @@ mod tests {
     fn every_kind_gives_a_rate_and_files_a_throughput() {
         for (name, kind) in KINDS {
             let measured = run(
-                "limits",
+                "upper-bounds",
                 &[("kind", (*name).into()), ("rows", 70_001.into())],
             )
             .unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -171,7 +171,7 @@ mod tests {
             ("rows", 1_000.into()),
             ("bytes_per_row", 1_048.into()),
         ];
-        let metrics = run("limits", &settings).unwrap().metrics;
+        let metrics = run("upper-bounds", &settings).unwrap().metrics;
         let mib = metrics["mib_per_s"] * metrics["seconds"];
         assert!((mib - 1_048_000.0 / 1_048_576.0).abs() < 1e-6, "{mib}");
     }

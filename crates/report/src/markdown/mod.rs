@@ -9,7 +9,7 @@ mod tiers;
 
 use std::fmt::Write;
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Finding, LimitAnalysis};
+use lab::analysis::{Analysis, ExperimentAnalysis, Finding, UpperBoundAnalysis};
 use lab::claims::Judged;
 
 use crate::answer;
@@ -21,7 +21,8 @@ use crate::knees;
 use crate::names::Names;
 use crate::place::place;
 use crate::words::{
-    LIMIT, LIMIT_SIGN, Standing, by_rank, limit_problem, metric_heading, verdict_sign,
+    Standing, UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, metric_heading, upper_bound_problem,
+    verdict_sign,
 };
 use marks::{code, dressed, escaped};
 
@@ -88,7 +89,7 @@ fn findings(text: &mut String, analysis: &Analysis) {
     if analysis.findings.is_empty() {
         say!(
             text,
-            "No arm was found to be better than the reference of its experiment."
+            "No variant was found to be better than the baseline of its experiment."
         );
     }
     for finding in &analysis.findings {
@@ -145,7 +146,7 @@ fn section(
         say!(text, "\n> {}\n", dressed(&answer::of_text(note)));
     }
     if !crate::tiers::tries_crashes(experiment) {
-        arms(text, experiment);
+        variants(text, experiment);
     }
     beside(text, analysis, experiment);
     survivors(text, experiment);
@@ -167,7 +168,7 @@ fn section(
     say!(text, "\n<sub>{}.</sub>", notes.join("; "));
 }
 
-fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
+fn variants(text: &mut String, experiment: &ExperimentAnalysis) {
     let names = Names::of(experiment);
     let (heading, rule) = if crate::tiers::has_column(experiment) {
         (" safety tier |", "---|")
@@ -176,25 +177,25 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
     };
     say!(
         text,
-        "\n| arm | {} | range | to the reference | groups |{heading} notes |",
+        "\n| variant | {} | range | to the baseline | groups |{heading} notes |",
         metric_heading(&experiment.metric).to_lowercase()
     );
     say!(text, "|---|--:|--:|---|---|{rule}---|");
-    for arm in by_rank(experiment) {
-        let analysed = &experiment.arms[arm];
+    for variant in by_rank(experiment) {
+        let analysed = &experiment.variants[variant];
         let summary = analysed.summaries.get(&experiment.metric);
         let median = summary.map(|summary| figures::figure(summary.median, &experiment.metric));
         let range = summary.map(|summary| figures::range(summary.range, &experiment.metric));
         let standing = Standing::of(analysed, &experiment.metric);
         let compared = match &analysed.effect {
             Some(effect) if standing == Standing::Same => format!(
-                "{} {} no detectable difference (MDE {})",
+                "{} {} no detectable difference (detectable difference {})",
                 standing.sign(),
                 escaped(&figures::ratio(
                     effect.estimate.centre,
                     effect.estimate.interval
                 )),
-                figures::percent(effect.estimate.mde)
+                figures::percent(effect.estimate.detectable)
             ),
             Some(effect) => {
                 let ratio = figures::ratio(effect.estimate.centre, effect.estimate.interval);
@@ -205,16 +206,16 @@ fn arms(text: &mut String, experiment: &ExperimentAnalysis) {
         say!(
             text,
             "| {} | {} | {} | {compared} | {} |{} {} |",
-            code(names.get(arm)),
+            code(names.get(variant)),
             median.as_deref().unwrap_or("–"),
             range.as_deref().unwrap_or("–"),
             analysed.groups,
             tiers::cell(experiment, analysed),
-            escaped(&facts::arm_notes(experiment, analysed).join("; "))
+            escaped(&facts::variant_notes(experiment, analysed).join("; "))
         );
     }
-    for limit in &experiment.limits {
-        limit_row(text, limit, experiment);
+    for limit in &experiment.upper_bounds {
+        upper_bound_row(text, limit, experiment);
     }
 }
 
@@ -231,7 +232,7 @@ fn beside(text: &mut String, analysis: &Analysis, experiment: &ExperimentAnalysi
         .collect();
     say!(text, "\n| side by side | {} |", headings.join(" | "));
     say!(text, "|---|{}", "--:|".repeat(headings.len()));
-    for (arm, medians) in &beside.rows {
+    for (variant, medians) in &beside.rows {
         let figures: Vec<String> = (beside.metrics.iter().zip(medians))
             .map(|(metric, median)| median.map(|median| figures::figure(median, metric)))
             .map(|figure| figure.unwrap_or_else(|| "–".to_owned()))
@@ -239,13 +240,13 @@ fn beside(text: &mut String, analysis: &Analysis, experiment: &ExperimentAnalysi
         say!(
             text,
             "| {} | {} |",
-            code(names.get(*arm)),
+            code(names.get(*variant)),
             figures.join(" | ")
         );
     }
 }
 
-/// The best arm for each class of what survives.
+/// The best variant for each class of what survives.
 fn survivors(text: &mut String, experiment: &ExperimentAnalysis) {
     let rows = durability::rows(experiment);
     if rows.is_empty() {
@@ -270,8 +271,8 @@ fn survivors(text: &mut String, experiment: &ExperimentAnalysis) {
     }
 }
 
-/// Limits stand below the arms, neither ranked nor compared.
-fn limit_row(text: &mut String, limit: &LimitAnalysis, experiment: &ExperimentAnalysis) {
+/// Limits stand below the variants, neither ranked nor compared.
+fn upper_bound_row(text: &mut String, limit: &UpperBoundAnalysis, experiment: &ExperimentAnalysis) {
     let metric = &experiment.metric;
     let tier = if crate::tiers::has_column(experiment) {
         " |"
@@ -281,10 +282,10 @@ fn limit_row(text: &mut String, limit: &LimitAnalysis, experiment: &ExperimentAn
     let summary = limit.summary;
     let median = summary.map(|summary| figures::figure(summary.median, metric));
     let range = summary.map(|summary| figures::range(summary.range, metric));
-    let problem = limit_problem(limit).map(|problem| format!("; {problem}"));
+    let problem = upper_bound_problem(limit).map(|problem| format!("; {problem}"));
     say!(
         text,
-        "| *{}* | {} | {} | {LIMIT_SIGN} {LIMIT} | |{tier} {}{} |",
+        "| *{}* | {} | {} | {UPPER_BOUND_SIGN} {UPPER_BOUND} | |{tier} {}{} |",
         escaped(&limit.name),
         median.as_deref().unwrap_or("–"),
         range.as_deref().unwrap_or("–"),

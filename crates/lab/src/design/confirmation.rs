@@ -1,19 +1,19 @@
-//! Measuring again what was chosen from many arms.
+//! Measuring again what was chosen from many variants.
 //!
-//! The best of many owes a part of its lead to chance: of 54 identical arms, the best looks 6.6 % faster
+//! The best of many owes a part of its lead to chance: of 54 identical variants, the best looks 6.6 % faster
 //! after three rounds with 5 % of noise (`docs/method.md`). Where so many could be chosen, the rounds that
-//! choose are not those that tell the gain: the chosen arms and the reference get rounds of their own, in
-//! an order and on data of their own ([`crate::plan::fresh_plan`]).
+//! choose are not those that tell the gain: the chosen variants and the baseline get rounds of their own, in
+//! an order and on data of their own ([`crate::plan::confirmation_plan`]).
 
 use super::{Course, Stopping};
 
-/// From how many arms on what is chosen is measured again.
+/// From how many variants on what is chosen is measured again.
 pub const MANY: usize = 20;
 
 /// Rounds of their own for what was chosen, unless only a preliminary answer is wanted.
 const ROUNDS: u32 = 7;
 
-/// Arms that are chosen at most: the best as safe as the reference and the best of all, among all
+/// Variants that are chosen at most: the best as safe as the baseline and the best of all, among all
 /// targets and among those of SQLite.
 const CHOSEN: usize = 4;
 
@@ -27,9 +27,9 @@ pub fn rounds_again(stopping: Stopping) -> Stopping {
     }
 }
 
-/// Trials of measuring again, at most, where an experiment has arms enough to choose from.
-pub(super) fn fresh_trials(course: &Course) -> usize {
-    if course.arms <= MANY {
+/// Trials of measuring again, at most, where an experiment has variants enough to choose from.
+pub(super) fn confirmation_trials(course: &Course) -> usize {
+    if course.variants <= MANY {
         return 0;
     }
     rounds_again(course.stopping).rounds as usize * super::trials_per_round(1 + CHOSEN)
@@ -41,12 +41,12 @@ mod tests {
     use crate::seed::Seed;
 
     #[test]
-    fn time_is_put_aside_where_there_are_arms_enough_to_choose_from() {
-        let trials = |arms: usize| {
-            fresh_trials(&Course {
+    fn time_is_put_aside_where_there_are_variants_enough_to_choose_from() {
+        let trials = |variants: usize| {
+            confirmation_trials(&Course {
                 seed: Seed(1),
-                arms,
-                limits: 0,
+                variants,
+                upper_bounds: 0,
                 counting: false,
                 stopping: Stopping::default(),
                 budget_s: None,

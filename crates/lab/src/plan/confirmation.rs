@@ -1,4 +1,4 @@
-//! The plan of the rounds in which chosen arms are measured again; why they are is told in
+//! The plan of the rounds in which chosen variants are measured again; why they are is told in
 //! [`crate::design`].
 
 use std::collections::BTreeSet;
@@ -7,13 +7,17 @@ use crate::design::rounds_again;
 use crate::experiment::Experiment;
 use crate::record::{PlannedExperiment, RunPlan};
 
-/// The run in which chosen arms are measured again: of each experiment those with the indices in
-/// `chosen`, against the reference. `budget_s` is the time that is left for it in seconds, where a limit
+/// The run in which chosen variants are measured again: of each experiment those with the indices in
+/// `chosen`, against the baseline. `budget_s` is the time that is left for it in seconds, where a limit
 /// was set.
-pub fn fresh_plan(plan: &RunPlan, chosen: &[BTreeSet<usize>], budget_s: Option<f64>) -> RunPlan {
+pub fn confirmation_plan(
+    plan: &RunPlan,
+    chosen: &[BTreeSet<usize>],
+    budget_s: Option<f64>,
+) -> RunPlan {
     let experiments = plan.experiments.iter().zip(chosen);
     RunPlan {
-        seed: plan.seed.child("fresh rounds"),
+        seed: plan.seed.child("confirmation rounds"),
         budget_s,
         tiers: None,
         experiments: experiments
@@ -27,13 +31,15 @@ pub fn fresh_plan(plan: &RunPlan, chosen: &[BTreeSet<usize>], budget_s: Option<f
 fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperiment {
     let indices = [0].iter().chain(chosen);
     PlannedExperiment {
-        // Claims were judged by the rounds of all arms.
+        // Claims were judged by the rounds of all variants.
         experiment: Experiment {
             claims: Vec::new(),
             ..planned.experiment.clone()
         },
-        arms: indices.map(|arm| planned.arms[*arm].clone()).collect(),
-        limits: Vec::new(),
+        variants: indices
+            .map(|variant| planned.variants[*variant].clone())
+            .collect(),
+        upper_bounds: Vec::new(),
         counting: false,
         stopping: rounds_again(planned.stopping),
         ..planned.clone()
@@ -43,7 +49,7 @@ fn again(planned: &PlannedExperiment, chosen: &BTreeSet<usize>) -> PlannedExperi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::design::{Arm, Stopping};
+    use crate::design::{Stopping, Variant};
     use crate::experiment::Scale;
     use crate::level::Settings;
     use crate::record::FORMAT;
@@ -52,10 +58,10 @@ mod tests {
     fn plan() -> RunPlan {
         let experiment: Experiment = serde_json::from_str(
             r#"{ "id": "x", "question": "?", "workload": "w", "factors": { "page_size": [512, 1024] },
-            "design": { "kind": "one-at-a-time", "reference": { "page_size": 512 } } }"#,
+            "design": { "kind": "one-at-a-time", "baseline": { "page_size": 512 } } }"#,
         )
         .unwrap();
-        let arm = |label: &str| Arm {
+        let variant = |label: &str| Variant {
             label: label.to_owned(),
             levels: Settings::new(),
             settings: Settings::new(),
@@ -64,8 +70,8 @@ mod tests {
             key: key.to_owned(),
             experiment: experiment.clone(),
             directory: "/data".into(),
-            arms: ["reference", "a", "b", "c"].map(arm).to_vec(),
-            limits: Vec::new(),
+            variants: ["baseline", "a", "b", "c"].map(variant).to_vec(),
+            upper_bounds: Vec::new(),
             counting: true,
             crash_relevant: Vec::new(),
             stopping,
@@ -92,22 +98,25 @@ mod tests {
     }
 
     #[test]
-    fn chosen_arms_get_rounds_of_their_own_on_data_of_their_own() {
+    fn chosen_variants_get_rounds_of_their_own_on_data_of_their_own() {
         let plan = plan();
         let chosen = [BTreeSet::new(), BTreeSet::from([1, 3]), BTreeSet::from([2])];
-        let fresh = fresh_plan(&plan, &chosen, Some(30.0));
+        let confirmation = confirmation_plan(&plan, &chosen, Some(30.0));
         let labels = |index: usize| -> Vec<&str> {
-            let arms = &fresh.experiments[index].arms;
-            arms.iter().map(|arm| arm.label.as_str()).collect()
+            let variants = &confirmation.experiments[index].variants;
+            variants
+                .iter()
+                .map(|variant| variant.label.as_str())
+                .collect()
         };
-        assert_eq!(fresh.experiments.len(), 2);
-        assert_eq!(fresh.experiments[0].key, "usual");
-        assert_eq!(labels(0), ["reference", "a", "c"]);
-        assert_eq!(labels(1), ["reference", "b"]);
-        assert_eq!(fresh.experiments[0].stopping.max_rounds, 7);
-        assert_eq!(fresh.experiments[1].stopping.max_rounds, 5);
-        assert!(!fresh.experiments[0].counting);
-        assert_ne!(fresh.seed, plan.seed);
-        assert_eq!(fresh.budget_s, Some(30.0));
+        assert_eq!(confirmation.experiments.len(), 2);
+        assert_eq!(confirmation.experiments[0].key, "usual");
+        assert_eq!(labels(0), ["baseline", "a", "c"]);
+        assert_eq!(labels(1), ["baseline", "b"]);
+        assert_eq!(confirmation.experiments[0].stopping.max_rounds, 7);
+        assert_eq!(confirmation.experiments[1].stopping.max_rounds, 5);
+        assert!(!confirmation.experiments[0].counting);
+        assert_ne!(confirmation.seed, plan.seed);
+        assert_eq!(confirmation.budget_s, Some(30.0));
     }
 }

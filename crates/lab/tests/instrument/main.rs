@@ -4,26 +4,23 @@
 //! Every figure comes from a fixed seed. Bounds leave room for the simulation error of a few
 //! thousand repetitions: the standard error of a 5 % rate is 0.3 to 0.4 points.
 
-#[path = "instrument/effects.rs"]
 mod effects;
-#[path = "instrument/machine.rs"]
 mod machine;
-#[path = "instrument/protocol.rs"]
 mod protocol;
 
 use machine::{Machine, Profile, Table, diffs};
 use pragmark_lab::stats::{
-    Better, Estimate, benjamini_hochberg, holm, mean, median, minimum_detectable_effect, p_value,
-    rank_arms, standard_deviation,
+    Better, Estimate, benjamini_hochberg, detectable_difference, holm, mean, median, p_value,
+    rank_variants, standard_deviation,
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 const ALPHA: f64 = 0.05;
 
-/// Reference, canary and two arms, none of which differs.
+/// Baseline, A/A check and two variants, none of which differs.
 const IDENTICAL: [f64; 4] = [0.0; 4];
 
-/// Runs of a fresh machine each, with arms of the given log effects.
+/// Runs of a fresh machine each, with variants of the given log effects.
 fn runs(
     count: u64,
     profile: Profile,
@@ -39,10 +36,10 @@ fn share(answers: impl Iterator<Item = bool>) -> f64 {
     mean(&answers).unwrap()
 }
 
-/// How often the arms of a run are told apart from its first.
+/// How often the variants of a run are told apart from its first.
 fn detection_rate(runs: impl Iterator<Item = Table>) -> f64 {
     share(runs.flat_map(|table| {
-        let verdict = |arm| p_value(&diffs(&table, arm, 0), 0.0).unwrap() <= ALPHA;
+        let verdict = |variant| p_value(&diffs(&table, variant, 0), 0.0).unwrap() <= ALPHA;
         (1..table.len()).map(verdict).collect::<Vec<_>>()
     }))
 }
@@ -59,7 +56,7 @@ fn welch_p_value(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[test]
-fn identical_arms_are_told_apart_no_more_often_than_stated() {
+fn identical_variants_are_told_apart_no_more_often_than_stated() {
     for (blocks, count) in [
         (3, 6000),
         (4, 6000),
@@ -98,10 +95,10 @@ fn intervals_cover_the_true_ratio() {
     for (blocks, count) in [(3, 4000), (5, 4000), (7, 4000), (10, 4000), (30, 2000)] {
         let covered = share(
             runs(count, Profile::NOISY, &effects, blocks).flat_map(|table| {
-                let covers = |arm: usize| {
+                let covers = |variant: usize| {
                     let estimate =
-                        Estimate::from_log_ratios(&diffs(&table, arm, 0), ALPHA).unwrap();
-                    estimate.interval.contains(effects[arm].exp())
+                        Estimate::from_log_ratios(&diffs(&table, variant, 0), ALPHA).unwrap();
+                    estimate.interval.contains(effects[variant].exp())
                 };
                 (1..effects.len()).map(covers).collect::<Vec<_>>()
             }),
@@ -122,7 +119,7 @@ fn a_planted_effect_is_found_with_the_power_and_the_size_declared() {
         (10, 6000),
         (30, 4000),
     ] {
-        let noise = effect / minimum_detectable_effect(quiet_spread(), blocks);
+        let noise = effect / detectable_difference(quiet_spread(), blocks);
         let profile = Profile::QUIET.scaled(noise);
         let tables: Vec<Table> = runs(count, profile, &[0.0, effect], blocks).collect();
         let estimates: Vec<Estimate> = tables
@@ -130,7 +127,10 @@ fn a_planted_effect_is_found_with_the_power_and_the_size_declared() {
             .map(|table| Estimate::from_log_ratios(&diffs(table, 1, 0), ALPHA).unwrap())
             .collect();
         let centres: Vec<f64> = estimates.iter().map(|estimate| estimate.centre).collect();
-        let declared: Vec<f64> = estimates.iter().map(|estimate| estimate.mde).collect();
+        let declared: Vec<f64> = estimates
+            .iter()
+            .map(|estimate| estimate.detectable)
+            .collect();
         let (centre, declared) = (median(&centres).unwrap(), median(&declared).unwrap());
         let power = detection_rate(tables.into_iter());
         println!("{blocks} blocks: power {power:.4}, ratio {centre:.4}, declared {declared:.4}");
@@ -160,10 +160,16 @@ fn quiet_spread() -> f64 {
 
 #[test]
 fn holm_keeps_the_chance_of_any_false_claim() {
-    // Five arms are slower, ten are not. Twelve blocks attain 0.05 %, enough for Holm's first step
+    // Five variants are slower, ten are not. Twelve blocks attain 0.05 %, enough for Holm's first step
     // among fifteen claims.
     let effects: Vec<f64> = (0..16)
-        .map(|arm| if (1..=5).contains(&arm) { 0.25 } else { 0.0 })
+        .map(|variant| {
+            if (1..=5).contains(&variant) {
+                0.25
+            } else {
+                0.0
+            }
+        })
         .collect();
     let (mut any_false, mut found) = (Vec::new(), Vec::new());
     for table in runs(800, Profile::NOISY, &effects, 12) {
@@ -180,7 +186,7 @@ fn holm_keeps_the_chance_of_any_false_claim() {
 #[test]
 fn benjamini_hochberg_keeps_the_share_of_false_findings() {
     let effects: Vec<f64> = (0..25)
-        .map(|arm| if (1..=8).contains(&arm) { 0.2 } else { 0.0 })
+        .map(|variant| if (1..=8).contains(&variant) { 0.2 } else { 0.0 })
         .collect();
     let (mut false_shares, mut found) = (Vec::new(), Vec::new());
     for table in runs(500, Profile::NOISY, &effects, 12) {
@@ -196,21 +202,21 @@ fn benjamini_hochberg_keeps_the_share_of_false_findings() {
     assert!(found >= 0.5, "{found}");
 }
 
-/// The p-values of all arms against the first.
+/// The p-values of all variants against the first.
 fn p_values(table: &Table) -> Vec<f64> {
     (1..table.len())
-        .map(|arm| p_value(&diffs(table, arm, 0), 0.0).unwrap())
+        .map(|variant| p_value(&diffs(table, variant, 0), 0.0).unwrap())
         .collect()
 }
 
 #[test]
-fn identical_arms_are_ranked_as_one_group_and_distant_ones_apart() {
+fn identical_variants_are_ranked_as_one_group_and_distant_ones_apart() {
     let ranking = |table: Table| {
         let table: Vec<Vec<Option<f64>>> = table
             .into_iter()
             .map(|row| row.into_iter().map(Some).collect())
             .collect();
-        rank_arms(&table, Better::Lower, ALPHA).unwrap()
+        rank_variants(&table, Better::Lower, ALPHA).unwrap()
     };
     let together =
         share(runs(300, Profile::NOISY, &[0.0; 12], 10).map(|table| ranking(table).groups == 1));
@@ -220,7 +226,7 @@ fn identical_arms_are_ranked_as_one_group_and_distant_ones_apart() {
     let clusters = [0.0, 0.0, 0.0, 0.6, 0.6, 0.6];
     let apart = share(runs(300, Profile::NOISY, &clusters, 10).map(|table| {
         let ranking = ranking(table);
-        ranking.tied_with_best().all(|arm| arm.arm < 3)
+        ranking.tied_with_best().all(|variant| variant.variant < 3)
     }));
     println!("clusters apart: {apart:.4}");
     assert!(apart >= 0.95, "{apart}");

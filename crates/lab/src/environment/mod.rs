@@ -136,7 +136,7 @@ impl Environment {
             .find(|volume| volume.path.as_path() == directory)
     }
 
-    /// Whether arms that differ in crash safety may be compared here: every measured directory must
+    /// Whether variants that differ in crash safety may be compared here: every measured directory must
     /// lie on something that survives a restart. False when no directory was captured, since then
     /// nothing shows that it does.
     pub fn supports_durability_comparison(&self) -> bool {
