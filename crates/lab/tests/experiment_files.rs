@@ -74,10 +74,21 @@ adjust = [{ for = { synchronous = "off" }, scale = { quick = { rows = 40 } } }]
 }
 
 #[test]
+fn a_key_of_the_earlier_vocabulary_is_named_with_its_new_name() {
+    for (old, new) in [("reference", "baseline"), ("arms", "variants")] {
+        let problem = format!("unknown key `{old}`");
+        has_one_problem(
+            &columns(&format!("{old} = {{}}")),
+            &["my.toml:9:", &problem, &format!("`{new}`")],
+        );
+    }
+}
+
+#[test]
 fn a_misspelt_key_is_named_with_its_line_and_the_nearest() {
     has_one_problem(
-        &columns("referense = {}"),
-        &["my.toml:9:", "unknown key `referense`", "`baseline`"],
+        &columns("baselin = {}"),
+        &["my.toml:9:", "unknown key `baselin`", "`baseline`"],
     );
     has_one_problem(
         &columns("").replace("question", "qestion"),

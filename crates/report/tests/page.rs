@@ -171,7 +171,7 @@ fn section<'a>(page: &'a str, key: &str) -> &'a str {
 }
 
 #[test]
-fn limits_stand_apart_from_the_variants_with_their_problems() {
+fn upper_bounds_stand_apart_from_the_variants_with_their_problems() {
     let page = page();
     let section = section(&page, "insert-index-timing");
     let (variants, upper_bounds) = section.split_once("<ol class=\"limits\"").unwrap();
@@ -180,7 +180,10 @@ fn limits_stand_apart_from_the_variants_with_their_problems() {
     assert_eq!(upper_bounds.matches("data-limit=").count(), 3);
     assert_eq!(upper_bounds.matches("class=\"hollow\"").count(), 2);
     assert!(!upper_bounds.contains("data-variant=") && !upper_bounds.contains("class=\"groups\""));
-    assert!(upper_bounds.contains("limit, skipped: this file system cannot map a file that grows"));
+    assert!(
+        upper_bounds
+            .contains("upper bound, skipped: this file system cannot map a file that grows")
+    );
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
             .insert(metric.clone(), Summary { median, ..own });
     }
     let plan = &mut analysis.plan.experiments[0].experiment;
-    plan.beside = vec![metric, "not_measured".to_owned()];
+    plan.secondary_metrics = vec![metric, "not_measured".to_owned()];
     let wide = report::Style {
         width: 100,
         colour: false,

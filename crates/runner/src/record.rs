@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_use_a_missing_run_and_a_newer_format_are_refused() {
+    fn a_folder_in_use_a_missing_run_and_another_format_are_refused() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("run");
         assert!(matches!(RunFolder::open(&path), Err(RunError::NoRun(_))));
@@ -525,6 +525,12 @@ mod tests {
         };
         write_json(&path.join(PLAN), &newer).unwrap();
         assert!(matches!(folder.plan(), Err(RunError::NewerFormat { .. })));
+        let older = RunPlan {
+            format: FORMAT - 1,
+            ..plan()
+        };
+        write_json(&path.join(PLAN), &older).unwrap();
+        assert!(matches!(folder.plan(), Err(RunError::OlderFormat { .. })));
     }
 
     fn tier(synchronous: &str) -> TierRecord {

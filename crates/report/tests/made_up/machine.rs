@@ -89,7 +89,7 @@ fn machine() -> Environment {
         volumes: vec![disk(), memory()],
         ..Environment::default()
     };
-    machine.upper_bounds.memory_max_bytes = Some(Limit::Unlimited);
+    machine.limits.memory_max_bytes = Some(Limit::Unlimited);
     machine.load.load_average = Some([0.12, 0.2, 0.31]);
     machine.load.pressure.cpu_avg10 = Some(0.4);
     machine.load.pressure.io_avg10 = Some(1.9);

@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(environment.cpu, cpu);
         assert_eq!(environment.memory, Memory::default());
         assert_eq!(environment.load, Load::default());
-        assert_eq!(environment.upper_bounds, Default::default());
+        assert_eq!(environment.limits, Default::default());
         assert!(environment.system.operating_system.is_some());
     }
 
