@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Summary, VariantAnalysis};
+use crate::experiment::Labels;
 use crate::level::{Level, Settings, label};
 use crate::stats::curve::{CacheKnee, fit_cache_knee};
 use crate::stats::volume::{VolumeCost, fit_volume_cost};
@@ -100,6 +101,7 @@ impl Curve {
     pub(super) fn of(
         metric: &str,
         factors: &BTreeMap<String, Vec<Level>>,
+        labels: &Labels,
         variants: &[VariantAnalysis],
     ) -> Option<Curve> {
         let (factor, _) = factors
@@ -117,7 +119,10 @@ impl Curve {
         }
         let series: Vec<Series> = lines
             .into_iter()
-            .map(|(levels, variants)| series(metric, factor, &levels, &variants))
+            .map(|(levels, variants)| Series {
+                label: line_label(labels, &levels),
+                ..series(metric, factor, &variants)
+            })
             .collect();
         let drawn = series.iter().any(|series| series.points.len() > 1);
         drawn.then(|| Curve {
@@ -165,7 +170,15 @@ fn lines<'a>(
     lines
 }
 
-fn series(metric: &str, factor: &str, levels: &Settings, variants: &[&VariantAnalysis]) -> Series {
+fn line_label(labels: &Labels, levels: &Settings) -> String {
+    let composed = labels.compose(levels);
+    composed.unwrap_or_else(|| match levels.values().next() {
+        Some(only) if levels.len() == 1 => only.to_string(),
+        _ => label(levels),
+    })
+}
+
+fn series(metric: &str, factor: &str, variants: &[&VariantAnalysis]) -> Series {
     let mut points: Vec<Point> = variants
         .iter()
         .filter_map(|variant| {
@@ -176,12 +189,8 @@ fn series(metric: &str, factor: &str, levels: &Settings, variants: &[&VariantAna
         })
         .collect();
     points.sort_by(|one, other| one.x.total_cmp(&other.x));
-    let only: Vec<String> = levels.values().map(Level::to_string).collect();
     Series {
-        label: match &only[..] {
-            [level] => level.clone(),
-            _ => label(levels),
-        },
+        label: String::new(),
         bend: bend((factor, metric), &points),
         points,
     }
@@ -283,6 +292,7 @@ mod tests {
         let curve = Curve::of(
             "rows_per_s",
             &factors(&SIZES, &orders),
+            &Labels::default(),
             &variants(&SIZES, &orders),
         );
         let curve = curve.expect("a curve");
@@ -304,7 +314,7 @@ mod tests {
     fn only_the_line_that_bends_has_a_knee() {
         let orders = ["random", "sorted"];
         let (factors, variants) = (factors(&SIZES, &orders), variants(&SIZES, &orders));
-        let curve = Curve::of("rows_per_s", &factors, &variants).unwrap();
+        let curve = Curve::of("rows_per_s", &factors, &Labels::default(), &variants).unwrap();
         let capacity = curve.series[0].bend.expect("a knee").at();
         assert!((capacity / 1e6).ln().abs() < 0.05, "{capacity}");
         assert!(curve.series[1].bend.is_none());
@@ -320,7 +330,7 @@ mod tests {
             .collect();
         let levels = lengths.iter().copied().map(Level::from).collect();
         let factors = BTreeMap::from([("characters".to_owned(), levels)]);
-        let curve = Curve::of("rows_per_s", &factors, &variants).unwrap();
+        let curve = Curve::of("rows_per_s", &factors, &Labels::default(), &variants).unwrap();
         let bend = curve.series[0].bend.expect("a bend");
         assert!(matches!(bend, Bend::Volume(_)));
         assert!((bend.at() - 100.0).abs() < 0.1, "{bend:?}");
@@ -335,7 +345,7 @@ mod tests {
         ] {
             let (factors, variants) = (factors(sizes, &["random"]), variants(sizes, &["random"]));
             assert_eq!(
-                Curve::of("rows_per_s", &factors, &variants),
+                Curve::of("rows_per_s", &factors, &Labels::default(), &variants),
                 None,
                 "{sizes:?}"
             );
@@ -347,7 +357,10 @@ mod tests {
         let mut one_at_a_time = variants(&SIZES, &["random"]);
         one_at_a_time.extend(variants(&SIZES[..1], &["sorted"]));
         let factors = factors(&SIZES, &["random", "sorted"]);
-        assert_eq!(Curve::of("rows_per_s", &factors, &one_at_a_time), None);
+        assert_eq!(
+            Curve::of("rows_per_s", &factors, &Labels::default(), &one_at_a_time),
+            None
+        );
     }
 
     #[test]
@@ -355,10 +368,13 @@ mod tests {
         let mut gap = variants(&SIZES, &["random"]);
         gap[2].summaries.clear();
         let factors = factors(&SIZES, &["random"]);
-        let curve = Curve::of("rows_per_s", &factors, &gap).unwrap();
+        let curve = Curve::of("rows_per_s", &factors, &Labels::default(), &gap).unwrap();
         assert_eq!(curve.series[0].points.len(), 5);
         assert_eq!(curve.series[0].label, "");
         gap.iter_mut().for_each(|variant| variant.summaries.clear());
-        assert_eq!(Curve::of("rows_per_s", &factors, &gap), None);
+        assert_eq!(
+            Curve::of("rows_per_s", &factors, &Labels::default(), &gap),
+            None
+        );
     }
 }

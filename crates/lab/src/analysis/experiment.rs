@@ -72,6 +72,7 @@ pub(super) fn analyse(
         directory: planned.directory.clone(),
         metric: metric.clone(),
         factors: planned.experiment.factors.clone(),
+        labels: planned.experiment.labels.clone(),
         conditions: planned.experiment.conditions.clone(),
         crash_relevant: planned.crash_relevant.clone(),
         preliminary: effects
@@ -93,7 +94,12 @@ pub(super) fn analyse(
         ranking: ranking.iter().map(|ranked| ranked.variant).collect(),
         effects: crossed,
         bindings: Bindings::of(&variants, &figures_of_rows, ALPHA),
-        curve: Curve::of(metric, &planned.experiment.factors, &variants),
+        curve: Curve::of(
+            metric,
+            &planned.experiment.factors,
+            &planned.experiment.labels,
+            &variants,
+        ),
         variants,
         upper_bounds,
         best_at_tiers: Vec::new(),
@@ -360,6 +366,8 @@ fn variants(
         .enumerate()
         .map(|(index, ((variant, gathered), effect))| VariantAnalysis {
             label: variant.label.clone(),
+            name: variant.name.clone(),
+            answer: variant.answer.clone(),
             levels: variant.levels.clone(),
             settings: variant.settings.clone(),
             baseline: index == 0,

@@ -18,6 +18,15 @@ pub struct Finding {
     pub experiment: String,
     /// The question it answers.
     pub question: String,
+    /// The best variant's place in the experiment.
+    pub variant: usize,
+    /// What the best variant is called, where the experiment says so: its own name, or the words for
+    /// `levels`.
+    pub name: Option<String>,
+    /// What the baseline is called, where the experiment says so.
+    pub baseline_name: Option<String>,
+    /// What to do, where the experiment says so.
+    pub answer: Option<String>,
     /// The levels of the best variant that differ from the baseline; empty when no variant is better.
     pub levels: Settings,
     /// The levels of the baseline for the same factors.
@@ -106,6 +115,12 @@ impl SurvivalChange {
 /// The best variant of all, where it is not known to be as safe as the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Faster {
+    /// Its place in the experiment.
+    pub variant: usize,
+    /// What it is called, where the experiment says so.
+    pub name: Option<String>,
+    /// What to do to use it, where the experiment says so.
+    pub answer: Option<String>,
     /// Its levels that differ from the baseline.
     pub levels: Settings,
     /// How many times better than the baseline it is.
@@ -122,6 +137,24 @@ impl Finding {
     /// The levels of the best variant as a label.
     pub fn what(&self) -> String {
         label(&self.levels)
+    }
+
+    /// What the best variant is called, or its levels.
+    pub fn name_or_label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.what())
+    }
+
+    /// What the baseline is called, or its levels.
+    pub fn baseline_name_or_label(&self) -> String {
+        let name = self.baseline_name.clone();
+        name.unwrap_or_else(|| label(&self.instead_of))
+    }
+}
+
+impl Faster {
+    /// What the variant is called, or its levels.
+    pub fn name_or_label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| label(&self.levels))
     }
 }
 
@@ -188,25 +221,27 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     }
     let fastest = best_where(experiment, |_| true);
     let as_safe = best_where(experiment, |variant| experiment.is_as_safe(variant));
-    let best = &experiment.variants[as_safe.or(fastest)?];
+    let index = as_safe.or(fastest)?;
+    let best = &experiment.variants[index];
     let baseline = &experiment.variants[0];
     let (gain, interval) = told_gain_of(experiment, best)?;
     let levels = levels_of(experiment, best);
+    let of_baseline = |wanted: &dyn Fn(&String) -> bool| -> Settings {
+        let chosen = baseline.levels.iter().filter(|(name, _)| wanted(name));
+        chosen
+            .map(|(name, level)| (name.clone(), level.clone()))
+            .collect()
+    };
+    let instead_of = of_baseline(&|name| levels.contains_key(name));
     Some(Finding {
         experiment: experiment.key.clone(),
         question: experiment.question.clone(),
-        instead_of: baseline
-            .levels
-            .iter()
-            .filter(|(name, _)| levels.contains_key(*name))
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect(),
-        conditions: baseline
-            .levels
-            .iter()
-            .filter(|(name, _)| experiment.conditions.contains(name))
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect(),
+        variant: index,
+        name: experiment.name_by(best, &levels),
+        baseline_name: experiment.name_by(baseline, &instead_of),
+        answer: best.answer.clone(),
+        instead_of,
+        conditions: of_baseline(&|name| experiment.conditions.contains(name)),
         crash_relevant: experiment
             .crash_relevant
             .iter()
@@ -229,7 +264,7 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         faster: as_safe
             .and(fastest)
             .filter(|fastest| as_safe != Some(*fastest))
-            .and_then(|fastest| faster(experiment, &experiment.variants[fastest])),
+            .and_then(|fastest| faster(experiment, fastest)),
     })
 }
 
@@ -247,10 +282,15 @@ pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
     experiment.variants.iter().filter(is_candidate).count()
 }
 
-fn faster(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Faster> {
+fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
+    let variant = &experiment.variants[index];
     let (gain, interval) = told_gain_of(experiment, variant)?;
+    let levels = levels_of(experiment, variant);
     Some(Faster {
-        levels: levels_of(experiment, variant),
+        variant: index,
+        name: experiment.name_by(variant, &levels),
+        answer: variant.answer.clone(),
+        levels,
         gain,
         interval,
         tier: variant.safety.as_ref().map(|safety| safety.tier.clone()),

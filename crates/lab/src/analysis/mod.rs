@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::claims::{Judged, Verdict};
 use crate::design::StopReason;
 use crate::durability::Durability;
+use crate::experiment::Labels;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
@@ -137,6 +138,8 @@ pub struct ExperimentAnalysis {
     pub metric: String,
     /// The factors with their levels in the order of the file.
     pub factors: BTreeMap<String, Vec<Level>>,
+    /// Words for levels; [`Labels::level_name`] gives the name of any.
+    pub labels: Labels,
     /// The factors that are conditions rather than choices.
     pub conditions: Vec<String>,
     /// The factors that decide what a crash can destroy.
@@ -186,6 +189,14 @@ impl ExperimentAnalysis {
             .is_some_and(|aa_check| !aa_check.interval.contains(1.0))
     }
 
+    /// The variant's name where it has one of its own, or else the words for `levels`, those by which
+    /// it is meant here; none where the experiment gives no words for them.
+    pub fn name_by(&self, variant: &VariantAnalysis, levels: &Settings) -> Option<String> {
+        let composed = self.labels.compose(&variant.levels);
+        let own = variant.name.clone().filter(|_| variant.name != composed);
+        own.or_else(|| self.labels.compose(levels))
+    }
+
     /// Whether the variant ran under the conditions of the baseline, so that it could be chosen
     /// instead of the baseline.
     pub fn is_alternative(&self, variant: &VariantAnalysis) -> bool {
@@ -222,8 +233,12 @@ impl ExperimentAnalysis {
 /// One variant.
 #[derive(Clone, Debug, Serialize)]
 pub struct VariantAnalysis {
-    /// Its label.
+    /// Its identity: the levels of its factors.
     pub label: String,
+    /// Its name in people's words, where the experiment gives one.
+    pub name: Option<String>,
+    /// What to do when it is the best, where the experiment says so.
+    pub answer: Option<String>,
     /// The level of each factor.
     pub levels: Settings,
     /// Everything that held in its trials.
@@ -269,6 +284,8 @@ impl VariantAnalysis {
     fn made_up(levels: Settings) -> VariantAnalysis {
         VariantAnalysis {
             label: crate::level::label(&levels),
+            name: None,
+            answer: None,
             settings: levels.clone(),
             levels,
             baseline: false,
@@ -287,6 +304,11 @@ impl VariantAnalysis {
             durability: None,
             confirmation: None,
         }
+    }
+
+    /// Its name in people's words, or its levels.
+    pub fn name_or_label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.label)
     }
 
     /// Whether there is no measurement of it.

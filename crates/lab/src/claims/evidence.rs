@@ -205,7 +205,10 @@ impl Evidence<'_> {
         to_metric: &str,
     ) -> Result<(Figure, String), Unable> {
         let variant = self.variant(of)?;
-        let measure = format!("{metric} ÷ {to_metric} of {}", self.variants[variant].label);
+        let measure = format!(
+            "{metric} ÷ {to_metric} of {}",
+            self.variants[variant].name_or_label()
+        );
         let ratios = self
             .both(metric, to_metric)
             .map(|(upper, lower)| upper.log_ratios_to_metric(lower, variant));
@@ -229,7 +232,8 @@ impl Evidence<'_> {
         let (variant, over) = (self.variant(&pairs.of)?, self.variant(&pairs.over_of)?);
         let measure = format!(
             "({metric} ÷ {to_metric}) of {} ÷ that of {}",
-            self.variants[variant].label, self.variants[over].label
+            self.variants[variant].name_or_label(),
+            self.variants[over].name_or_label()
         );
         let ratios = self
             .both(metric, to_metric)
@@ -256,7 +260,8 @@ impl Evidence<'_> {
         );
         let measure = format!(
             "{metric}: {} ÷ {}",
-            self.variants[of].label, self.variants[to].label
+            self.variants[of].name_or_label(),
+            self.variants[to].name_or_label()
         );
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
@@ -277,7 +282,7 @@ impl Evidence<'_> {
             .get(metric)
             .map(|samples| samples.log_ratios_of_ratios(variants));
         let [of, to, over_of, over_to] =
-            variants.map(|variant| self.variants[variant].label.as_str());
+            variants.map(|variant| self.variants[variant].name_or_label());
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
         let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
             Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
@@ -315,7 +320,7 @@ impl Evidence<'_> {
         exact: bool,
     ) -> Result<(Figure, String), Unable> {
         let variant = self.variant(&single.of)?;
-        let measure = format!("{metric} of {}", self.variants[variant].label);
+        let measure = format!("{metric} of {}", self.variants[variant].name_or_label());
         let samples = self.samples.get(metric);
         let all = samples.map(|samples| samples.all_by_round(variant));
         if let Some(all) = all.filter(|all| exact && !all.is_empty()) {
@@ -334,7 +339,7 @@ impl Evidence<'_> {
         match &self.problems[variant] {
             Some(problem) => Err(Unable::NotMeasured(format!(
                 "{}: {problem}",
-                self.variants[variant].label
+                self.variants[variant].name_or_label()
             ))),
             None => Ok(variant),
         }
@@ -390,7 +395,7 @@ impl Evidence<'_> {
         }
         let labels = variants
             .iter()
-            .map(|variant| self.variants[*variant].label.clone());
+            .map(|variant| self.variants[*variant].name_or_label().to_owned());
         Ok(Compared::Variants(
             variants.iter().copied().zip(labels).collect(),
         ))
@@ -497,7 +502,8 @@ impl Evidence<'_> {
         })?;
         let measure = format!(
             "{metric}: lead of number {count} of the variants with {held} ({}) over the best without ({})",
-            self.variants[*last].label, self.variants[*rival].label
+            self.variants[*last].name_or_label(),
+            self.variants[*rival].name_or_label()
         );
         let figure = Figure::Chosen {
             ratio,
@@ -611,7 +617,7 @@ impl Evidence<'_> {
             if let Some(problem) = &self.problems[variant] {
                 return Err(Unable::NotMeasured(format!(
                     "{}: {problem}",
-                    self.variants[variant].label
+                    self.variants[variant].name_or_label()
                 )));
             }
         }
@@ -623,7 +629,8 @@ impl Evidence<'_> {
         Comparison::new(ratios).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "fewer than two rounds compare {} with {} in {metric}",
-                self.variants[of].label, self.variants[to].label
+                self.variants[of].name_or_label(),
+                self.variants[to].name_or_label()
             ))
         })
     }
@@ -631,7 +638,7 @@ impl Evidence<'_> {
     fn labels(&self, variants: &[usize], between: &str) -> String {
         variants
             .iter()
-            .map(|variant| self.variants[*variant].label.as_str())
+            .map(|variant| self.variants[*variant].name_or_label())
             .collect::<Vec<_>>()
             .join(between)
     }

@@ -28,12 +28,25 @@ pub use variants::{VariantsError, partners, select, upper_bounds, variants};
 /// One assignment of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// Its name within the experiment: the levels of its factors.
+    /// Its identity within the experiment: the levels of its factors.
     pub label: String,
+    /// Its name in people's words, where the experiment gives one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What to do when it is the best, where the experiment says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// The level of each factor.
     pub levels: Settings,
     /// Everything that holds in its trials: defaults, base, scale, adjustments and levels.
     pub settings: Settings,
+}
+
+impl Variant {
+    /// Its name in people's words, or its levels.
+    pub fn name_or_label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.label)
+    }
 }
 
 /// Something that bounds what the variants can reach, measured in the same blocks.

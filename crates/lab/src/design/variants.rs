@@ -1,9 +1,10 @@
 //! From factors to variants.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use crate::catalogue::Catalogue;
-use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile};
+use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile, VariantName};
 use crate::level::{Settings, contains, label, overlaid};
 
 use super::{UpperBound, Variant};
@@ -37,14 +38,27 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
         &under,
         experiment.scale.get(&scale).unwrap_or(&Settings::new()),
     );
-    levels_of_variants(experiment)
-        .into_iter()
-        .filter(|levels| experiment.keeps(scale, levels))
-        .map(|levels| Variant {
+    let all = levels_of_variants(experiment);
+    let named: HashMap<usize, &VariantName> = experiment
+        .variants
+        .iter()
+        .filter_map(|name| Some((fitting(&all, &name.levels).ok()?, name)))
+        .collect();
+    let variant = |(index, levels): (usize, Settings)| {
+        let named = named.get(&index);
+        let own = named.and_then(|name| name.label.clone());
+        Variant {
             label: label(&levels),
+            name: own.or_else(|| experiment.labels.compose(&levels)),
+            answer: named.and_then(|name| name.answer.clone()),
             settings: settings_of(experiment, scale, &under, &levels),
             levels,
-        })
+        }
+    };
+    all.into_iter()
+        .enumerate()
+        .filter(|(_, levels)| experiment.keeps(scale, levels))
+        .map(variant)
         .collect()
 }
 
@@ -91,12 +105,18 @@ pub fn upper_bounds(
 /// # Errors
 /// When no variant or more than one fits.
 pub fn select(variants: &[Variant], wanted: &Settings) -> Result<usize, VariantsError> {
-    let exact = overlaid(&variants[0].levels, wanted);
-    if let Some(index) = variants.iter().position(|variant| variant.levels == exact) {
+    let levels: Vec<&Settings> = variants.iter().map(|variant| &variant.levels).collect();
+    fitting(&levels, wanted)
+}
+
+/// As [`select`], among the levels of all variants.
+fn fitting(all: &[impl Borrow<Settings>], wanted: &Settings) -> Result<usize, VariantsError> {
+    let exact = overlaid(all[0].borrow(), wanted);
+    if let Some(index) = all.iter().position(|levels| *levels.borrow() == exact) {
         return Ok(index);
     }
-    let fits: Vec<usize> = (0..variants.len())
-        .filter(|index| contains(&variants[*index].levels, wanted))
+    let fits: Vec<usize> = (0..all.len())
+        .filter(|index| contains(all[*index].borrow(), wanted))
         .collect();
     match fits[..] {
         [only] => Ok(only),
@@ -105,7 +125,7 @@ pub fn select(variants: &[Variant], wanted: &Settings) -> Result<usize, Variants
             wanted: label(wanted),
             fits: fits
                 .iter()
-                .map(|index| variants[*index].label.as_str())
+                .map(|index| label(all[*index].borrow()))
                 .collect::<Vec<_>>()
                 .join("; "),
         }),

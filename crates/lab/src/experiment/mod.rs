@@ -4,6 +4,7 @@
 //! [`parse`], the checks against the catalogue are in `validate.rs`, the published JSON schema is
 //! in [`schema`]. All of it works on text; who reads the file is no business of the lab.
 
+mod names;
 mod nearest;
 mod parse;
 mod positions;
@@ -21,6 +22,7 @@ use crate::claims::Claim;
 use crate::design::Stopping;
 use crate::level::{Level, Settings};
 
+pub use names::{Labels, VariantName};
 pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};
 
@@ -64,6 +66,13 @@ pub struct Experiment {
     /// are compared and drawn like the others, but no level of one is recommended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
+    /// Words for levels, by factor and then by the level as written. They name the variants that have
+    /// no label of their own.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
+    /// Labels and answers of single variants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<VariantName>,
     /// Settings for some variants only, for example fewer rows where a variant is very slow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<Adjustment>,

@@ -106,7 +106,9 @@ impl Checker<'_, '_, '_> {
                 levels: BTreeMap::new(),
                 ..experiment.clone()
             };
-            self.check_claims(&variants(&at_any_scale, Scale::Default, self.catalogue));
+            let variants = variants(&at_any_scale, Scale::Default, self.catalogue);
+            self.check_names(&variants);
+            self.check_claims(&variants);
         }
     }
 

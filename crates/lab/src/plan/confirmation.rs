@@ -63,6 +63,8 @@ mod tests {
         .unwrap();
         let variant = |label: &str| Variant {
             label: label.to_owned(),
+            name: None,
+            answer: None,
             levels: Settings::new(),
             settings: Settings::new(),
         };

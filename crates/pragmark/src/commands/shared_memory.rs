@@ -109,6 +109,8 @@ mod tests {
     fn only_a_shared_log_needs_shared_memory() {
         let variant = |over: &[(&str, &str)]| Variant {
             label: String::new(),
+            name: None,
+            answer: None,
             levels: Settings::new(),
             settings: over
                 .iter()
