@@ -81,11 +81,22 @@ pub type Settings = BTreeMap<String, Level>;
 /// `under` with everything in `over` put on top.
 pub fn overlaid(under: &Settings, over: &Settings) -> Settings {
     let mut result = under.clone();
-    result.extend(
-        over.iter()
-            .map(|(name, level)| (name.clone(), level.clone())),
-    );
+    result.extend(over.clone());
     result
+}
+
+/// `levels` with one of them set.
+pub fn with(levels: &Settings, name: &str, level: &Level) -> Settings {
+    let mut result = levels.clone();
+    result.insert(name.to_owned(), level.clone());
+    result
+}
+
+/// The entries whose names are wanted.
+pub fn picked(settings: &Settings, wanted: impl Fn(&String) -> bool) -> Settings {
+    let mut picked = settings.clone();
+    picked.retain(|name, _| wanted(name));
+    picked
 }
 
 /// Whether every entry of `part` stands in `whole` with the same level.

@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_metric_follows_its_heading() {
-        assert_eq!(metric_heading("rows_per_s"), "Rows a second");
+        assert_eq!(metric_heading("rows_per_s"), "Rows per second");
         assert_eq!(metric_heading("syncs.wal"), "Syncs, WAL");
         assert_eq!(metric_heading("seconds.index"), "Time, index");
     }

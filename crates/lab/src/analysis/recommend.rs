@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::find::{TierChange, best_where, candidates, is_preliminary, told_gain_of};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;
-use crate::level::Settings;
+use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
 use crate::tier::WORKLOAD;
@@ -114,12 +114,7 @@ fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendati
     Recommendation {
         experiment: experiment.key.clone(),
         variant: index,
-        settings: variant
-            .settings
-            .iter()
-            .filter(|(name, _)| names.contains(*name))
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect(),
+        settings: picked(&variant.settings, |name| names.contains(name)),
         gain: gain.map(|(gain, _)| gain),
         interval: gain.map(|(_, interval)| interval),
         crash_relevant: match experiment.is_as_safe(variant) {

@@ -7,7 +7,7 @@ use super::{Best, DeviceKind, Devices, Extreme, Form, Listed, Pair, Pairs, Preco
 use crate::design::{Variant, VariantsError, partners, select};
 use crate::environment::FSYNC_CLAIM_MEDIAN_NS;
 use crate::experiment::Experiment;
-use crate::level::{Level, Settings, contains, label, overlaid};
+use crate::level::{Settings, contains, label};
 use crate::metric::{self, Better};
 use crate::samples::{Comparison, Samples};
 use crate::stats::PooledDifference;
@@ -60,8 +60,8 @@ impl From<VariantsError> for Unable {
 
 /// What an ordering or a spread compares.
 enum Compared {
-    /// Variants, with their labels.
-    Variants(Vec<(usize, String)>),
+    /// Variants.
+    Variants(Vec<usize>),
     /// Levels, over the whole design.
     Across(Vec<Settings>),
 }
@@ -71,19 +71,6 @@ impl Compared {
         match self {
             Compared::Variants(variants) => variants.len(),
             Compared::Across(levels) => levels.len(),
-        }
-    }
-
-    fn names(&self, between: &str) -> String {
-        match self {
-            Compared::Variants(variants) => {
-                let labels: Vec<&str> = variants.iter().map(|(_, label)| label.as_str()).collect();
-                labels.join(between)
-            }
-            Compared::Across(levels) => {
-                let labels: Vec<String> = levels.iter().map(label).collect();
-                format!("{}, over the whole design", labels.join(between))
-            }
         }
     }
 }
@@ -205,17 +192,11 @@ impl Evidence<'_> {
         to_metric: &str,
     ) -> Result<(Figure, String), Unable> {
         let variant = self.variant(of)?;
-        let measure = format!(
-            "{metric} ÷ {to_metric} of {}",
-            self.variants[variant].name_or_label()
-        );
+        let measure = format!("{metric} ÷ {to_metric} of {}", self.name(variant));
         let ratios = self
             .both(metric, to_metric)
             .map(|(upper, lower)| upper.log_ratios_to_metric(lower, variant));
-        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
-        Ok((Figure::Ratio(comparison), measure))
+        ratio_by_round(ratios, measure)
     }
 
     fn both(&self, metric: &str, to_metric: &str) -> Option<(&Samples, &Samples)> {
@@ -232,16 +213,13 @@ impl Evidence<'_> {
         let (variant, over) = (self.variant(&pairs.of)?, self.variant(&pairs.over_of)?);
         let measure = format!(
             "({metric} ÷ {to_metric}) of {} ÷ that of {}",
-            self.variants[variant].name_or_label(),
-            self.variants[over].name_or_label()
+            self.name(variant),
+            self.name(over)
         );
         let ratios = self
             .both(metric, to_metric)
             .map(|(upper, lower)| upper.log_ratios_to_metric_compared(lower, variant, over));
-        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
-        Ok((Figure::Ratio(comparison), measure))
+        ratio_by_round(ratios, measure)
     }
 
     fn ratio(&self, pair: &Pair, metric: &str) -> Result<(Figure, String), Unable> {
@@ -258,11 +236,7 @@ impl Evidence<'_> {
             select(self.variants, &pair.of)?,
             select(self.variants, &pair.to)?,
         );
-        let measure = format!(
-            "{metric}: {} ÷ {}",
-            self.variants[of].name_or_label(),
-            self.variants[to].name_or_label()
-        );
+        let measure = format!("{metric}: {} ÷ {}", self.name(of), self.name(to));
         Ok((Figure::Ratio(self.compare(of, to, metric)?), measure))
     }
 
@@ -281,13 +255,9 @@ impl Evidence<'_> {
             .samples
             .get(metric)
             .map(|samples| samples.log_ratios_of_ratios(variants));
-        let [of, to, over_of, over_to] =
-            variants.map(|variant| self.variants[variant].name_or_label());
+        let [of, to, over_of, over_to] = variants.map(|variant| self.name(variant));
         let measure = format!("{metric}: ({of} ÷ {to}) ÷ ({over_of} ÷ {over_to})");
-        let comparison = Comparison::new(ratios.unwrap_or_default()).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
-        Ok((Figure::Ratio(comparison), measure))
+        ratio_by_round(ratios, measure)
     }
 
     /// Rounds on different devices are not measured side by side, so that nothing but their number
@@ -305,10 +275,7 @@ impl Evidence<'_> {
         let (of, to) = (levels_on(wanted.of)?, levels_on(wanted.to)?);
         let diffs: Vec<f64> = of.iter().zip(to).map(|(of, to)| of - to).collect();
         let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
-        let comparison = Comparison::new(diffs).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
-        Ok((Figure::Ratio(comparison), measure))
+        ratio_by_round(Some(diffs), measure)
     }
 
     /// A figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
@@ -320,17 +287,14 @@ impl Evidence<'_> {
         exact: bool,
     ) -> Result<(Figure, String), Unable> {
         let variant = self.variant(&single.of)?;
-        let measure = format!("{metric} of {}", self.variants[variant].name_or_label());
+        let measure = format!("{metric} of {}", self.name(variant));
         let samples = self.samples.get(metric);
         let all = samples.map(|samples| samples.all_by_round(variant));
         if let Some(all) = all.filter(|all| exact && !all.is_empty()) {
             return Ok((Figure::Plain(all.into_values().collect()), measure));
         }
         let logs = samples.map(|samples| samples.mean_log_by_round(variant));
-        let comparison = Comparison::new(logs.unwrap_or_default()).ok_or_else(|| {
-            Unable::NotMeasured(format!("fewer than two rounds measure {measure}"))
-        })?;
-        Ok((Figure::Ratio(comparison), measure))
+        ratio_by_round(logs, measure)
     }
 
     /// The variant that is meant, which must have been measured.
@@ -339,7 +303,7 @@ impl Evidence<'_> {
         match &self.problems[variant] {
             Some(problem) => Err(Unable::NotMeasured(format!(
                 "{}: {problem}",
-                self.variants[variant].name_or_label()
+                self.name(variant)
             ))),
             None => Ok(variant),
         }
@@ -350,7 +314,7 @@ impl Evidence<'_> {
         let steps = (1..compared.count())
             .map(|next| self.compare_listed(&compared, next - 1, next, metric))
             .collect::<Result<_, _>>()?;
-        let names = compared.names(" ≥ ");
+        let names = self.names(&compared, " ≥ ");
         Ok((
             Figure::Smallest(steps),
             format!("{metric}: smallest step of {names}"),
@@ -365,7 +329,7 @@ impl Evidence<'_> {
                 ratios.push(self.compare_listed(&compared, of, to, metric)?);
             }
         }
-        let names = compared.names(", ");
+        let names = self.names(&compared, ", ");
         Ok((
             Figure::LargestLessOne(ratios),
             format!("{metric}: largest ÷ smallest − 1 of {names}"),
@@ -374,31 +338,15 @@ impl Evidence<'_> {
 
     /// What is listed: single variants, or levels whose effect is looked at over the whole design.
     fn compared(&self, listed: &Listed, metric: &str) -> Result<Compared, Unable> {
-        let wanted = match &listed.over {
-            Some(factor) => self.levels_of(factor, &listed.at),
-            None => {
-                let variants = listed.variants.iter();
-                variants
-                    .map(|variant| overlaid(&listed.at, variant))
-                    .collect()
-            }
-        };
+        let wanted = listed.levels(self.experiment);
         if listed.across {
             return Ok(Compared::Across(wanted));
         }
-        let mut variants = wanted
-            .iter()
-            .map(|wanted| select(self.variants, wanted))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut variants = self.select_all(&wanted)?;
         if listed.without_worst {
             self.remove_worst(&mut variants, metric)?;
         }
-        let labels = variants
-            .iter()
-            .map(|variant| self.variants[*variant].name_or_label().to_owned());
-        Ok(Compared::Variants(
-            variants.iter().copied().zip(labels).collect(),
-        ))
+        Ok(Compared::Variants(variants))
     }
 
     fn compare_listed(
@@ -409,7 +357,7 @@ impl Evidence<'_> {
         metric: &str,
     ) -> Result<Comparison, Unable> {
         match compared {
-            Compared::Variants(variants) => self.compare(variants[of].0, variants[to].0, metric),
+            Compared::Variants(variants) => self.compare(variants[of], variants[to], metric),
             Compared::Across(levels) => {
                 let (comparison, _) = self.compare_across(&levels[of], &levels[to], metric)?;
                 Ok(comparison)
@@ -502,8 +450,8 @@ impl Evidence<'_> {
         })?;
         let measure = format!(
             "{metric}: lead of number {count} of the variants with {held} ({}) over the best without ({})",
-            self.variants[*last].name_or_label(),
-            self.variants[*rival].name_or_label()
+            self.name(*last),
+            self.name(*rival)
         );
         let figure = Figure::Chosen {
             ratio,
@@ -545,26 +493,10 @@ impl Evidence<'_> {
         metric: &str,
         largest: bool,
     ) -> Result<(Figure, String), Unable> {
-        let (candidates, all) = match &extreme.over {
-            Some(factor) => {
-                let variant_of = |level: &Level| {
-                    let mut levels = extreme.at.clone();
-                    levels.insert(factor.clone(), level.clone());
-                    select(self.variants, &levels)
-                };
-                let is = extreme.is.iter().map(variant_of);
-                (
-                    is.collect::<Result<Vec<_>, _>>()?,
-                    self.over(factor, &extreme.at)?,
-                )
-            }
-            None => {
-                let wanted = overlaid(&extreme.at, &extreme.variant);
-                (
-                    vec![select(self.variants, &wanted)?],
-                    (0..self.variants.len()).collect(),
-                )
-            }
+        let candidates = self.select_all(&extreme.levels())?;
+        let all = match &extreme.over {
+            Some(factor) => self.select_all(&self.experiment.levels_over(factor, &extreme.at))?,
+            None => (0..self.variants.len()).collect(),
         };
         let rivals: Vec<usize> = all
             .into_iter()
@@ -593,23 +525,9 @@ impl Evidence<'_> {
         Ok((Figure::Lead(ratios), measure))
     }
 
-    /// The variant for each level of a factor.
-    fn over(&self, factor: &str, at: &Settings) -> Result<Vec<usize>, Unable> {
-        let levels = self.levels_of(factor, at);
-        let variants = levels.iter().map(|wanted| select(self.variants, wanted));
+    fn select_all(&self, wanted: &[Settings]) -> Result<Vec<usize>, Unable> {
+        let variants = wanted.iter().map(|wanted| select(self.variants, wanted));
         Ok(variants.collect::<Result<_, _>>()?)
-    }
-
-    /// Each level of a factor, together with other levels.
-    fn levels_of(&self, factor: &str, at: &Settings) -> Vec<Settings> {
-        let levels = self.experiment.factors.get(factor);
-        let levels = levels.map_or(&[][..], Vec::as_slice);
-        let with = |level: &Level| {
-            let mut wanted = at.clone();
-            wanted.insert(factor.to_owned(), level.clone());
-            wanted
-        };
-        levels.iter().map(with).collect()
     }
 
     fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {
@@ -617,7 +535,7 @@ impl Evidence<'_> {
             if let Some(problem) = &self.problems[variant] {
                 return Err(Unable::NotMeasured(format!(
                     "{}: {problem}",
-                    self.variants[variant].name_or_label()
+                    self.name(variant)
                 )));
             }
         }
@@ -629,17 +547,38 @@ impl Evidence<'_> {
         Comparison::new(ratios).ok_or_else(|| {
             Unable::NotMeasured(format!(
                 "fewer than two rounds compare {} with {} in {metric}",
-                self.variants[of].name_or_label(),
-                self.variants[to].name_or_label()
+                self.name(of),
+                self.name(to)
             ))
         })
     }
 
+    fn names(&self, compared: &Compared, between: &str) -> String {
+        match compared {
+            Compared::Variants(variants) => self.labels(variants, between),
+            Compared::Across(levels) => {
+                let labels: Vec<String> = levels.iter().map(label).collect();
+                format!("{}, over the whole design", labels.join(between))
+            }
+        }
+    }
+
     fn labels(&self, variants: &[usize], between: &str) -> String {
-        variants
-            .iter()
-            .map(|variant| self.variants[*variant].name_or_label())
-            .collect::<Vec<_>>()
-            .join(between)
+        let names: Vec<&str> = variants.iter().map(|variant| self.name(*variant)).collect();
+        names.join(between)
+    }
+
+    fn name(&self, variant: usize) -> &str {
+        self.variants[variant].name_or_label()
+    }
+}
+
+/// A ratio by its logarithms in each round, of which there must be two.
+fn ratio_by_round(logs: Option<Vec<f64>>, measure: String) -> Result<(Figure, String), Unable> {
+    match Comparison::new(logs.unwrap_or_default()) {
+        Some(comparison) => Ok((Figure::Ratio(comparison), measure)),
+        None => Err(Unable::NotMeasured(format!(
+            "fewer than two rounds measure {measure}"
+        ))),
     }
 }

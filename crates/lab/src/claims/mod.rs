@@ -12,7 +12,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Level, Settings};
+use crate::experiment::Experiment;
+use crate::level::{Level, Settings, overlaid, with};
 
 pub use evidence::{DeviceLevels, Evidence};
 pub use judge::{Judged, Verdict, judge};
@@ -201,6 +202,32 @@ pub struct Best {
     /// The metric; the experiment's own unless stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
+}
+
+impl Listed {
+    /// The levels of each item of the list.
+    pub fn levels(&self, experiment: &Experiment) -> Vec<Settings> {
+        match &self.over {
+            Some(factor) => experiment.levels_over(factor, &self.at),
+            None => {
+                let variants = self.variants.iter();
+                variants.map(|levels| overlaid(&self.at, levels)).collect()
+            }
+        }
+    }
+}
+
+impl Extreme {
+    /// The levels of each variant that may be the extreme.
+    pub fn levels(&self) -> Vec<Settings> {
+        match &self.over {
+            Some(factor) => {
+                let is = self.is.iter();
+                is.map(|level| with(&self.at, factor, level)).collect()
+            }
+            None => vec![overlaid(&self.at, &self.variant)],
+        }
+    }
 }
 
 impl Best {

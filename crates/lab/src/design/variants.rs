@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::catalogue::Catalogue;
 use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile, VariantName};
-use crate::level::{Settings, contains, label, overlaid};
+use crate::level::{Settings, contains, label, overlaid, picked};
 
 use super::{UpperBound, Variant};
 
@@ -76,12 +76,7 @@ pub fn upper_bounds(
     let given = overlaid(&experiment.base, scaled);
     let known = |bound: &UpperBoundFile| -> Option<Settings> {
         let workload = catalogue.workload(&bound.workload)?;
-        let understood = given
-            .iter()
-            .filter(|(name, _)| catalogue.setting(workload, name).is_some());
-        let understood = understood
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect();
+        let understood = picked(&given, |name| catalogue.setting(workload, name).is_some());
         Some(overlaid(&catalogue.defaults(workload), &understood))
     };
     experiment
@@ -135,23 +130,16 @@ fn fitting(all: &[impl Borrow<Settings>], wanted: &Settings) -> Result<usize, Va
 /// Every pair of variants that differ in nothing but that the first holds the levels `of` and the second
 /// the levels `to`.
 pub fn partners(variants: &[Variant], of: &Settings, to: &Settings) -> Vec<(usize, usize)> {
-    let by_label: HashMap<&str, usize> = variants
-        .iter()
-        .enumerate()
-        .map(|(index, variant)| (variant.label.as_str(), index))
-        .collect();
-    let partner = |variant: &Variant| {
-        by_label
-            .get(label(&overlaid(&variant.levels, to)).as_str())
-            .copied()
+    let labels = variants.iter().map(|variant| variant.label.as_str());
+    let by_label: HashMap<&str, usize> = labels.zip(0..).collect();
+    let partner = |index: usize| {
+        let label = label(&overlaid(&variants[index].levels, to));
+        let other = by_label.get(label.as_str()).copied();
+        Some((index, other.filter(|other| *other != index)?))
     };
-    variants
-        .iter()
-        .enumerate()
-        .filter(|(_, variant)| contains(&variant.levels, of))
-        .filter_map(|(index, variant)| {
-            Some((index, partner(variant).filter(|other| *other != index)?))
-        })
+    (0..variants.len())
+        .filter(|index| contains(&variants[*index].levels, of))
+        .filter_map(partner)
         .collect()
 }
 
@@ -163,11 +151,8 @@ fn settings_of(
 ) -> Settings {
     let mut settings = overlaid(under, levels);
     let held = settings.clone();
-    for adjustment in experiment
-        .adjust
-        .iter()
-        .filter(|adjustment| contains(&held, &adjustment.levels))
-    {
+    let adjustments = experiment.adjust.iter();
+    for adjustment in adjustments.filter(|adjustment| contains(&held, &adjustment.levels)) {
         settings = overlaid(&settings, &adjustment.base);
         if let Some(scaled) = adjustment.scale.get(&scale) {
             settings = overlaid(&settings, scaled);
@@ -202,34 +187,18 @@ fn levels_of_variants(experiment: &Experiment) -> Vec<Settings> {
 }
 
 fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {
-    let baseline = &experiment.design.baseline;
-    experiment
-        .factors
-        .iter()
-        .flat_map(|(factor, levels)| {
-            levels.iter().map(move |level| {
-                let mut variant = baseline.clone();
-                variant.insert(factor.clone(), level.clone());
-                variant
-            })
-        })
+    let factors = experiment.factors.keys();
+    factors
+        .flat_map(|factor| experiment.levels_over(factor, &experiment.design.baseline))
         .collect()
 }
 
 fn factorial(experiment: &Experiment) -> Vec<Settings> {
-    experiment
-        .factors
-        .iter()
-        .fold(vec![Settings::new()], |variants, (factor, levels)| {
-            variants
-                .iter()
-                .flat_map(|variant| {
-                    levels.iter().map(move |level| {
-                        let mut variant = variant.clone();
-                        variant.insert(factor.clone(), level.clone());
-                        variant
-                    })
-                })
-                .collect()
-        })
+    let factors = experiment.factors.keys();
+    factors.fold(vec![Settings::new()], |variants, factor| {
+        let variants = variants.iter();
+        variants
+            .flat_map(|variant| experiment.levels_over(factor, variant))
+            .collect()
+    })
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::claims::Claim;
 use crate::design::Stopping;
-use crate::level::{Level, Settings};
+use crate::level::{Level, Settings, with};
 
 pub use names::{Labels, VariantName};
 pub use nearest::nearest;
@@ -90,6 +90,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Each level of a factor, put on top of other levels.
+    pub fn levels_over(&self, factor: &str, at: &Settings) -> Vec<Settings> {
+        let levels = self.factors.get(factor).into_iter().flatten();
+        levels.map(|level| with(at, factor, level)).collect()
+    }
+
     /// Whether a scale measures the variant that holds these levels.
     pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
         self.levels.get(&scale).is_none_or(|kept| {

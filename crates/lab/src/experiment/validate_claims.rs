@@ -4,7 +4,7 @@ use super::positions::Step;
 use super::validate::{Checker, check_metric};
 use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
 use crate::design::{Variant, partners, select};
-use crate::level::{Level, Settings, contains, label, overlaid};
+use crate::level::{Settings, contains, label, overlaid};
 use crate::metric;
 
 /// File systems of which claims may speak, by the names that kernels give them.
@@ -173,29 +173,12 @@ impl Checker<'_, '_, '_> {
             self.check_over(path, factor);
         }
         if listed.across {
-            self.check_across(path, &self.levels_listed(listed), variants);
+            self.check_across(path, &listed.levels(self.experiment), variants);
             return;
         }
         for variant in &listed.variants {
             self.check_variant(path, "variants", &overlaid(&listed.at, variant), variants);
         }
-    }
-
-    /// The levels of each item of the list.
-    fn levels_listed(&self, listed: &Listed) -> Vec<Settings> {
-        let Some(factor) = &listed.over else {
-            let variants = listed.variants.iter();
-            return variants
-                .map(|variant| overlaid(&listed.at, variant))
-                .collect();
-        };
-        let levels = self.experiment.factors.get(factor).into_iter().flatten();
-        let with = |level: &Level| {
-            let mut levels = listed.at.clone();
-            levels.insert(factor.clone(), level.clone());
-            levels
-        };
-        levels.map(with).collect()
     }
 
     /// Each two of these levels must be those of variants that differ in nothing else.
@@ -251,15 +234,12 @@ impl Checker<'_, '_, '_> {
         match (&extreme.over, extreme.variant.is_empty()) {
             (Some(factor), true) => {
                 self.check_over(path, factor);
-                for level in &extreme.is {
-                    let mut levels = extreme.at.clone();
-                    levels.insert(factor.clone(), level.clone());
+                for levels in extreme.levels() {
                     self.check_variant(path, "is", &levels, variants);
                 }
             }
             (None, false) if extreme.is.is_empty() => {
-                let levels = overlaid(&extreme.at, &extreme.variant);
-                self.check_variant(path, "variant", &levels, variants);
+                self.check_variant(path, "variant", &extreme.levels()[0], variants);
             }
             _ => self
                 .findings

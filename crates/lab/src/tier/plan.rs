@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BESIDES;
 use crate::engine_name::engine_of;
-use crate::level::{Settings, label};
+use crate::level::{Settings, label, picked};
 
 /// An engine with the settings that decide what a crash can destroy: what a tier is a property of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,11 +29,7 @@ impl TierSet {
     pub fn of(settings: &Settings, names: &[String], engine: &str) -> TierSet {
         TierSet {
             engine: engine_of(settings, engine),
-            settings: settings
-                .iter()
-                .filter(|(name, _)| names.contains(name))
-                .map(|(name, level)| (name.clone(), level.clone()))
-                .collect(),
+            settings: picked(settings, |name| names.contains(name)),
         }
     }
 
