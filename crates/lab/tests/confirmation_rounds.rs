@@ -2,7 +2,7 @@
 
 mod common;
 
-use lab::analysis::{Analysis, Collector, Finding, seen};
+use lab::analysis::{Analysis, Collector, Finding, observation};
 use lab::design::{History, Next, next};
 use lab::plan::confirmation_plan;
 use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
@@ -52,7 +52,7 @@ fn trials(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
             ..Measured::default()
         };
         let record = trial(planned, place, variant, role, measured);
-        history.add(seen(planned, &record).unwrap());
+        history.add(observation(planned, &record).unwrap());
         trials.push(record);
     }
     trials

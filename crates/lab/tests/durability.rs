@@ -3,7 +3,7 @@
 
 mod common;
 
-use lab::analysis::{Analysis, Collector, seen};
+use lab::analysis::{Analysis, Collector, observation};
 use lab::design::{History, Next, next};
 use lab::durability::Durability;
 use lab::environment::{Environment, Volume, VolumeKind};
@@ -66,7 +66,7 @@ fn analysis(kind: VolumeKind) -> Analysis {
             ..Measured::default()
         };
         let record = trial(planned, place, variant, role, measured);
-        history.add(seen(planned, &record).unwrap());
+        history.add(observation(planned, &record).unwrap());
         collector.add(record);
     }
     collector.finish()

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lab::analysis::seen;
+use lab::analysis::observation;
 use lab::design::{History, Next, Role, StopReason, expected_seconds, outlook, turn};
 use lab::engine_name::{engine_of, without_engine};
 use lab::level::Level;
@@ -209,7 +209,7 @@ pub(crate) fn histories(plan: &RunPlan) -> Vec<History> {
 pub(crate) fn add(record: &TrialRecord, plan: &RunPlan, histories: &mut [History]) {
     let mut experiments = plan.experiments.iter().zip(histories);
     if let Some((planned, history)) = experiments.find(|(one, _)| one.key == record.experiment)
-        && let Some(seen) = seen(planned, record)
+        && let Some(seen) = observation(planned, record)
     {
         history.add(seen);
     }
@@ -314,7 +314,7 @@ impl<'a> Conductor<'a> {
         };
         self.appender.append(&record)?;
         self.observer.event(Event::TrialEnded(&record));
-        if let Some(seen) = seen(planned, &record) {
+        if let Some(seen) = observation(planned, &record) {
             histories[index].add(seen);
         }
         Ok(End::Finished)

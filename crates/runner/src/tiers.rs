@@ -113,7 +113,7 @@ fn specification(
     TrialSpec {
         protocol: PROTOCOL,
         workload: WORKLOAD.to_owned(),
-        settings: set.asked(seconds),
+        settings: set.trial_settings(seconds),
         engine,
         directory: directory.to_owned(),
         seed: plan.seed.child("tiers").child(&set.to_string()).0,

@@ -6,11 +6,11 @@ use super::directories::side_by_side;
 use super::durability::by_durability;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
-    Analysis, EngineMark, ReadBack, SteadinessCounts, TrialCounts, VariantAnalysis, experiment,
-    findings, recommendations,
+    Analysis, EngineMark, ExperimentAnalysis, ReadBack, SteadinessCounts, TrialCounts,
+    VariantAnalysis, experiment, findings, recommendations,
 };
 use crate::claims::DeviceLevels;
-use crate::design::{Done, History, Role, Seen};
+use crate::design::{Course, Done, History, Observation, Role};
 use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
@@ -32,25 +32,16 @@ pub struct Collector {
 impl Collector {
     /// A collector for a run of which nothing has been read yet.
     pub fn new(plan: RunPlan, environment: EnvironmentFile) -> Collector {
-        let gathered = plan.experiments.iter().map(Gathered::new).collect();
-        let by_key = plan
-            .experiments
-            .iter()
-            .enumerate()
-            .map(|(index, planned)| (planned.key.clone(), index))
-            .collect();
+        let experiments = &plan.experiments;
+        let keys = experiments.iter().map(|planned| planned.key.clone());
         Collector {
+            gathered: experiments.iter().map(Gathered::new).collect(),
+            by_key: keys.zip(0..).collect(),
             tiers: Tiers::new(&plan),
-            confirmation: plan
-                .experiments
-                .iter()
-                .map(|_| History::default())
-                .collect(),
+            confirmation: vec![History::default(); experiments.len()],
             confirmation_trials: TrialCounts::default(),
             plan,
             environment,
-            gathered,
-            by_key,
         }
     }
 
@@ -70,76 +61,65 @@ impl Collector {
     /// Adds a trial of a variant that was chosen from many and is measured again.
     pub fn add_confirmation(&mut self, record: &TrialRecord) {
         if let Some(index) = self.by_key.get(&record.experiment)
-            && let Some(seen) = seen(&self.plan.experiments[*index], record)
-            && self.confirmation[*index].add(seen)
+            && let Some(observation) = observation(&self.plan.experiments[*index], record)
+            && self.confirmation[*index].add(observation)
         {
             self.confirmation_trials.add(&record.outcome);
         }
     }
 
     /// Estimates, ranks and judges.
-    pub fn finish(self) -> Analysis {
-        let trials = self
-            .gathered
-            .iter()
-            .flat_map(|gathered| &gathered.variants)
-            .fold(TrialCounts::default(), |sum, variant| TrialCounts {
-                measured: sum.measured + variant.trials.measured,
-                skipped: sum.skipped + variant.trials.skipped,
-                failed: sum.failed + variant.trials.failed,
-                timed_out: sum.timed_out + variant.trials.timed_out,
-            });
-        let levels: Vec<DeviceLevels> = self
-            .plan
-            .experiments
-            .iter()
+    pub fn finish(mut self) -> Analysis {
+        let variants = self.gathered.iter().flat_map(|gathered| &gathered.variants);
+        let trials = variants.fold(TrialCounts::default(), |sum, variant| {
+            sum.plus(variant.trials)
+        });
+        let planned = self.plan.experiments.iter();
+        let levels: Vec<DeviceLevels> = planned
             .zip(&self.gathered)
             .map(|(planned, gathered)| {
                 experiment::device_levels(planned, gathered, &self.environment)
             })
             .collect();
-        let devices = devices(&self.plan, &levels);
-        let histories: Vec<&History> = self
-            .gathered
-            .iter()
-            .map(|gathered| &gathered.history)
-            .collect();
-        let courses = self.plan.courses(&histories);
-        let experiments: Vec<_> = self
-            .plan
-            .experiments
-            .iter()
-            .zip(courses)
-            .zip(self.gathered)
-            .zip(&self.confirmation)
-            .map(|(((planned, course), gathered), confirmation)| {
-                let devices = devices.get(planned.experiment.id.as_str());
-                let devices = devices.map_or(&[][..], Vec::as_slice);
-                let mut analysed =
-                    experiment::analyse(planned, &course, gathered, &self.environment, devices);
-                for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
-                    let safety = self.tiers.safety_of(planned, variant);
-                    analysed.safety = analysed.safety.take().or(safety);
-                }
-                add_confirmation_estimates(&mut analysed.variants, confirmation);
-                analysed.best_at_tiers = best_at_tiers(&analysed);
-                analysed.by_durability = by_durability(&analysed);
-                analysed
-            })
-            .collect();
-        let findings = findings(&experiments);
-        let recommendations = experiments.iter().flat_map(recommendations).collect();
+        let gathered = std::mem::take(&mut self.gathered);
+        let experiments = self.experiments(gathered, &devices(&self.plan, &levels));
         Analysis {
-            plan: self.plan,
-            environment: self.environment,
             trials,
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
-            findings,
-            recommendations,
+            findings: findings(&experiments),
+            recommendations: experiments.iter().flat_map(recommendations).collect(),
             side_by_side: side_by_side(&experiments, &levels),
             experiments,
+            plan: self.plan,
+            environment: self.environment,
         }
+    }
+
+    fn experiments(
+        &self,
+        gathered: Vec<Gathered>,
+        devices: &HashMap<&str, Vec<DeviceLevels>>,
+    ) -> Vec<ExperimentAnalysis> {
+        let histories = gathered.iter().map(|gathered| &gathered.history);
+        let courses = self.plan.courses(&histories.collect::<Vec<_>>());
+        let analyse = |(index, (course, gathered)): (usize, (&Course, Gathered))| {
+            let planned = &self.plan.experiments[index];
+            let devices = devices.get(planned.experiment.id.as_str());
+            let devices = devices.map_or(&[][..], Vec::as_slice);
+            let mut analysed =
+                experiment::analyse(planned, course, gathered, &self.environment, devices);
+            for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
+                let safety = self.tiers.safety_of(planned, variant);
+                analysed.safety = analysed.safety.take().or(safety);
+            }
+            add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
+            analysed.best_at_tiers = best_at_tiers(&analysed);
+            analysed.by_durability = by_durability(&analysed);
+            analysed
+        };
+        let experiments = courses.iter().zip(gathered).enumerate();
+        experiments.map(analyse).collect()
     }
 }
 
@@ -155,28 +135,24 @@ fn add_confirmation_estimates(variants: &mut [VariantAnalysis], confirmation: &H
 fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, Vec<DeviceLevels>> {
     let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
     for (planned, levels) in plan.experiments.iter().zip(levels) {
-        let experiment = &planned.experiment;
-        if experiment
-            .claims
-            .iter()
-            .any(|claim| claim.devices.is_some())
-        {
-            let of_experiment = devices.entry(&experiment.id).or_default();
+        let mut claims = planned.experiment.claims.iter();
+        if claims.any(|claim| claim.devices.is_some()) {
+            let of_experiment = devices.entry(&planned.experiment.id).or_default();
             of_experiment.push(levels.clone());
         }
     }
     devices
 }
 
-/// The seen form of a record, by which the design decides what comes next.
+/// What the design needs of a record to decide what comes next.
 ///
 /// None where the record's variant is not one of the plan's.
-pub fn seen(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Seen> {
+pub fn observation(planned: &PlannedExperiment, record: &TrialRecord) -> Option<Observation> {
     let variant = planned.index_of(&record.variant, record.role)?;
-    Some(seen_of(variant, &planned.experiment.metric, record))
+    Some(observe(variant, &planned.experiment.metric, record))
 }
 
-fn seen_of(variant: usize, metric: &str, record: &TrialRecord) -> Seen {
+fn observe(variant: usize, metric: &str, record: &TrialRecord) -> Observation {
     let done = match &record.outcome {
         // A trial that lacks the metric it is compared by is of no use, however it ended.
         Outcome::Measured(measured) => match measured.metrics.get(metric) {
@@ -186,13 +162,13 @@ fn seen_of(variant: usize, metric: &str, record: &TrialRecord) -> Seen {
         Outcome::Skipped { .. } => Done::Skipped,
         Outcome::Failed { .. } | Outcome::TimedOut { .. } => Done::Failed,
     };
-    Seen {
+    Observation {
         place: (record.round, record.block, record.position),
         variant,
         role: record.role,
         done,
         wall_s: record.wall_s,
-        disturbed: Seen::is_disturbed(&record.covariates),
+        disturbed: record.covariates.disturbance().is_some(),
     }
 }
 
@@ -241,8 +217,8 @@ impl Gathered {
         let Some(variant) = planned.index_of(&record.variant, record.role) else {
             return;
         };
-        let seen = seen_of(variant, &planned.experiment.metric, &record);
-        if self.history.add(seen) {
+        let observation = observe(variant, &planned.experiment.metric, &record);
+        if self.history.add(observation) {
             self.variants[variant].add(record);
         }
     }
@@ -251,14 +227,11 @@ impl Gathered {
 impl GatheredVariant {
     fn add(&mut self, record: TrialRecord) {
         let counting = record.role == Role::Counting;
-        if counting
-            && matches!(
-                record.outcome,
-                Outcome::Measured(_) | Outcome::Skipped { .. }
-            )
-        {
-            self.add_counts(record.outcome);
-            return;
+        match record.outcome {
+            Outcome::Measured(measured) if counting => return self.add_counts(*measured),
+            // A driver that cannot count says nothing against the variant.
+            Outcome::Skipped { .. } if counting => return,
+            _ => {}
         }
         if let Some(problem) = record.outcome.problem() {
             self.problem.get_or_insert(problem);
@@ -269,18 +242,11 @@ impl GatheredVariant {
         }
     }
 
-    /// A driver that cannot count skips the counting trial, which says nothing against the variant.
-    fn add_counts(&mut self, outcome: Outcome) {
-        let Outcome::Measured(measured) = outcome else {
-            return;
-        };
+    fn add_counts(&mut self, measured: Measured) {
         let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
-        self.counts.extend(
-            measured
-                .metrics
-                .into_iter()
-                .filter(|(name, _)| counted(name)),
-        );
+        let metrics = measured.metrics.into_iter();
+        self.counts
+            .extend(metrics.filter(|(name, _)| counted(name)));
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {

@@ -8,8 +8,8 @@ use super::{
     Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UpperBoundAnalysis,
     VariantAnalysis,
 };
-use crate::claims::{DeviceKind, DeviceLevels, Evidence, Judged, judge};
-use crate::design::{Course, Next, Role, next};
+use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
+use crate::design::{Course, Role, next};
 use crate::durability::Durability;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
@@ -28,82 +28,64 @@ pub(super) fn analyse(
     devices: &[DeviceLevels],
 ) -> ExperimentAnalysis {
     let dropped = gathered.history.dropped_blocks();
-    let without_upper_bounds = &gathered.variants[..planned.variants.len()];
-    let samples = samples_of_needed_metrics(planned, without_upper_bounds, &dropped);
-    let metric = &planned.experiment.metric;
+    let (rounds, count) = (gathered.history.rounds(), planned.variants.len());
+    let measured = &gathered.variants[..count];
+    let samples = samples_of_needed_metrics(planned, measured, &dropped);
+    let experiment = &planned.experiment;
+    let metric = &experiment.metric;
     let own = &samples[metric];
-    let effects = effects(own, planned.variants.len());
-    let ranking = rank(
-        own,
-        planned.variants.len(),
-        metric,
-        gathered.history.rounds(),
-    );
-    let crossed = crossed(planned, own, gathered.history.rounds());
-    let claims = claims(
-        planned,
-        without_upper_bounds,
-        &samples,
-        environment,
-        devices,
-    );
-    let stop = match next(course, &gathered.history) {
-        Next::Stop(reason) => Some(reason),
-        Next::Trial { .. } => None,
-    };
-    let (upper_bounds, gathered_variants) =
-        split_upper_bounds(planned, gathered.variants, &dropped);
-    let figures_of_rows: BTreeMap<String, Samples> = figures_by_row(&gathered_variants, &dropped);
-    let mut variants = variants(
-        planned,
-        gathered_variants,
-        effects.clone(),
-        &ranking,
-        &dropped,
-    );
+    let claims = claims(planned, measured, &samples, environment, devices);
+    let effects = effects(own, count);
+    let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
+    let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
+    let detectable = estimates.iter().map(|estimate| estimate.detectable);
+    let detectable = detectable.reduce(f64::max);
+    let ranking = rank(own, count, metric, rounds);
+    let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s());
+    let stop = next(course, &gathered.history).stop();
+    let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
+    let figures_by_row = figures_by_row(&gathered, &dropped);
+    let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
     cap_durability(&mut variants, planned, environment);
     ExperimentAnalysis {
-        key: planned.key.clone(),
-        id: planned.experiment.id.clone(),
-        question: planned.experiment.question.clone(),
-        source: planned.experiment.source.clone(),
-        note: planned.experiment.note.clone(),
-        workload: planned.experiment.workload.clone(),
-        directory: planned.directory.clone(),
-        metric: metric.clone(),
-        factors: planned.experiment.factors.clone(),
-        labels: planned.experiment.labels.clone(),
-        conditions: planned.experiment.conditions.clone(),
-        crash_relevant: planned.crash_relevant.clone(),
-        preliminary: effects
-            .iter()
-            .flatten()
-            .any(|effect| effect.estimate.preliminary),
-        detectable: effects
-            .iter()
-            .flatten()
-            .map(|effect| effect.estimate.detectable)
-            .reduce(f64::max),
+        preliminary,
+        detectable,
         aa_check: Estimate::from_log_ratios(&own.aa_check_log_ratios(), ALPHA).ok(),
         claims,
-        rounds: gathered.history.rounds(),
-        blocks: gathered.history.blocks(),
+        rounds,
+        blocks,
         dropped_blocks: dropped.len(),
         stop,
-        wall_s: gathered.history.elapsed_s(),
+        wall_s,
         ranking: ranking.iter().map(|ranked| ranked.variant).collect(),
-        effects: crossed,
-        bindings: Bindings::of(&variants, &figures_of_rows, ALPHA),
-        curve: Curve::of(
-            metric,
-            &planned.experiment.factors,
-            &planned.experiment.labels,
-            &variants,
-        ),
+        effects: crossed(planned, own, rounds),
+        bindings: Bindings::of(&variants, &figures_by_row, ALPHA),
+        curve: Curve::of(metric, &experiment.factors, &experiment.labels, &variants),
         variants,
         upper_bounds,
-        best_at_tiers: Vec::new(),
-        by_durability: Vec::new(),
+        ..ExperimentAnalysis::of_plan(planned)
+    }
+}
+
+impl ExperimentAnalysis {
+    /// An experiment of which nothing has been measured yet.
+    fn of_plan(planned: &PlannedExperiment) -> ExperimentAnalysis {
+        let experiment = planned.experiment.clone();
+        ExperimentAnalysis {
+            key: planned.key.clone(),
+            id: experiment.id,
+            question: experiment.question,
+            source: experiment.source,
+            note: experiment.note,
+            workload: experiment.workload,
+            directory: planned.directory.clone(),
+            metric: experiment.metric,
+            factors: experiment.factors,
+            labels: experiment.labels,
+            conditions: experiment.conditions,
+            crash_relevant: planned.crash_relevant.clone(),
+            ..ExperimentAnalysis::default()
+        }
     }
 }
 
@@ -138,12 +120,10 @@ pub(super) fn device_levels(
     let dropped = gathered.history.dropped_blocks();
     let variants = &gathered.variants[..planned.variants.len()];
     let volume = environment.machine.volume(&planned.directory);
-    let kind = volume.and_then(|volume| volume.rotational).map(|rotates| {
-        if rotates {
-            DeviceKind::Rotating
-        } else {
-            DeviceKind::Solid
-        }
+    let rotates = volume.and_then(|volume| volume.rotational);
+    let kind = rotates.map(|rotates| match rotates {
+        true => DeviceKind::Rotating,
+        false => DeviceKind::Solid,
     });
     DeviceLevels {
         kind,
@@ -238,33 +218,21 @@ fn samples_of_needed_metrics(
     variants: &[GatheredVariant],
     dropped: &Dropped,
 ) -> BTreeMap<String, Samples> {
-    let named = planned.experiment.claims.iter().flat_map(|claim| {
-        claim
-            .forms()
-            .into_iter()
-            .flat_map(|form| [form.metric(), form.to_metric()].map(|name| name.map(str::to_owned)))
-            .flatten()
-            .collect::<Vec<_>>()
-    });
+    let forms = planned.experiment.claims.iter().flat_map(Claim::forms);
+    let named = forms
+        .flat_map(|form| [form.metric(), form.to_metric()])
+        .flatten();
     named
-        .chain([planned.experiment.metric.clone()])
-        .map(|metric| {
-            let samples = samples_of(&metric, variants, dropped);
-            (metric, samples)
-        })
+        .chain([planned.experiment.metric.as_str()])
+        .map(|metric| (metric.to_owned(), samples_of(metric, variants, dropped)))
         .collect()
 }
 
 fn samples_of(metric: &str, variants: &[GatheredVariant], dropped: &Dropped) -> Samples {
     let mut samples = Samples::new(variants.len());
     for (index, variant) in variants.iter().enumerate() {
-        for figure in variant
-            .figures
-            .get(metric)
-            .into_iter()
-            .flatten()
-            .filter(|figure| kept(figure, dropped))
-        {
+        let figures = variant.figures.get(metric).into_iter().flatten();
+        for figure in figures.filter(|figure| kept(figure, dropped)) {
             samples.add(figure.round, figure.block, index, figure.role, figure.value);
         }
     }
@@ -282,9 +250,8 @@ fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<S
 }
 
 fn kept(figure: &Figure, dropped: &Dropped) -> bool {
-    dropped
-        .binary_search(&(figure.round, figure.block))
-        .is_err()
+    let block = (figure.round, figure.block);
+    dropped.binary_search(&block).is_err()
 }
 
 fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
@@ -311,26 +278,15 @@ fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
     if planned.experiment.workload == tier::WORKLOAD {
-        // How quickly crashes are tried says nothing for or against a knob.
+        // The speed of crash tests says nothing about a setting.
         return None;
     }
-    let levels: Vec<_> = planned
-        .variants
-        .iter()
-        .map(|variant| &variant.levels)
-        .collect();
-    let labels: Vec<_> = planned
-        .variants
-        .iter()
-        .map(|variant| &variant.label[..])
-        .collect();
-    Effects::of(
-        &levels,
-        &labels,
-        &planned.experiment.factors,
-        samples,
-        rounds,
-    )
+    let variants = planned.variants.iter();
+    let (levels, labels): (Vec<_>, Vec<_>) = variants
+        .map(|variant| (&variant.levels, &variant.label[..]))
+        .unzip();
+    let factors = &planned.experiment.factors;
+    Effects::of(&levels, &labels, factors, samples, rounds)
 }
 
 fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<RankedVariant> {
@@ -341,10 +297,7 @@ fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<Ra
                 .collect()
         })
         .collect();
-    let better = match metric::find(metric).map(|metric| metric.better) {
-        Some(Better::Lower) => stats::Better::Lower,
-        _ => stats::Better::Higher,
-    };
+    let better = metric::find(metric).map_or(Better::Higher, |metric| metric.better);
     // The table is made here: rectangular, with finite logarithms only.
     stats::rank_variants(&table, better, ALPHA)
         .expect("a well-formed table of logarithms")
@@ -416,11 +369,9 @@ fn summaries(
         .into_iter()
         .filter_map(|(metric, figures)| {
             // The A/A check stands for itself: pooled with the baseline it would blur both.
-            let values: Vec<f64> = figures
-                .iter()
-                .filter(|figure| figure.role != Role::AaCheck && kept(figure, dropped))
-                .map(|figure| figure.value)
-                .collect();
+            let counts = |figure: &&Figure| figure.role != Role::AaCheck && kept(figure, dropped);
+            let values = figures.iter().filter(counts).map(|figure| figure.value);
+            let values: Vec<f64> = values.collect();
             let summary = Summary {
                 median: stats::median(&values)?,
                 range: stats::range(&values)?,

@@ -4,13 +4,14 @@
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
 mod bindings;
+mod classes;
 mod collect;
 pub mod curve;
 mod directories;
 mod durability;
 pub mod effects;
 mod experiment;
-mod find;
+mod findings;
 mod recommend;
 mod tiers;
 
@@ -30,12 +31,12 @@ use crate::tier::{Class, Safety};
 use crate::trial::{BindingMark, DataTable, EngineMark, Outcome, ReadBack};
 
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
-pub use collect::{Collector, seen};
+pub use collect::{Collector, observation};
 pub use curve::Curve;
 pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
-pub use find::{Faster, Finding, SurvivalChange, TierChange, findings};
+pub use findings::{Faster, Finding, SurvivalChange, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
 
@@ -111,6 +112,16 @@ impl TrialCounts {
         }
     }
 
+    /// Both together.
+    fn plus(self, other: TrialCounts) -> TrialCounts {
+        TrialCounts {
+            measured: self.measured + other.measured,
+            skipped: self.skipped + other.skipped,
+            failed: self.failed + other.failed,
+            timed_out: self.timed_out + other.timed_out,
+        }
+    }
+
     /// All of them.
     pub fn total(&self) -> usize {
         self.measured + self.skipped + self.failed + self.timed_out
@@ -118,7 +129,7 @@ impl TrialCounts {
 }
 
 /// One experiment on one directory.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ExperimentAnalysis {
     /// Name within the run.
     pub key: String,

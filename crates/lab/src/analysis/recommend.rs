@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::find::{TierChange, best_where, candidates, is_preliminary, told_gain_of};
+use super::findings::{TierChange, best_where, candidates, is_preliminary, reported_gain};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;
 use crate::level::{Settings, picked};
@@ -110,7 +110,7 @@ fn of_sqlite(variant: &VariantAnalysis) -> bool {
 fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendation {
     let variant = &experiment.variants[index];
     let names = names_of_settings(variant);
-    let gain = told_gain_of(experiment, variant);
+    let gain = reported_gain(experiment, variant);
     Recommendation {
         experiment: experiment.key.clone(),
         variant: index,

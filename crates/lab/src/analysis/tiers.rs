@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::classes::rank_by_class;
 use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use crate::design::Variant;
 use crate::record::{PlannedExperiment, RunPlan, TierRecord};
@@ -90,76 +91,12 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
     if experiment.workload == WORKLOAD {
         return Vec::new();
     }
-    let ranked: Vec<usize> = experiment
-        .ranking
-        .iter()
-        .copied()
-        .filter(|index| {
-            let variant = &experiment.variants[*index];
-            experiment.is_alternative(variant) && variant.summaries.contains_key(&experiment.metric)
-        })
-        .collect();
-    let mut best: Vec<BestAtTier> = Vec::new();
-    for class in Class::ALL {
-        let mut of_class = ranked
-            .iter()
-            .enumerate()
-            .filter(|(_, index)| experiment.variants[**index].class() == Some(class));
-        let Some((place, variant)) = of_class.next() else {
-            continue;
-        };
-        let tied = |index: usize, other: usize| {
-            shares_a_group(&experiment.variants[index], &experiment.variants[other])
-        };
-        let beats = |safer: &BestAtTier| {
-            let safer_place = ranked.iter().position(|index| *index == safer.variant);
-            safer_place.is_some_and(|safer_place| place < safer_place)
-                && !tied(*variant, safer.variant)
-        };
-        let pareto = best.iter().all(beats);
-        best.push(BestAtTier {
-            class,
-            variant: *variant,
-            tied: of_class
-                .map(|(_, other)| *other)
-                .filter(|other| tied(*variant, *other))
-                .collect(),
-            pareto,
-        });
-    }
-    best
-}
-
-/// Whether two variants cannot be told apart.
-pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
-    let groups = group_labels(&other.groups);
-    let mut own = group_labels(&one.groups).into_iter();
-    own.any(|label| groups.contains(&label))
-}
-
-/// The labels of groups one by one: letters, and from the 53rd on numbers in brackets.
-fn group_labels(groups: &str) -> Vec<&str> {
-    let mut labels = Vec::new();
-    let mut rest = groups;
-    while let Some(first) = rest.chars().next() {
-        let end = match (first, rest.find(')')) {
-            ('(', Some(bracket)) => bracket + 1,
-            _ => first.len_utf8(),
-        };
-        let (label, behind) = rest.split_at(end);
-        labels.push(label);
-        rest = behind;
-    }
-    labels
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_beyond_the_letters_are_told_apart_by_their_numbers() {
-        assert_eq!(group_labels("aZ(53)(154)"), ["a", "Z", "(53)", "(154)"]);
-        assert_eq!(group_labels(""), [""; 0]);
-    }
+    let ranked = rank_by_class(experiment, &Class::ALL, VariantAnalysis::class);
+    let best = ranked.into_iter().map(|ranked| BestAtTier {
+        class: ranked.class,
+        variant: ranked.best,
+        tied: ranked.tied,
+        pareto: ranked.is_better,
+    });
+    best.collect()
 }

@@ -6,6 +6,7 @@
 mod evidence;
 mod figure;
 mod judge;
+mod listed;
 
 use std::fmt;
 
@@ -310,7 +311,7 @@ pub enum Form<'a> {
     Devices(&'a Devices),
 }
 
-impl Form<'_> {
+impl<'a> Form<'a> {
     /// The key under which this form stands in a file.
     pub fn key(&self) -> &'static str {
         match self {
@@ -328,7 +329,7 @@ impl Form<'_> {
     }
 
     /// The metric named by the claim itself.
-    pub fn metric(&self) -> Option<&str> {
+    pub fn metric(&self) -> Option<&'a str> {
         match self {
             Form::Ratio(pair) | Form::Equal(pair) => pair.metric.as_deref(),
             Form::RatioOfRatios(pairs) => pairs.metric.as_deref(),
@@ -339,11 +340,9 @@ impl Form<'_> {
             Form::Devices(devices) => devices.metric.as_deref(),
         }
     }
-}
 
-impl Form<'_> {
     /// The other metric of a claim that compares two figures of the same trials.
-    pub fn to_metric(&self) -> Option<&str> {
+    pub fn to_metric(&self) -> Option<&'a str> {
         match self {
             Form::Ratio(pair) | Form::Equal(pair) => pair.to_metric.as_deref(),
             Form::RatioOfRatios(pairs) => pairs.to_metric.as_deref(),

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Role;
-use crate::environment::Covariates;
 use crate::samples::Samples;
 
 /// Failures after which a variant is not tried again.
@@ -22,7 +21,7 @@ pub enum Done {
 
 /// One trial that has been run.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct Observation {
     /// Round, block and position.
     pub place: (u32, u32, u32),
     /// Index of the variant.
@@ -37,17 +36,10 @@ pub struct Seen {
     pub disturbed: bool,
 }
 
-impl Seen {
-    /// Whether covariates give a reason to drop the trial's block.
-    pub fn is_disturbed(covariates: &Covariates) -> bool {
-        covariates.disturbance().is_some()
-    }
-}
-
 /// The trials of one experiment so far.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    pub(super) seen: HashMap<(u32, u32, u32), Seen>,
+    pub(super) trials: HashMap<(u32, u32, u32), Observation>,
     /// By variant, the rounds in which it was not measured and whether it was skipped there; asked
     /// before every trial, so kept apart.
     troubles: HashMap<usize, Vec<(u32, bool)>>,
@@ -62,22 +54,25 @@ pub struct History {
 impl History {
     /// Adds a trial. A trial whose place is taken is a repetition: it is ignored and the answer
     /// is `false`.
-    pub fn add(&mut self, seen: Seen) -> bool {
-        if seen.role == Role::Counting {
-            return self.counted.insert(seen.variant);
+    pub fn add(&mut self, trial: Observation) -> bool {
+        if trial.role == Role::Counting {
+            return self.counted.insert(trial.variant);
         }
-        if self.seen.contains_key(&seen.place) {
+        if self.trials.contains_key(&trial.place) {
             return false;
         }
-        self.elapsed_s += seen.wall_s;
-        self.begun.insert(seen.place.0);
-        if !matches!(seen.done, Done::Measured(_)) {
-            let trouble = (seen.place.0, seen.done == Done::Skipped);
-            self.troubles.entry(seen.variant).or_default().push(trouble);
-        } else if seen.variant == 0 {
-            self.baselines.push(seen.place.0);
+        self.elapsed_s += trial.wall_s;
+        self.begun.insert(trial.place.0);
+        if !matches!(trial.done, Done::Measured(_)) {
+            let trouble = (trial.place.0, trial.done == Done::Skipped);
+            self.troubles
+                .entry(trial.variant)
+                .or_default()
+                .push(trouble);
+        } else if trial.variant == 0 {
+            self.baselines.push(trial.place.0);
         }
-        self.seen.insert(seen.place, seen);
+        self.trials.insert(trial.place, trial);
         true
     }
 
@@ -89,18 +84,18 @@ impl History {
     /// The number of blocks begun, dropped ones included.
     pub fn blocks(&self) -> usize {
         let blocks: HashSet<(u32, u32)> =
-            self.seen.keys().map(|place| (place.0, place.1)).collect();
+            self.trials.keys().map(|place| (place.0, place.1)).collect();
         blocks.len()
     }
 
     /// The number of trials, counting trials left out.
     pub fn len(&self) -> usize {
-        self.seen.len()
+        self.trials.len()
     }
 
     /// Whether nothing has been run.
     pub fn is_empty(&self) -> bool {
-        self.seen.is_empty()
+        self.trials.is_empty()
     }
 
     /// The time taken so far in seconds, counting trials left out.
@@ -121,8 +116,8 @@ impl History {
     /// for what they are.
     pub fn dropped_blocks(&self) -> Vec<(u32, u32)> {
         let mut blocks: HashMap<(u32, u32), bool> = HashMap::new();
-        for seen in self.seen.values() {
-            *blocks.entry((seen.place.0, seen.place.1)).or_default() |= seen.disturbed;
+        for trial in self.trials.values() {
+            *blocks.entry((trial.place.0, trial.place.1)).or_default() |= trial.disturbed;
         }
         let mut dropped: Vec<(u32, u32)> = blocks
             .iter()
@@ -143,9 +138,13 @@ impl History {
         }
         let dropped: HashSet<(u32, u32)> = dropped.iter().copied().collect();
         let mut variants: HashMap<usize, (usize, usize)> = HashMap::new();
-        for seen in self.seen.values().filter(|seen| seen.role == Role::Variant) {
-            let (lost, all) = variants.entry(seen.variant).or_default();
-            *lost += usize::from(dropped.contains(&(seen.place.0, seen.place.1)));
+        for trial in self
+            .trials
+            .values()
+            .filter(|trial| trial.role == Role::Variant)
+        {
+            let (lost, all) = variants.entry(trial.variant).or_default();
+            *lost += usize::from(dropped.contains(&(trial.place.0, trial.place.1)));
             *all += 1;
         }
         variants.values().any(|(lost, all)| 2 * lost > *all)
@@ -155,12 +154,12 @@ impl History {
     pub fn samples(&self, variants: usize) -> Samples {
         let dropped = self.dropped_blocks();
         let mut samples = Samples::new(variants);
-        for seen in self.seen.values() {
-            let (round, block, _) = seen.place;
-            if let Done::Measured(value) = seen.done
+        for trial in self.trials.values() {
+            let (round, block, _) = trial.place;
+            if let Done::Measured(value) = trial.done
                 && dropped.binary_search(&(round, block)).is_err()
             {
-                samples.add(round, block, seen.variant, seen.role, value);
+                samples.add(round, block, trial.variant, trial.role, value);
             }
         }
         samples
@@ -188,7 +187,7 @@ mod tests {
     #[test]
     fn disturbed_blocks_are_measured_again_unless_most_are_disturbed() {
         let mut history = History::default();
-        let seen = |round, disturbed| Seen {
+        let seen = |round, disturbed| Observation {
             place: (round, 0, 0),
             variant: 0,
             role: Role::Baseline,
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_variant_that_disturbs_by_itself_keeps_its_blocks() {
-        let seen = |round, block, variant, disturbed| Seen {
+        let seen = |round, block, variant, disturbed| Observation {
             place: (round, block, 0),
             variant,
             role: Role::Variant,
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_baseline_is_given_up_when_it_fails_as_often_as_it_is_measured() {
-        let seen = |round, block, done| Seen {
+        let seen = |round, block, done| Observation {
             place: (round, block, 0),
             variant: 0,
             role: Role::Baseline,

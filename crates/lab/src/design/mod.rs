@@ -18,7 +18,7 @@ use crate::level::Settings;
 
 pub use confirmation::{MANY, rounds_again};
 pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
-pub use history::{Done, History, Seen};
+pub use history::{Done, History, Observation};
 pub use next::{Course, Next, StopReason, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;

@@ -23,6 +23,16 @@ pub enum StopReason {
     NoBaseline,
 }
 
+impl Next {
+    /// Why nothing more comes; none where a trial does.
+    pub fn stop(self) -> Option<StopReason> {
+        match self {
+            Next::Stop(reason) => Some(reason),
+            Next::Trial { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -87,7 +97,7 @@ pub fn next(course: &Course, history: &History) -> Next {
         for (block, trials) in round(course.seed, number, &alive).iter().enumerate() {
             for (position, trial) in trials.iter().enumerate() {
                 let place = (number, block as u32, position as u32);
-                if !history.seen.contains_key(&place) {
+                if !history.trials.contains_key(&place) {
                     let role = if trial.variant < course.variants {
                         trial.role
                     } else {
@@ -173,7 +183,7 @@ fn is_precise(alive: &[usize], variants: usize, half_width: f64, history: &Histo
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Done, Seen};
+    use super::super::{Done, Observation};
     use super::*;
 
     fn course(variants: usize, stopping: Stopping, budget_s: Option<f64>) -> Course {
@@ -206,7 +216,7 @@ mod tests {
                 } => {
                     trials.push(upcoming);
                     let done = figure(variant, place.0);
-                    history.add(Seen {
+                    history.add(Observation {
                         place,
                         variant,
                         role,
@@ -295,7 +305,7 @@ mod tests {
             else {
                 continue;
             };
-            history.add(Seen {
+            history.add(Observation {
                 place,
                 variant,
                 role,
@@ -327,7 +337,7 @@ mod tests {
             } else {
                 Done::Measured(variant as f64 + 1.0)
             };
-            history.add(Seen {
+            history.add(Observation {
                 place,
                 variant,
                 role,

@@ -60,7 +60,7 @@ pub(super) fn seconds_after(course: &Course, trial_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Done, Role, Seen, StopReason, Stopping, trials_per_round};
+    use super::super::{Done, Observation, Role, StopReason, Stopping, trials_per_round};
     use super::*;
     use crate::seed::Seed;
 
@@ -113,7 +113,7 @@ mod tests {
             if role != Role::Counting {
                 trials.push((index, place.0));
             }
-            histories[index].add(Seen {
+            histories[index].add(Observation {
                 place,
                 variant,
                 role,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::positions::Step;
-use super::validate::Checker;
+use super::validate::{Checker, below};
 use crate::design::{Variant, select};
 use crate::level::{Level, Settings};
 
@@ -89,7 +89,7 @@ impl Checker<'_, '_, '_> {
             return;
         };
         for (level, label) in words {
-            let path = [&path[..], &[level.as_str().into()]].concat();
+            let path = below(&path, level.as_str());
             if !known.contains(level) {
                 let levels = known.iter().map(String::as_str);
                 let what = format!("`{level}` is not a level of `{factor}`");
@@ -107,7 +107,7 @@ impl Checker<'_, '_, '_> {
             if name.label.is_none() && name.answer.is_none() {
                 self.findings.at(&path, "give a `label` or an `answer`");
             }
-            let levels = [&path[..], &["levels".into()]].concat();
+            let levels = below(&path, "levels");
             let before = self.findings.count();
             self.check_held_levels(&levels, &name.levels);
             if self.findings.count() > before {

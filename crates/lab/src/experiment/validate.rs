@@ -19,22 +19,30 @@ pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &m
         catalogue.workload(&experiment.workload),
         findings,
     );
-    let Some(workload) = catalogue.workload(&experiment.workload) else {
-        let known = catalogue
-            .workloads
-            .iter()
-            .map(|workload| workload.name.as_str());
-        let what = format!("unknown workload `{}`", experiment.workload);
-        findings.unknown(&["workload".into()], what, &experiment.workload, known);
-        return;
-    };
-    Checker {
-        experiment,
-        catalogue,
-        workload,
-        findings,
+    let path = ["workload".into()];
+    if let Some(workload) = find_workload(&path, &experiment.workload, catalogue, findings) {
+        let mut checker = Checker {
+            experiment,
+            catalogue,
+            workload,
+            findings,
+        };
+        checker.check_everything();
     }
-    .check_everything();
+}
+
+fn find_workload<'c>(
+    path: &[Step],
+    name: &str,
+    catalogue: &'c Catalogue,
+    findings: &mut Findings<'_>,
+) -> Option<&'c WorkloadInfo> {
+    let workload = catalogue.workload(name);
+    if workload.is_none() {
+        let known = catalogue.workloads.iter().map(|known| known.name.as_str());
+        findings.unknown(path, format!("unknown workload `{name}`"), name, known);
+    }
+    workload
 }
 
 fn check_id(id: &str, findings: &mut Findings<'_>) {
@@ -87,12 +95,7 @@ impl Checker<'_, '_, '_> {
             check_metric(&path, metric, Some(self.workload), self.findings);
         }
         self.check_settings(&["base".into()], &experiment.base);
-        for (scale, settings) in &experiment.scale {
-            self.check_settings(
-                &["scale".into(), scale.to_string().as_str().into()],
-                settings,
-            );
-        }
+        self.check_scaled(&["scale".into()], &experiment.scale);
         self.check_factors();
         self.check_kept_levels();
         self.check_conditions();
@@ -114,17 +117,20 @@ impl Checker<'_, '_, '_> {
 
     fn check_settings(&mut self, path: &[Step], settings: &Settings) {
         for (name, level) in settings {
-            let place = [path, &[name.as_str().into()]].concat();
-            self.check_level(&place, name, level);
+            self.check_level(&below(path, name.as_str()), name, level);
+        }
+    }
+
+    fn check_scaled(&mut self, path: &[Step], scaled: &BTreeMap<Scale, Settings>) {
+        for (scale, settings) in scaled {
+            self.check_settings(&below(path, scale.to_string().as_str()), settings);
         }
     }
 
     fn check_level(&mut self, path: &[Step], name: &str, level: &Level) {
         let Some(parameter) = self.catalogue.setting(self.workload, name) else {
-            let known = self
-                .catalogue
-                .settings_of(self.workload)
-                .map(|parameter| parameter.name.as_str());
+            let known = self.catalogue.settings_of(self.workload);
+            let known = known.map(|parameter| parameter.name.as_str());
             let what = format!(
                 "`{name}` is neither a parameter of `{}` nor a PRAGMA nor a connection setting",
                 self.workload.name
@@ -157,13 +163,11 @@ impl Checker<'_, '_, '_> {
                     .at(&path, format!("the factor `{factor}` has no levels"));
             }
             for (index, level) in levels.iter().enumerate() {
-                let place = [path.as_slice(), &[index.into()]].concat();
-                self.check_level(&place, factor, level);
+                let path = below(&path, index);
+                self.check_level(&path, factor, level);
                 if levels[..index].contains(level) {
-                    self.findings.at(
-                        &place,
-                        format!("the level {} of `{factor}` is given twice", quoted(level)),
-                    );
+                    let what = format!("the level {} of `{factor}` is given twice", quoted(level));
+                    self.findings.at(&path, what);
                 }
             }
         }
@@ -220,16 +224,10 @@ impl Checker<'_, '_, '_> {
         let baseline = ["design".into(), "baseline".into()];
         self.check_settings(&baseline, &design.baseline);
         self.check_held_levels(&baseline, &design.baseline);
-        for factor in self
-            .experiment
-            .factors
-            .keys()
-            .filter(|factor| !design.baseline.contains_key(*factor))
-        {
-            self.findings.at(
-                &baseline,
-                format!("the baseline gives no level for the factor `{factor}`"),
-            );
+        let factors = self.experiment.factors.keys();
+        for factor in factors.filter(|factor| !design.baseline.contains_key(*factor)) {
+            let what = format!("the baseline gives no level for the factor `{factor}`");
+            self.findings.at(&baseline, what);
         }
         match (design.kind, design.variants.is_empty()) {
             (DesignKind::List, true) => self
@@ -266,14 +264,10 @@ impl Checker<'_, '_, '_> {
 
     fn check_adjustments(&mut self) {
         for (index, adjustment) in self.experiment.adjust.iter().enumerate() {
-            let path = |key: &str| vec!["adjust".into(), index.into(), Step::from(key)];
-            self.check_settings(&path("for"), &adjustment.levels);
-            self.check_settings(&path("base"), &adjustment.base);
-            for (scale, settings) in &adjustment.scale {
-                let mut place = path("scale");
-                place.push(scale.to_string().as_str().into());
-                self.check_settings(&place, settings);
-            }
+            let path = ["adjust".into(), index.into()];
+            self.check_settings(&below(&path, "for"), &adjustment.levels);
+            self.check_settings(&below(&path, "base"), &adjustment.base);
+            self.check_scaled(&below(&path, "scale"), &adjustment.scale);
         }
         for (index, exclusion) in self.experiment.exclude.iter().enumerate() {
             self.check_held_levels(
@@ -314,67 +308,53 @@ impl Checker<'_, '_, '_> {
     }
 
     fn check_upper_bounds(&mut self) {
-        for (index, limit) in self.experiment.upper_bounds.iter().enumerate() {
-            let path = |key: &str| vec![Step::from("upper-bounds"), index.into(), key.into()];
-            let Some(workload) = self.catalogue.workload(&limit.workload) else {
-                let known = self
-                    .catalogue
-                    .workloads
-                    .iter()
-                    .map(|workload| workload.name.as_str());
-                let what = format!("unknown workload `{}`", limit.workload);
-                self.findings
-                    .unknown(&path("workload"), what, &limit.workload, known);
+        for (index, bound) in self.experiment.upper_bounds.iter().enumerate() {
+            let path = ["upper_bounds".into(), index.into()];
+            let (catalogue, findings) = (self.catalogue, &mut *self.findings);
+            let place = below(&path, "workload");
+            let Some(workload) = find_workload(&place, &bound.workload, catalogue, findings) else {
                 continue;
             };
             let mut checker = Checker {
-                experiment: self.experiment,
-                catalogue: self.catalogue,
                 workload,
-                findings: &mut *self.findings,
+                findings,
+                ..*self
             };
-            checker.check_settings(&path("settings"), &limit.settings);
-            for (scale, settings) in &limit.scale {
-                let mut place = path("scale");
-                place.push(scale.to_string().as_str().into());
-                checker.check_settings(&place, settings);
-            }
+            checker.check_settings(&below(&path, "settings"), &bound.settings);
+            checker.check_scaled(&below(&path, "scale"), &bound.scale);
         }
     }
 
     /// Levels by which variants are meant must be among the factors' own.
     pub(super) fn check_held_levels(&mut self, path: &[Step], levels: &Settings) {
         for (factor, level) in levels {
-            let place = [path, &[factor.as_str().into()]].concat();
+            let path = below(path, factor.as_str());
             match self.experiment.factors.get(factor) {
                 None if self.experiment.design.kind == DesignKind::List => {}
-                None => {
-                    let known = self.experiment.factors.keys().map(String::as_str);
-                    self.findings.unknown(
-                        &place,
-                        format!("`{factor}` is not a factor of this experiment"),
-                        factor,
-                        known,
-                    );
-                }
+                None => self.not_a_factor(&path, factor),
                 Some(known) if !known.contains(level) => {
                     let names: Vec<String> = known.iter().map(Level::to_string).collect();
-                    let what = format!(
-                        "{} is not a level of `{factor}` (it has {})",
-                        quoted(level),
-                        names.join(", ")
-                    );
-                    self.findings.unknown(
-                        &place,
-                        what,
-                        &level.to_string(),
-                        names.iter().map(String::as_str),
-                    );
+                    let (quoted, all) = (quoted(level), names.join(", "));
+                    let what = format!("{quoted} is not a level of `{factor}` (it has {all})");
+                    let names = names.iter().map(String::as_str);
+                    self.findings
+                        .unknown(&path, what, &level.to_string(), names);
                 }
                 Some(_) => {}
             }
         }
     }
+
+    pub(super) fn not_a_factor(&mut self, path: &[Step], factor: &str) {
+        let known = self.experiment.factors.keys().map(String::as_str);
+        let what = format!("`{factor}` is not a factor of this experiment");
+        self.findings.unknown(path, what, factor, known);
+    }
+}
+
+/// The path of something inside what stands at `path`.
+pub(super) fn below(path: &[Step], step: impl Into<Step>) -> Vec<Step> {
+    [path, &[step.into()]].concat()
 }
 
 fn quoted(level: &Level) -> String {

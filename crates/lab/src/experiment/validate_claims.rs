@@ -1,7 +1,7 @@
 //! Checks of claims: their form, their bounds and the variants that they mean.
 
 use super::positions::Step;
-use super::validate::{Checker, check_metric};
+use super::validate::{Checker, below, check_metric};
 use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
 use crate::design::{Variant, partners, select};
 use crate::level::{Settings, contains, label, overlaid};
@@ -35,10 +35,10 @@ impl Checker<'_, '_, '_> {
     }
 
     fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, variants: &[Variant]) {
-        let path = [path, &[form.key().into()]].concat();
+        let path = below(path, form.key());
         if let Some(metric) = form.metric() {
             check_metric(
-                &[path.as_slice(), &["metric".into()]].concat(),
+                &below(&path, "metric"),
                 metric,
                 Some(self.workload),
                 self.findings,
@@ -72,7 +72,7 @@ impl Checker<'_, '_, '_> {
     fn check_file_systems(&mut self, path: &[Step], claim: &Claim) {
         for name in &claim.file_systems {
             if !FILE_SYSTEMS.contains(&name.as_str()) {
-                let what = format!("the claim `{}` speaks of an unknown file system", claim.id);
+                let what = format!("the claim `{}` names an unknown file system", claim.id);
                 self.findings.unknown(path, what, name, FILE_SYSTEMS);
             }
         }
@@ -80,7 +80,7 @@ impl Checker<'_, '_, '_> {
 
     /// Two figures can be divided where they have one unit.
     fn check_to_metric(&mut self, path: &[Step], metric: Option<&str>, to_metric: &str) {
-        let place = [path, &["to_metric".into()]].concat();
+        let place = below(path, "to_metric");
         check_metric(&place, to_metric, Some(self.workload), self.findings);
         let metric = metric.unwrap_or(&self.experiment.metric);
         let unit = |name: &str| metric::find(name).map(|metric| metric.unit);
@@ -183,7 +183,7 @@ impl Checker<'_, '_, '_> {
 
     /// Each two of these levels must be those of variants that differ in nothing else.
     fn check_across(&mut self, path: &[Step], levels: &[Settings], variants: &[Variant]) {
-        let place = [path, &["across".into()]].concat();
+        let place = below(path, "across");
         let before = self.findings.count();
         for levels in levels {
             self.check_held_levels(&place, levels);
@@ -209,11 +209,11 @@ impl Checker<'_, '_, '_> {
 
     fn check_best(&mut self, path: &[Step], best: &Best, variants: &[Variant]) {
         if !(best.share > 0.0 && best.share < 1.0) {
-            let place = [path, &["share".into()]].concat();
+            let place = below(path, "share");
             self.findings.at(&place, "`share` must lie between 0 and 1");
             return;
         }
-        let place = [path, &["hold".into()]].concat();
+        let place = below(path, "hold");
         let before = self.findings.count();
         self.check_held_levels(&place, &best.hold);
         let holding = variants
@@ -249,14 +249,7 @@ impl Checker<'_, '_, '_> {
 
     fn check_over(&mut self, path: &[Step], factor: &str) {
         if !self.experiment.factors.contains_key(factor) {
-            let known = self.experiment.factors.keys().map(String::as_str);
-            let place = [path, &["over".into()]].concat();
-            self.findings.unknown(
-                &place,
-                format!("`{factor}` is not a factor of this experiment"),
-                factor,
-                known,
-            );
+            self.not_a_factor(&below(path, "over"), factor);
         }
     }
 
@@ -267,10 +260,10 @@ impl Checker<'_, '_, '_> {
         wanted: &Settings,
         variants: &[Variant],
     ) -> Option<usize> {
-        let place = [path, &[key.into()]].concat();
+        let place = below(path, key);
         let before = self.findings.count();
         self.check_held_levels(&place, wanted);
-        // Levels that no factor has would only be told a second time as a variant that is missing.
+        // A level that no factor has is already reported; a missing variant would repeat that.
         if self.findings.count() > before {
             return None;
         }

@@ -9,15 +9,7 @@ use super::estimate::p_value;
 use super::letters::{self, Undistinguished};
 use super::multiple::benjamini_hochberg;
 use super::polish::median_polish;
-
-/// Which direction of a metric is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
-    /// Small values, as of times and sizes.
-    Lower,
-    /// Great values, as of rates.
-    Higher,
-}
+use crate::metric::Better;
 
 /// One variant in a ranking.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

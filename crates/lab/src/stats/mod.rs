@@ -34,7 +34,7 @@ mod wilcoxon;
 pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};
 pub use error::{RankingError, SampleError};
 pub use estimate::{Estimate, p_value};
-pub use groups::{Better, RankedVariant, Ranking, rank_variants};
+pub use groups::{RankedVariant, Ranking, rank_variants};
 pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};

@@ -34,18 +34,18 @@ impl TierSet {
     }
 
     /// What the workload [`WORKLOAD`](super::WORKLOAD) is asked: these settings, tried for so many seconds.
-    pub fn asked(&self, seconds: f64) -> Settings {
+    pub fn trial_settings(&self, seconds: f64) -> Settings {
         /// More images than any time is enough for, under each model.
         const IMAGES: i64 = 1_000_000;
         /// The same of schedules, of each scenario.
         const SCHEDULES: i64 = 1_000_000;
-        let mut asked = self.settings.clone();
-        asked.insert("images".to_owned(), IMAGES.into());
-        asked.insert("schedules".to_owned(), SCHEDULES.into());
-        asked.insert("psow".to_owned(), true.into());
+        let mut settings = self.settings.clone();
+        settings.insert("images".to_owned(), IMAGES.into());
+        settings.insert("schedules".to_owned(), SCHEDULES.into());
+        settings.insert("psow".to_owned(), true.into());
         let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
-        asked.insert("stop_after_ms".to_owned(), milliseconds.into());
-        asked
+        settings.insert("stop_after_ms".to_owned(), milliseconds.into());
+        settings
     }
 }
 

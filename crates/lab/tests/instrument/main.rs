@@ -9,8 +9,9 @@ mod machine;
 mod protocol;
 
 use machine::{Machine, Profile, Table, diffs};
+use pragmark_lab::metric::Better;
 use pragmark_lab::stats::{
-    Better, Estimate, benjamini_hochberg, detectable_difference, holm, mean, median, p_value,
+    Estimate, benjamini_hochberg, detectable_difference, holm, mean, median, p_value,
     rank_variants, standard_deviation,
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -3,7 +3,7 @@
 //!
 //! Every figure comes from fixed seeds; bounds leave room for the simulation error.
 
-use lab::design::{Course, Done, History, Next, Seen, StopReason, Stopping, next, round};
+use lab::design::{Course, Done, History, Next, Observation, StopReason, Stopping, next, round};
 use lab::samples::{Comparison, Samples};
 use lab::seed::Seed;
 
@@ -33,7 +33,7 @@ pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReas
                 role,
             } => {
                 let done = Done::Measured(machine.trial(effects[variant]).exp());
-                history.add(Seen {
+                history.add(Observation {
                     place,
                     variant,
                     role,

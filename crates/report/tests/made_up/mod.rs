@@ -9,7 +9,7 @@ mod tiers;
 
 use std::sync::OnceLock;
 
-use lab::analysis::{Analysis, Collector, seen};
+use lab::analysis::{Analysis, Collector, observation};
 use lab::catalogue::Catalogue;
 use lab::design::{History, Next, Role, Variant, next, upper_bounds, variants};
 use lab::environment::Covariates;
@@ -134,7 +134,7 @@ fn trials_of(plan: &RunPlan, planned: &PlannedExperiment) -> Vec<TrialRecord> {
             break;
         }
         let trial = trial(planned, place, variant, role);
-        history.add(seen(planned, &trial).expect("the variant is one of the plan's"));
+        history.add(observation(planned, &trial).expect("the variant is one of the plan's"));
         trials.push(trial);
     }
     trials

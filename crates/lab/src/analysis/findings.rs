@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::tiers::shares_a_group;
+use super::classes::shares_a_group;
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::durability::Durability;
-use crate::level::{Settings, label};
+use crate::level::{Settings, label, picked};
 use crate::metric::{self, Better};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Narrowed, Tier, WORKLOAD};
@@ -195,7 +195,7 @@ pub(super) fn gain_of(
 
 /// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
 /// there were some: so it is told, while the other rounds choose.
-pub(super) fn told_gain_of(
+pub(super) fn reported_gain(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
 ) -> Option<(f64, Interval)> {
@@ -224,15 +224,9 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     let index = as_safe.or(fastest)?;
     let best = &experiment.variants[index];
     let baseline = &experiment.variants[0];
-    let (gain, interval) = told_gain_of(experiment, best)?;
+    let (gain, interval) = reported_gain(experiment, best)?;
     let levels = levels_of(experiment, best);
-    let of_baseline = |wanted: &dyn Fn(&String) -> bool| -> Settings {
-        let chosen = baseline.levels.iter().filter(|(name, _)| wanted(name));
-        chosen
-            .map(|(name, level)| (name.clone(), level.clone()))
-            .collect()
-    };
-    let instead_of = of_baseline(&|name| levels.contains_key(name));
+    let instead_of = picked(&baseline.levels, |name| levels.contains_key(name));
     Some(Finding {
         experiment: experiment.key.clone(),
         question: experiment.question.clone(),
@@ -241,7 +235,9 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
         baseline_name: experiment.name_by(baseline, &instead_of),
         answer: best.answer.clone(),
         instead_of,
-        conditions: of_baseline(&|name| experiment.conditions.contains(name)),
+        conditions: picked(&baseline.levels, |name| {
+            experiment.conditions.contains(name)
+        }),
         crash_relevant: experiment
             .crash_relevant
             .iter()
@@ -284,7 +280,7 @@ pub(super) fn candidates(experiment: &ExperimentAnalysis) -> usize {
 
 fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
     let variant = &experiment.variants[index];
-    let (gain, interval) = told_gain_of(experiment, variant)?;
+    let (gain, interval) = reported_gain(experiment, variant)?;
     let levels = levels_of(experiment, variant);
     Some(Faster {
         variant: index,
@@ -301,12 +297,9 @@ fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
 /// The levels of a variant that differ from the baseline.
 fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Settings {
     let baseline = &experiment.variants[0].levels;
-    variant
-        .levels
-        .iter()
-        .filter(|(name, level)| baseline.get(*name) != Some(level))
-        .map(|(name, level)| (name.clone(), level.clone()))
-        .collect()
+    picked(&variant.levels, |name| {
+        variant.levels.get(name) != baseline.get(name)
+    })
 }
 
 fn inverse(interval: Interval) -> Interval {
