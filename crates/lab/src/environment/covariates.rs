@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::stats::standard_deviation;
+
 /// The share of CPU time taken by the hypervisor above which a block is dropped.
 pub const MAX_STEAL_FRACTION: f64 = 0.01;
 
@@ -115,14 +117,9 @@ impl NoiseProbe {
 /// Sample standard deviation (n − 1) of the log-ratios of pairs of durations. A duration below the
 /// clock's resolution counts as one nanosecond, so that the logarithm exists.
 fn log_ratio_sd(pairs: &[(u64, u64)]) -> Option<f64> {
-    if pairs.len() < 2 {
-        return None;
-    }
     let ln = |ns: u64| (ns.max(1) as f64).ln();
     let ratios: Vec<f64> = pairs.iter().map(|&(a, b)| ln(a) - ln(b)).collect();
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    let squares: f64 = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum();
-    Some((squares / (ratios.len() - 1) as f64).sqrt())
+    standard_deviation(&ratios)
 }
 
 #[cfg(test)]

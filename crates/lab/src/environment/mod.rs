@@ -136,31 +136,6 @@ impl Environment {
             .find(|volume| volume.path.as_path() == directory)
     }
 
-    /// Whether variants that differ in crash safety may be compared here: every measured directory must
-    /// lie on something that survives a restart. False when no directory was captured, since then
-    /// nothing shows that it does.
-    pub fn supports_durability_comparison(&self) -> bool {
-        !self.volumes.is_empty()
-            && self
-                .volumes
-                .iter()
-                .all(Volume::supports_durability_comparison)
-    }
-
-    /// The lowest median time of a 4 KiB write and fdatasync over the measured directories, in
-    /// nanoseconds; `None` unless every one of them was probed.
-    pub fn fsync_median_ns(&self) -> Option<u64> {
-        let medians: Option<Vec<u64>> = self.volumes.iter().map(Volume::fsync_median_ns).collect();
-        medians?.into_iter().min()
-    }
-
-    /// Whether claims tagged `fsync` can be judged here: [`Self::fsync_median_ns`] reaches
-    /// [`FSYNC_CLAIM_MEDIAN_NS`]. `None` when that is not known.
-    pub fn fsync_claims_apply(&self) -> Option<bool> {
-        self.fsync_median_ns()
-            .map(|median| median >= FSYNC_CLAIM_MEDIAN_NS)
-    }
-
     /// The memory that this process can really use, in bytes: what the machine has available, or
     /// the limit of the control group where that is tighter.
     pub fn usable_memory_bytes(&self) -> Option<u64> {
@@ -187,43 +162,6 @@ mod tests {
             fsync: Some(FsyncProbe::new(300, p50_ns, p50_ns, VolumeKind::Disk, None)),
             ..Volume::new(path, VolumeKind::Disk)
         }
-    }
-
-    #[test]
-    fn fsync_claims_apply_from_a_median_of_200_microseconds_on() {
-        let with = |p50_ns| Environment {
-            volumes: vec![probed("/fast-enough", 900_000), probed("/db", p50_ns)],
-            ..Environment::default()
-        };
-        assert_eq!(with(199_999).fsync_claims_apply(), Some(false));
-        assert_eq!(with(200_000).fsync_claims_apply(), Some(true));
-        assert_eq!(with(150_000).fsync_median_ns(), Some(150_000));
-    }
-
-    #[test]
-    fn an_unprobed_directory_leaves_the_fsync_median_unknown() {
-        let environment = Environment {
-            volumes: vec![
-                probed("/db", 900_000),
-                Volume::new("/other", VolumeKind::Disk),
-            ],
-            ..Environment::default()
-        };
-        assert_eq!(environment.fsync_median_ns(), None);
-        assert_eq!(environment.fsync_claims_apply(), None);
-        assert_eq!(Environment::default().fsync_median_ns(), None);
-    }
-
-    #[test]
-    fn one_directory_in_memory_forbids_durability_comparisons() {
-        let mut environment = Environment::default();
-        assert!(!environment.supports_durability_comparison());
-        environment.volumes = vec![Volume::new("/db", VolumeKind::Disk)];
-        assert!(environment.supports_durability_comparison());
-        environment
-            .volumes
-            .push(Volume::new("/dev/shm", VolumeKind::Memory));
-        assert!(!environment.supports_durability_comparison());
     }
 
     #[test]

@@ -55,19 +55,6 @@ pub enum Warning {
     },
 }
 
-impl Warning {
-    /// Whether this warning forbids durability comparisons rather than only weakening conclusions.
-    pub fn forbids_durability_comparison(&self) -> bool {
-        matches!(
-            self,
-            Self::Volume {
-                problem: VolumeProblem::InMemory,
-                ..
-            }
-        )
-    }
-}
-
 /// Every warning of an environment: the machine first, then each directory.
 pub(super) fn all(environment: &Environment) -> Vec<Warning> {
     let mut warnings = of_machine(environment);
@@ -220,7 +207,6 @@ mod tests {
         };
         let warnings = all(&environment);
         assert_eq!(warnings.len(), 1);
-        assert!(warnings[0].forbids_durability_comparison());
         let text = warnings[0].to_string();
         assert!(text.starts_with("/dev/shm: "), "{text}");
         assert!(
@@ -239,6 +225,5 @@ mod tests {
             "only 0.5 GiB of memory can be used: databases larger than that are measured against \
              the disk, not the page cache; free memory, or keep to the quick scale"
         );
-        assert!(!Warning::PowersaveGovernor.forbids_durability_comparison());
     }
 }

@@ -46,15 +46,6 @@ pub fn range(values: &[f64]) -> Option<Interval> {
     Some(Interval { low, high })
 }
 
-/// The median absolute deviation from the median, unscaled: for a normal distribution multiply by
-/// 1.4826 to estimate the standard deviation (Rousseeuw and Croux, "Alternatives to the median
-/// absolute deviation", JASA 88, 1993).
-pub fn mad(values: &[f64]) -> Option<f64> {
-    let centre = median(values)?;
-    let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    median(&distances)
-}
-
 /// The values in ascending order.
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
@@ -101,7 +92,6 @@ mod tests {
         let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
         assert_eq!(mean(&values), Some(5.0));
         assert!((standard_deviation(&values).unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        assert_eq!(mad(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
         assert_eq!(
             range(&values),
             Some(Interval {
@@ -116,7 +106,6 @@ mod tests {
         assert_eq!(median(&[]), None);
         assert_eq!(mean(&[]), None);
         assert_eq!(range(&[1.0, f64::NAN]), None);
-        assert_eq!(mad(&[1.0, f64::INFINITY]), None);
         assert_eq!(standard_deviation(&[1.0]), None);
         assert_eq!(quantile(&[1.0], 1.5), None);
     }

@@ -64,12 +64,6 @@ impl Estimate {
             detectable: detectable_difference(sd, diffs.len()).exp_m1(),
         })
     }
-
-    /// The half-width of the interval as a fraction of the ratio: 0.02 means that the ends lie a
-    /// factor of 1.02 from the interval's geometric middle. Infinite for an unbounded interval.
-    pub fn relative_half_width(&self) -> f64 {
-        self.interval.ln().half_width().exp_m1()
-    }
 }
 
 /// The two-sided p-value of the hypothesis that the differences are centred on `null`, by the
@@ -114,8 +108,6 @@ mod tests {
         assert_eq!(estimate.level, 0.95);
         assert_eq!(estimate.centre, sample.centre().exp());
         assert_eq!(estimate.interval, sample.interval(0.05).exp());
-        let width = sample.interval(0.05).half_width().exp_m1();
-        assert!((estimate.relative_half_width() - width).abs() < 1e-12);
     }
 
     #[test]
@@ -152,7 +144,6 @@ mod tests {
             (estimate.interval.low, estimate.interval.high),
             (0.0, f64::INFINITY)
         );
-        assert_eq!(estimate.relative_half_width(), f64::INFINITY);
     }
 
     #[test]

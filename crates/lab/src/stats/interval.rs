@@ -39,16 +39,6 @@ impl Interval {
         self.low <= other.high && other.low <= self.high
     }
 
-    /// Whether every value of the interval is greater than `value`.
-    pub fn is_above(&self, value: f64) -> bool {
-        self.low > value
-    }
-
-    /// Whether every value of the interval is less than `value`.
-    pub fn is_below(&self, value: f64) -> bool {
-        self.high < value
-    }
-
     /// Whether both ends are finite.
     pub fn is_bounded(&self) -> bool {
         self.low.is_finite() && self.high.is_finite()
@@ -70,11 +60,6 @@ impl Interval {
     /// From differences of natural logarithms to ratios: the whole line becomes `[0, ∞]`.
     pub fn exp(&self) -> Interval {
         self.map_increasing(f64::exp)
-    }
-
-    /// From ratios back to differences of natural logarithms; a zero lower end becomes `-∞`.
-    pub fn ln(&self) -> Interval {
-        self.map_increasing(f64::ln)
     }
 }
 
@@ -104,8 +89,6 @@ mod tests {
         assert!(UNIT.contains(0.0) && UNIT.contains(1.0));
         assert!(!UNIT.contains(-1e-12) && !UNIT.contains(1.0 + 1e-12));
         assert!(!UNIT.contains(f64::NAN));
-        assert!(!UNIT.is_above(0.0) && UNIT.is_above(-0.1));
-        assert!(!UNIT.is_below(1.0) && UNIT.is_below(1.1));
     }
 
     #[test]
@@ -127,7 +110,6 @@ mod tests {
     fn ratios_of_an_unbounded_interval_are_all_the_positive_numbers() {
         let ratios = Interval::EVERYTHING.exp();
         assert_eq!((ratios.low, ratios.high), (0.0, f64::INFINITY));
-        assert_eq!(ratios.ln(), Interval::EVERYTHING);
         assert_eq!(Interval::EVERYTHING.half_width(), f64::INFINITY);
         assert!(!ratios.is_bounded() && UNIT.is_bounded());
     }

@@ -31,7 +31,7 @@ mod student;
 pub mod volume;
 mod wilcoxon;
 
-pub use descriptive::{mad, mean, median, quantile, range, standard_deviation};
+pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub use error::{RankingError, SampleError};
 pub use estimate::{Estimate, p_value};
 pub use groups::{RankedVariant, Ranking, rank_variants};
@@ -48,6 +48,4 @@ pub use student::{student_interval, student_p_value};
 /// effects of its knobs.
 pub const ALPHA: f64 = 0.05;
 
-pub use wilcoxon::{
-    PairedSample, hodges_lehmann, wilcoxon_interval, wilcoxon_p_value, wilcoxon_smallest_alpha,
-};
+pub use wilcoxon::{PairedSample, wilcoxon_p_value, wilcoxon_smallest_alpha};

@@ -100,10 +100,11 @@ proptest! {
         shift in -1.0..1.0_f64,
     ) {
         let shifted: Vec<f64> = diffs.iter().map(|diff| diff + shift).collect();
-        let (here, there) = (wilcoxon_interval(&diffs, 0.05), wilcoxon_interval(&shifted, 0.05));
+        let [diffs, shifted] = [diffs, shifted].map(|diffs| PairedSample::new(&diffs).unwrap());
+        let (here, there) = (diffs.interval(0.05), shifted.interval(0.05));
         prop_assert!((there.low - here.low - shift).abs() < 1e-9);
         prop_assert!((there.high - here.high - shift).abs() < 1e-9);
-        let centres = hodges_lehmann(&shifted).unwrap() - hodges_lehmann(&diffs).unwrap();
+        let centres = shifted.centre() - diffs.centre();
         prop_assert!((centres - shift).abs() < 1e-9);
     }
 
