@@ -1,6 +1,6 @@
 //! What exists to choose from: workloads with their parameters, PRAGMAs and connection settings.
 //!
-//! The lab may not know SQLite, so the rooms that do hand it this description, and experiment
+//! The lab may not know SQLite, so the crates that do give it this description, and experiment
 //! files are checked against it.
 
 use std::fmt;

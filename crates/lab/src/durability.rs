@@ -2,7 +2,7 @@
 //! kinds can be compared fairly.
 //!
 //! A [safety tier](crate::tier) is what crashes were seen to do to SQLite's files. A durability class is
-//! less: what a target undertakes by what it waits for, declared by the target for the settings of the
+//! less: what a target guarantees by what it waits for, declared by the target for the settings of the
 //! variant and checked against the syncs that it was counted to make. It exists for files, servers and
 //! memory, which the crash laboratory cannot crash.
 
@@ -27,7 +27,7 @@ pub enum Durability {
     Process,
     /// A power failure may take the latest changes, but damages nothing.
     Recent,
-    /// Every acknowledged change outlives a power failure, as far as the disk tells the truth.
+    /// Every acknowledged change survives a power cut, if the disk honours syncs.
     Every,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A variant may name a version and its compile options apart, so that both can be factors of a design;
 //! together they are one name. It stands apart because plans, trials and safety tiers must all put it
-//! together alike. What a name means is for the room of engines to say.
+//! together alike. What a name means is for the crate `engine` to say.
 
 use crate::level::{Level, Settings};
 

@@ -34,18 +34,19 @@ impl Needs {
         }
     }
 
-    fn of(&self, bound: Bound) -> u64 {
+    /// How much is needed of what a bound limits, and what that is.
+    fn of(&self, bound: Bound) -> (u64, &'static str) {
         match bound {
             Bound::OpenFiles | Bound::OpenFilesOfAnyProcess | Bound::OpenFilesOfSystem => {
-                self.open_files
+                (self.open_files, "open files")
             }
             Bound::ThreadsOfUser
             | Bound::ThreadsOfSystem
             | Bound::ProcessNumbers
-            | Bound::ThreadsOfGroup => self.threads,
-            Bound::Mappings => self.mappings,
-            Bound::DiskBytes => self.disk_bytes,
-            Bound::DiskFiles => self.files,
+            | Bound::ThreadsOfGroup => (self.threads, "threads"),
+            Bound::Mappings => (self.mappings, "memory mappings"),
+            Bound::DiskBytes => (self.disk_bytes, "bytes"),
+            Bound::DiskFiles => (self.files, "files"),
         }
     }
 }
@@ -98,12 +99,11 @@ pub struct Shortfall {
 
 /// Every limit that is too low, in the order of `limits`.
 pub fn shortfalls(needs: &Needs, limits: &[Limit]) -> Vec<Shortfall> {
-    limits
-        .iter()
-        .map(|limit| Shortfall {
-            limit: *limit,
-            needed: needs.of(limit.bound),
-        })
+    let shortfalls = limits.iter().map(|limit| Shortfall {
+        limit: *limit,
+        needed: needs.of(limit.bound).0,
+    });
+    shortfalls
         .filter(|shortfall| shortfall.needed > shortfall.free())
         .collect()
 }
@@ -139,44 +139,9 @@ impl Shortfall {
 
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let needed = grouped(self.needed);
-        let at = grouped(self.limit.at);
+        let [needed, at, used] = [self.needed, self.limit.at, self.limit.used].map(grouped);
         let gigabytes = |bytes: u64| bytes as f64 / 1e9;
         match self.limit.bound {
-            Bound::OpenFiles => write!(
-                f,
-                "{needed} open files are needed, but the hard limit of this process (RLIMIT_NOFILE) is {at}"
-            ),
-            Bound::OpenFilesOfAnyProcess => write!(
-                f,
-                "{needed} open files are needed, but the kernel allows a process no more than {at} (fs.nr_open)"
-            ),
-            Bound::OpenFilesOfSystem => write!(
-                f,
-                "{needed} open files are needed, but the kernel allows {at} in all (fs.file-max), of which {} are open",
-                grouped(self.limit.used)
-            ),
-            Bound::ThreadsOfUser => write!(
-                f,
-                "{needed} threads are needed, but the hard limit of this user (RLIMIT_NPROC) is {at}"
-            ),
-            Bound::ThreadsOfSystem => write!(
-                f,
-                "{needed} threads are needed, but the kernel allows {at} in all (kernel.threads-max)"
-            ),
-            Bound::ProcessNumbers => write!(
-                f,
-                "{needed} threads are needed, but the kernel has numbers for {at} (kernel.pid_max)"
-            ),
-            Bound::ThreadsOfGroup => write!(
-                f,
-                "{needed} threads are needed, but this control group allows {at} (pids.max), of which {} are in use",
-                grouped(self.limit.used)
-            ),
-            Bound::Mappings => write!(
-                f,
-                "{needed} mappings of memory are needed, but the kernel allows a process {at} (vm.max_map_count)"
-            ),
             Bound::DiskBytes => write!(
                 f,
                 "the disk is too small: at least {:.2} GB are needed, {:.2} GB are free",
@@ -185,8 +150,35 @@ impl fmt::Display for Shortfall {
             ),
             Bound::DiskFiles => write!(
                 f,
-                "the disk is too small: {needed} files are needed, it has room for {at} (inodes)"
+                "the disk is too small: {needed} files are needed, {at} inodes are free"
             ),
+            bound => {
+                let (_, resource) = Needs::default().of(bound);
+                let limit = bound.limit();
+                write!(f, "{needed} {resource} are needed, but {limit} is {at}")?;
+                match self.limit.used {
+                    0 => Ok(()),
+                    _ => write!(f, ", of which {used} are in use"),
+                }
+            }
+        }
+    }
+}
+
+impl Bound {
+    /// The limit in words.
+    fn limit(self) -> &'static str {
+        match self {
+            Bound::OpenFiles => "the hard limit of this process (RLIMIT_NOFILE)",
+            Bound::OpenFilesOfAnyProcess => "the kernel's limit for a process (fs.nr_open)",
+            Bound::OpenFilesOfSystem => "the kernel's limit for all processes (fs.file-max)",
+            Bound::ThreadsOfUser => "the hard limit of this user (RLIMIT_NPROC)",
+            Bound::ThreadsOfSystem => "the kernel's limit for all threads (kernel.threads-max)",
+            Bound::ProcessNumbers => "the kernel's limit for process IDs (kernel.pid_max)",
+            Bound::ThreadsOfGroup => "the limit of this control group (pids.max)",
+            Bound::Mappings => "the kernel's limit for a process (vm.max_map_count)",
+            Bound::DiskBytes => "free disk space",
+            Bound::DiskFiles => "free inodes",
         }
     }
 }

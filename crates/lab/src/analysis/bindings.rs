@@ -75,7 +75,7 @@ pub struct Over {
 }
 
 impl Over {
-    /// Whether the difference can be told from none.
+    /// Whether the difference differs from none.
     pub fn is_found(&self) -> bool {
         !self.interval.contains(0.0)
     }

@@ -7,7 +7,7 @@ pub(super) struct Ranked<C> {
     pub(super) class: C,
     /// The best variant of the class.
     pub(super) best: usize,
-    /// Others that cannot be told apart from it, from the best on.
+    /// Others that are not distinguishable from it, the best first.
     pub(super) tied: Vec<usize>,
     /// The rest, from the best on.
     pub(super) worse: Vec<usize>,
@@ -49,7 +49,7 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
     ranked
 }
 
-/// Whether two variants cannot be told apart.
+/// Whether two variants are not distinguishable.
 pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
     let groups = group_labels(&other.groups);
     let mut own = group_labels(&one.groups).into_iter();

@@ -15,7 +15,7 @@ pub struct AtDurability {
     pub variants: Vec<usize>,
     /// The median of each of them in the experiment's metric, divided by that of the best.
     pub to_best: Vec<f64>,
-    /// How many of them cannot be told apart from the best, itself included.
+    /// How many of them are not distinguishable from the best, itself included.
     pub tied: usize,
     /// Whether no variant of a stronger class is as good: whether giving up safety buys anything.
     pub buys: bool,

@@ -11,6 +11,7 @@ use super::{
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Role, next};
 use crate::durability::Durability;
+use crate::environment::Volume;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
@@ -99,14 +100,15 @@ fn claims(
 ) -> Vec<Judged> {
     let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
     let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
+    let volume = environment.machine.volume(&planned.directory);
     judge(&Evidence {
         experiment: &planned.experiment,
         variants: &planned.variants,
         samples,
         problems: &problems,
         failures: &failures,
-        fsync_median_ns: fsync_median(planned, environment),
-        file_system: file_system(planned, environment),
+        fsync_median_ns: volume.and_then(Volume::fsync_median_ns),
+        file_system: volume.and_then(|volume| volume.file_system.as_deref()),
         devices,
     })
 }
@@ -134,7 +136,7 @@ pub(super) fn device_levels(
     }
 }
 
-/// The limits, and the variants by themselves.
+/// The upper bounds, and the variants by themselves.
 fn split_upper_bounds(
     planned: &PlannedExperiment,
     mut gathered: Vec<GatheredVariant>,
@@ -155,23 +157,8 @@ fn split_upper_bounds(
     (analysed.collect(), gathered)
 }
 
-fn fsync_median(planned: &PlannedExperiment, environment: &EnvironmentFile) -> Option<u64> {
-    environment
-        .machine
-        .volume(&planned.directory)?
-        .fsync_median_ns()
-}
-
-fn file_system<'e>(
-    planned: &PlannedExperiment,
-    environment: &'e EnvironmentFile,
-) -> Option<&'e str> {
-    let volume = environment.machine.volume(&planned.directory)?;
-    volume.file_system.as_deref()
-}
-
-/// No target can undertake more than what lies below it: memory keeps nothing without power, and
-/// without flushes of the disk's cache a sync is a word.
+/// No target is more durable than its storage: memory keeps nothing without power, and without cache
+/// flushes a sync has no effect.
 fn cap_durability(
     variants: &mut [VariantAnalysis],
     planned: &PlannedExperiment,
@@ -203,7 +190,10 @@ fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
 /// How many trials of a variant failed or timed out and why, where some did.
 fn failures_of(variant: &GatheredVariant) -> Option<String> {
     let failed = variant.trials.failed + variant.trials.timed_out;
-    let why = variant.problem.as_deref().unwrap_or("it is not known why");
+    let why = variant
+        .problem
+        .as_deref()
+        .unwrap_or("for an unknown reason");
     (failed > 0).then(|| {
         format!(
             "{failed} of its {} trials failed: {why}",
@@ -298,10 +288,7 @@ fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<Ra
         })
         .collect();
     let better = metric::find(metric).map_or(Better::Higher, |metric| metric.better);
-    // The table is made here: rectangular, with finite logarithms only.
-    stats::rank_variants(&table, better, ALPHA)
-        .expect("a well-formed table of logarithms")
-        .variants
+    stats::rank_variants(&table, better, ALPHA).variants
 }
 
 fn variants(
@@ -357,7 +344,7 @@ fn safety_of_trials(
     }
     Some(match found {
         Some(models) => Safety::of(models).with_schedules(schedules),
-        None => Safety::not_measured("no trial of it was measured"),
+        None => Safety::not_measured("no trial was measured"),
     })
 }
 

@@ -43,7 +43,7 @@ pub struct Finding {
     /// The rounds in which it was measured again after it was chosen, which show the gain then; none
     /// where it was not.
     pub confirmation_rounds: Option<usize>,
-    /// Other variants that cannot be told apart from the best.
+    /// Other variants that are not distinguishable from the best.
     pub tied: Vec<String>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
@@ -60,7 +60,7 @@ pub struct Finding {
     pub faster: Option<Faster>,
 }
 
-/// The tier of a variant beside that of the baseline.
+/// The tier of a variant compared with that of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierChange {
     /// The variant's.
@@ -77,7 +77,7 @@ pub struct TierChange {
 }
 
 impl TierChange {
-    /// The tier of a variant beside that of the baseline.
+    /// The tier of a variant compared with that of the baseline.
     pub(super) fn of(
         experiment: &ExperimentAnalysis,
         variant: &VariantAnalysis,
@@ -96,7 +96,7 @@ impl TierChange {
     }
 }
 
-/// What survives of an acknowledged change with a variant, beside what survives with the baseline.
+/// What survives of an acknowledged change with a variant, compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SurvivalChange {
     /// With the variant.
@@ -194,7 +194,7 @@ pub(super) fn gain_of(
 }
 
 /// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
-/// there were some: so it is told, while the other rounds choose.
+/// there were some. The other rounds only choose.
 pub(super) fn reported_gain(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
@@ -216,7 +216,7 @@ fn better_by(experiment: &ExperimentAnalysis, ratio: &Estimate) -> Option<(f64, 
 
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     if experiment.workload == WORKLOAD {
-        // How quickly crashes are tried is no reason to choose anything.
+        // The speed of crash tests is no reason to choose anything.
         return None;
     }
     let fastest = best_where(experiment, |_| true);
@@ -267,8 +267,8 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
 /// Whether there were too few rounds for more than a preliminary answer about a variant.
 pub(super) fn is_preliminary(variant: &VariantAnalysis) -> bool {
     let of_all = variant.effect.as_ref().map(|effect| &effect.estimate);
-    let told = variant.confirmation.as_ref().or(of_all);
-    told.is_some_and(|estimate| estimate.preliminary)
+    let reported = variant.confirmation.as_ref().or(of_all);
+    reported.is_some_and(|estimate| estimate.preliminary)
 }
 
 /// The variants that were compared with the baseline and might have been taken in its place.

@@ -75,7 +75,7 @@ impl Analysis {
         claims.filter(|judged| judged.verdict == verdict).count()
     }
 
-    /// The variants of each experiment that are told as its best, where they were chosen from many.
+    /// The variants of each experiment that are reported as its best, where they were chosen from many.
     pub fn chosen_from_many(&self) -> Vec<BTreeSet<usize>> {
         self.experiments.iter().map(chosen_from_many).collect()
     }
@@ -220,14 +220,14 @@ impl ExperimentAnalysis {
     }
 
     /// Whether the variant is known to be at least as safe as the baseline: by what its target
-    /// undertakes, and then under every storage model where both were measured, else by having the same levels of what decides it.
+    /// guarantees, and then under every storage model where both were measured, else by having the same levels of what decides it.
     pub fn is_as_safe(&self, variant: &VariantAnalysis) -> bool {
         let Some(baseline) = self.variants.first() else {
             return false;
         };
-        // A target that undertakes less is less safe, whatever its settings.
-        let undertakes_less = variant.durability.zip(baseline.durability);
-        if undertakes_less.is_some_and(|(own, baseline)| own < baseline) {
+        // A target that guarantees less is less safe, whatever its settings.
+        let guarantees_less = variant.durability.zip(baseline.durability);
+        if guarantees_less.is_some_and(|(own, baseline)| own < baseline) {
             return false;
         }
         let both = variant.safety.as_ref().zip(baseline.safety.as_ref());
@@ -264,7 +264,7 @@ pub struct VariantAnalysis {
     pub summaries: BTreeMap<String, Summary>,
     /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,
-    /// The groups of ranks it belongs to, as letters; variants that share one cannot be told apart.
+    /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable.
     pub groups: String,
     /// Whether throughput was steady within its trials.
     pub steadiness: Option<SteadinessCounts>,
@@ -371,7 +371,7 @@ pub struct Effect {
 const FOUND: f64 = 0.05;
 
 impl Effect {
-    /// Whether the variant can be told apart from the baseline.
+    /// Whether the variant is distinguishable from the baseline.
     pub fn is_found(&self) -> bool {
         self.q_value <= FOUND
     }

@@ -2,8 +2,7 @@
 //!
 //! Speed alone recommends nothing that decides what a crash can destroy: the recommendation is the
 //! fastest variant that is known to be as safe as the baseline, by their safety tiers or because it leaves
-//! such settings as the baseline has them. The fastest variant of all is named beside it where it is
-//! another.
+//! such settings as the baseline has them. The fastest variant of all is named too where it is another.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +51,7 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
         return Vec::new();
     };
     if experiment.workload == WORKLOAD {
-        // How quickly crashes are tried is no reason to use anything.
+        // The speed of crash tests is no reason to use anything.
         return Vec::new();
     }
     let varies = |name: &str| {
@@ -126,7 +125,7 @@ fn recommendation(experiment: &ExperimentAnalysis, index: usize) -> Recommendati
     }
 }
 
-/// How connections are opened and transactions begin: settings that no PRAGMA tells.
+/// How connections are opened and transactions begin: settings that no PRAGMA reports.
 const OF_CONNECTIONS: [&str; 2] = ["open_mutex", "transaction"];
 
 /// The settings of SQLite among a variant's: PRAGMAs that were set and read back, and those of

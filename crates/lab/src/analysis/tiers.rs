@@ -66,7 +66,7 @@ impl Tiers {
         let record = self.records.iter().find(|record| record.set == set);
         Some(match record {
             Some(record) => Safety::of_outcome(&record.outcome),
-            None => Safety::not_measured("the run did not come to it"),
+            None => Safety::not_measured("the run ended before it"),
         })
     }
 }
@@ -78,7 +78,7 @@ pub struct BestAtTier {
     pub class: Class,
     /// The variant's place in the experiment.
     pub variant: usize,
-    /// Other variants of the tier that cannot be told apart from it.
+    /// Other variants of the tier that are not distinguishable from it.
     pub tied: Vec<usize>,
     /// Whether no safer variant is as good: whether it belongs to the Pareto set of speed and safety.
     pub pareto: bool,

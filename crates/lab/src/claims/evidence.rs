@@ -22,7 +22,7 @@ pub struct Evidence<'a> {
     /// For each variant, why it has no measurement; none where it has.
     pub problems: &'a [Option<String>],
     /// For each variant, how many of its trials failed and why, where some did: what the others measured
-    /// does not tell that nothing went wrong.
+    /// does not show that nothing went wrong.
     pub failures: &'a [Option<String>],
     /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
     pub fsync_median_ns: Option<u64>,
@@ -72,23 +72,23 @@ impl Evidence<'_> {
         match self.fsync_median_ns {
             Some(median) if median >= FSYNC_CLAIM_MEDIAN_NS => Ok(()),
             Some(median) => Err(Unable::NotApplicable(format!(
-                "it needs {precondition}; here it is {:.3} ms",
+                "it requires {precondition}; here it is {:.3} ms",
                 median as f64 / 1e6
             ))),
             None => Err(Unable::NotApplicable(format!(
-                "it needs {precondition}, which was not measured"
+                "it requires {precondition}, which was not measured"
             ))),
         }
     }
 
-    /// Whether the claim speaks of this file system.
+    /// Whether the claim applies to this file system.
     pub(super) fn check_file_system(&self, wanted: &[String]) -> Result<(), Unable> {
-        let here = self.file_system.unwrap_or("one that is not known");
+        let here = self.file_system.unwrap_or("unknown");
         if wanted.is_empty() || wanted.iter().any(|name| name == here) {
             return Ok(());
         }
         Err(Unable::NotApplicable(format!(
-            "it speaks of {}; the file system here is {here}",
+            "it applies to {} only; the file system here is {here}",
             wanted.join(" and ")
         )))
     }
@@ -137,7 +137,7 @@ impl Evidence<'_> {
         match zeros.count() {
             0 => None,
             rounds => Some(format!(
-                "{metric} is 0 in {rounds} of its rounds, which has no ratio"
+                "{metric} is 0 in {rounds} of its rounds, which gives no ratio"
             )),
         }
     }
@@ -245,7 +245,7 @@ impl Evidence<'_> {
             let levels = device.and_then(|device| device.levels.get(metric));
             levels.ok_or_else(|| {
                 Unable::NotApplicable(format!(
-                    "it needs the experiment on {kind} too: give `--dir` once for each"
+                    "it requires the experiment on {kind} too: give `--dir` once for each"
                 ))
             })
         };

@@ -11,7 +11,7 @@
 use crate::samples::Comparison;
 use crate::stats::{Interval, PooledDifference, median, range};
 
-/// A figure that can be asked for its interval.
+/// A figure with an interval.
 #[derive(Clone, Debug)]
 pub(super) enum Figure {
     /// A single ratio.

@@ -4,7 +4,7 @@
 //! confirm it. The claim is *confirmed* when the whole interval lies within the bounds and
 //! *refuted* when it lies wholly outside. The claims of an experiment are judged together by
 //! Holm's procedure: the smallest error rate at which a claim would be decided serves as its
-//! p-value, the procedure says at which rate each claim is judged, and the interval shown beside a
+//! p-value, the procedure says at which rate each claim is judged, and the interval reported with a
 //! claim is the one at that rate, from which the verdict can be read off.
 
 use std::fmt;
@@ -26,7 +26,7 @@ pub enum Verdict {
     Refuted,
     /// The data does not decide.
     Inconclusive,
-    /// It cannot be asked here.
+    /// It does not apply here.
     NotApplicable,
 }
 
@@ -154,7 +154,7 @@ impl Prepared {
         let why = (verdict == Verdict::Inconclusive).then(|| {
             let interval = self.figure.interval(alpha);
             if interval.is_bounded() {
-                "the interval reaches across the bound".to_owned()
+                "the interval includes the bound".to_owned()
             } else {
                 format!(
                     "{} rounds are too few to judge {judged_together} claims together",
@@ -259,24 +259,16 @@ impl Evidence<'_> {
             Unable::NotApplicable(why) => (Verdict::NotApplicable, why),
             Unable::NotMeasured(why) => (Verdict::Inconclusive, why),
         };
+        let form = claim.forms().first().copied();
         Judged {
             claim: claim.clone(),
             verdict,
             measure: String::new(),
-            unit: claim
-                .forms()
-                .first()
-                .and_then(|form| unit(*form, &self.experiment.metric)),
+            unit: form.and_then(|form| unit(form, &self.experiment.metric)),
             figure: None,
             interval: None,
             alpha: ALPHA,
-            bounds: claim.forms().first().map_or(
-                Bounds {
-                    low: None,
-                    high: None,
-                },
-                |form| claim.bounds(*form),
-            ),
+            bounds: form.map_or(Bounds::default(), |form| claim.bounds(form)),
             rounds: 0,
             preliminary: false,
             why: Some(why.clone()),

@@ -164,7 +164,7 @@ impl Evidence<'_> {
         let pooled = self.pooled((of.0, of.1), (to.0, to.1), metric);
         let pooled = pooled.ok_or_else(|| {
             Unable::NotMeasured(format!(
-                "too few variants and rounds tell the noise of {metric}"
+                "too few variants and rounds to estimate the noise of {metric}"
             ))
         })?;
         let measure = format!(

@@ -265,7 +265,7 @@ impl fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             DeviceKind::Rotating => "a rotating disk",
-            DeviceKind::Solid => "a disk that does not rotate",
+            DeviceKind::Solid => "a solid-state disk",
         })
     }
 }
@@ -352,7 +352,7 @@ impl<'a> Form<'a> {
 }
 
 /// The figures that confirm a claim: from `low` to `high`, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Smallest confirming figure; none where there is no lower bound.
     pub low: Option<f64>,
@@ -361,6 +361,14 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// At least this.
+    fn at_least(low: f64) -> Bounds {
+        Bounds {
+            low: Some(low),
+            high: None,
+        }
+    }
+
     /// Whether the figure confirms.
     pub fn hold(&self, figure: f64) -> bool {
         self.low.is_none_or(|low| figure >= low) && self.high.is_none_or(|high| figure <= high)
@@ -427,14 +435,8 @@ impl Claim {
                     high: Some(1.0 + within),
                 }
             }
-            Form::Ordering(_) => Bounds {
-                low: Some(1.0 - self.tolerance.unwrap_or_default()),
-                high: None,
-            },
-            Form::Argmax(_) | Form::Argmin(_) | Form::Best(_) => Bounds {
-                low: Some(1.0),
-                high: None,
-            },
+            Form::Ordering(_) => Bounds::at_least(1.0 - self.tolerance.unwrap_or_default()),
+            Form::Argmax(_) | Form::Argmin(_) | Form::Best(_) => Bounds::at_least(1.0),
         }
     }
 }

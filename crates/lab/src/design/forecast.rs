@@ -1,4 +1,4 @@
-//! How long an experiment will still take, as far as can be told from its trials so far.
+//! How long an experiment will still take, as predicted from its trials so far.
 
 use super::turns::{counting_trials, seconds_after};
 use super::{Course, History, Stopping};

@@ -13,7 +13,7 @@ use crate::stats::ALPHA;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// Every effect is known as well as was asked.
+    /// Every effect is known as precisely as required.
     Precise,
     /// The largest number of rounds was reached.
     MaxRounds,
@@ -36,9 +36,9 @@ impl Next {
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            StopReason::Precise => "every effect was known precisely enough",
-            StopReason::MaxRounds => "the largest number of rounds was reached",
-            StopReason::Budget => "the time allowed was used up",
+            StopReason::Precise => "every effect is precise enough",
+            StopReason::MaxRounds => "the maximum number of rounds was reached",
+            StopReason::Budget => "the time limit was reached",
             StopReason::NoBaseline => "the baseline variant could not be measured",
         })
     }
@@ -79,7 +79,7 @@ pub struct Course {
 
 /// The next trial of an experiment, or the reason to stop.
 ///
-/// Rounds are whole: the stopping rule is asked between rounds only. With a budget, a round is
+/// Rounds are whole: the stopping rule applies between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
 pub fn next(course: &Course, history: &History) -> Next {
     for number in 0.. {

@@ -18,7 +18,7 @@ pub enum VariantsError {
     /// Several variants hold these levels.
     #[error("{wanted} fits several variants: {fits}")]
     Ambiguous {
-        /// The levels asked for.
+        /// The levels wanted.
         wanted: String,
         /// The labels of the variants that hold them.
         fits: String,

@@ -1,7 +1,7 @@
 //! What the machine did meanwhile: disturbance during a block, and noise ahead of a run.
 //!
 //! Apart from the environment because these are figures of an interval, not of a moment. A block is
-//! kept or dropped on covariates alone, never on its outcomes, so the rule lives beside them.
+//! kept or dropped on covariates alone, never on its outcomes, so the rule lives here.
 
 use std::fmt;
 

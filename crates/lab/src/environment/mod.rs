@@ -38,7 +38,7 @@ pub struct Environment {
     pub limits: CgroupLimits,
     /// How busy the machine was at the moment of capture.
     pub load: Load,
-    /// One entry per measured directory, in the order asked for.
+    /// One entry per measured directory, in the order given.
     pub volumes: Vec<Volume>,
 }
 

@@ -32,38 +32,37 @@ pub use parse::{Problem, Problems, parse};
 pub struct Experiment {
     /// Unique name: lower-case words joined by hyphens.
     pub id: String,
-    /// The question in one sentence, as a reader would ask it.
+    /// The question, in one sentence.
     pub question: String,
     /// Where the question comes from, such as the number of an article.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// A remark for the reader of the report: what to look at, known surprises.
+    /// A note for the reader of the report: what to look at, and known surprises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The workload that is run.
+    /// The workload to run.
     pub workload: String,
-    /// The metric by which variants are compared; `rows_per_s` unless stated.
+    /// The metric by which variants are compared; `rows_per_s` by default.
     #[serde(default = "default_metric")]
     pub metric: String,
-    /// Metrics that the report shows beside that one, variant by variant: what is bought and what it costs.
+    /// Further metrics that the report lists for each variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secondary_metrics: Vec<String>,
-    /// Settings that hold in every variant.
+    /// Settings of every variant.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub base: Settings,
     /// Settings that depend on the scale of the run.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scale: BTreeMap<Scale, Settings>,
-    /// The knobs and the levels each takes.
+    /// The factors and the levels of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<String, Vec<Level>>,
-    /// The levels of a factor that a scale keeps, where it does not take all of them: sizes that
-    /// only make sense, or only end in time, at a larger scale. Factors that are not named keep
-    /// every level.
+    /// The levels of a factor that a scale keeps, where it does not keep all of them: for example
+    /// sizes that take too long at a smaller scale. Other factors keep every level.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<Scale, BTreeMap<String, Vec<Level>>>,
-    /// Factors that are conditions rather than choices: sizes of the problem and kinds of data. They
-    /// are compared and drawn like the others, but no level of one is recommended.
+    /// Factors that are conditions rather than choices: problem sizes and kinds of data. They are
+    /// compared and drawn like the others, but their levels are never recommended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
     /// Words for levels, by factor and then by the level as written. They name the variants that have
@@ -73,18 +72,18 @@ pub struct Experiment {
     /// Labels and answers of single variants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<VariantName>,
-    /// Settings for some variants only, for example fewer rows where a variant is very slow.
+    /// Settings for some variants only, for example fewer rows for a very slow variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<Adjustment>,
     /// Combinations that are left out of a factorial design.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<Exclusion>,
-    /// What bounds the variants, shown beside them: the same input without SQLite.
+    /// Upper bounds, measured with the variants but not ranked: the same input without SQLite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upper_bounds: Vec<UpperBoundFile>,
     /// Which variants there are and how they are compared.
     pub design: Design,
-    /// Published statements to be checked here.
+    /// Published statements to check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
 }
@@ -133,17 +132,17 @@ impl fmt::Display for Scale {
     }
 }
 
-/// Settings put on top of the base for the variants that hold certain levels.
+/// Settings that override the base for variants with certain levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Adjustment {
-    /// The levels a variant must hold.
+    /// The levels that a variant must have.
     #[serde(rename = "for")]
     pub levels: Settings,
-    /// What is put on top at every scale.
+    /// Settings at every scale.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub base: Settings,
-    /// What is put on top at one scale.
+    /// Settings at one scale.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scale: BTreeMap<Scale, Settings>,
 }
@@ -152,14 +151,14 @@ pub struct Adjustment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exclusion {
-    /// The levels that do not go together.
+    /// The levels that are not combined.
     pub levels: Settings,
-    /// Why not.
+    /// Why they are not combined.
     pub because: String,
 }
 
-/// Something that bounds what the variants can reach: measured in the same blocks and shown beside
-/// them, but neither ranked nor compared.
+/// Something that bounds what the variants can reach: measured in the same blocks, but neither ranked
+/// nor compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpperBoundFile {
@@ -169,7 +168,7 @@ pub struct UpperBoundFile {
     pub says: String,
     /// The workload.
     pub workload: String,
-    /// Settings besides those of the experiment's base and scale that the workload understands.
+    /// Settings in addition to those of the experiment's base and scale that the workload knows.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
     /// Settings that depend on the scale of the run.
@@ -181,23 +180,23 @@ pub struct UpperBoundFile {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// How variants are made of factors.
+    /// How factors are combined into variants.
     pub kind: DesignKind,
     /// The variant that the others are compared with: a level for every factor.
     pub baseline: Settings,
-    /// The variants besides the baseline; for the kind `list` only.
+    /// The variants other than the baseline; for the kind `list` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Settings>,
-    /// When to stop; the protocol's rule unless stated.
+    /// When to stop measuring.
     #[serde(default)]
     pub stopping: Stopping,
 }
 
-/// How variants are made of factors.
+/// How factors are combined into variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DesignKind {
-    /// The baseline, and each other level of each factor on its own.
+    /// The baseline, and each other level of each factor by itself.
     OneAtATime,
     /// Every combination of levels.
     Factorial,

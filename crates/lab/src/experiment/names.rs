@@ -51,12 +51,12 @@ impl Labels {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VariantName {
-    /// The levels by which the variant is meant; the baseline's where they are not given.
+    /// The levels that identify the variant; those not given are the baseline's.
     pub levels: Settings,
     /// Its name in a few words, used instead of its levels in answers, tables and charts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What to do when this variant is the best: one sentence for a reader who knows nothing of the
+    /// What to do when this variant is the best: one sentence for a reader who has not read the
     /// experiment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

@@ -53,7 +53,7 @@ fn check_id(id: &str, findings: &mut Findings<'_>) {
     if !well_formed {
         findings.at(
             &["id".into()],
-            format!("the id `{id}` must be lower-case letters, digits and hyphens"),
+            format!("the id `{id}` may contain only lower-case letters, digits and hyphens"),
         );
     }
 }
@@ -236,7 +236,7 @@ impl Checker<'_, '_, '_> {
             (DesignKind::OneAtATime | DesignKind::Factorial, false) => {
                 self.findings.at(
                     &["design".into(), "variants".into()],
-                    "`variants` belong to designs of the kind `list` only",
+                    "only designs of the kind `list` take `variants`",
                 );
             }
             _ => {}
@@ -291,7 +291,7 @@ impl Checker<'_, '_, '_> {
             }
         }
         let remedy = match self.experiment.design.kind {
-            DesignKind::Factorial => "; leave the combination out by `exclude`",
+            DesignKind::Factorial => "; leave the combination out with `exclude`",
             DesignKind::OneAtATime | DesignKind::List => "",
         };
         for (why, labels) in reasons {

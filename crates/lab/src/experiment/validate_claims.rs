@@ -64,7 +64,7 @@ impl Checker<'_, '_, '_> {
             Form::Best(best) => self.check_best(&path, best, variants),
             Form::Devices(devices) if devices.of == devices.to => self
                 .findings
-                .at(&path, "both devices of the claim are of the same kind"),
+                .at(&path, "the claim compares a kind of device with itself"),
             Form::Devices(_) => {}
         }
     }
@@ -87,9 +87,7 @@ impl Checker<'_, '_, '_> {
         if unit(metric) != unit(to_metric) {
             self.findings.at(
                 &place,
-                format!(
-                    "`{to_metric}` is in another unit than `{metric}`, so the two have no ratio"
-                ),
+                format!("`{to_metric}` and `{metric}` have different units, so they have no ratio"),
             );
         }
     }
@@ -113,7 +111,7 @@ impl Checker<'_, '_, '_> {
             self.findings.at(
                 path,
                 format!(
-                    "the claim `{}`: `within` goes with `equal`, and `equal` with `within`",
+                    "the claim `{}`: `equal` and `within` require each other",
                     claim.id
                 ),
             );
@@ -131,7 +129,7 @@ impl Checker<'_, '_, '_> {
             self.check_same_variant(path, of, to);
         } else if of.is_some() && of == to {
             self.findings
-                .at(path, "both variants of the claim are the same");
+                .at(path, "the claim compares a variant with itself");
         }
     }
 
@@ -154,7 +152,7 @@ impl Checker<'_, '_, '_> {
         if of.is_some() && to.is_some() && of != to {
             self.findings.at(
                 path,
-                "`to_metric` compares two figures of the same trials, so both variants of a ratio must be the same",
+                "`to_metric` compares two metrics of the same trials, so both variants of a ratio must be the same",
             );
         }
     }
@@ -164,10 +162,8 @@ impl Checker<'_, '_, '_> {
             self.findings.at(path, "give either `variants` or `over`");
         }
         if listed.across && listed.without_worst {
-            self.findings.at(
-                path,
-                "`without_worst` leaves out one variant, so it does not go with `across`",
-            );
+            self.findings
+                .at(path, "`without_worst` and `across` cannot be combined");
         }
         if let Some(factor) = &listed.over {
             self.check_over(path, factor);
@@ -225,7 +221,7 @@ impl Checker<'_, '_, '_> {
             let levels = label(&best.hold);
             self.findings.at(
                 &place,
-                format!("{holding} of {all} variants hold {levels}: the best {count} can never, or must always, do so"),
+                format!("{holding} of {all} variants have {levels}: the best {count} can never, or must always, have it"),
             );
         }
     }

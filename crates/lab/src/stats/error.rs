@@ -19,41 +19,10 @@ pub enum SampleError {
         /// The value itself.
         value: f64,
     },
-    /// The error rate asked for is not strictly between 0 and 1.
+    /// The error rate is not strictly between 0 and 1.
     #[error("the error rate {alpha} is not between 0 and 1")]
     BadErrorRate {
-        /// The rate asked for.
-        alpha: f64,
-    },
-}
-
-/// A table of variants and rounds that cannot be ranked.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum RankingError {
-    /// A variant has another number of rounds than the first one.
-    #[error("variant {variant} has {got} rounds where the first variant has {expected}")]
-    Ragged {
-        /// The variant, counted from zero.
-        variant: usize,
-        /// Rounds of the first variant.
-        expected: usize,
-        /// Rounds of this variant.
-        got: usize,
-    },
-    /// A value is infinite, not a number, or so far from zero that no number has this logarithm.
-    #[error("variant {variant}, round {round}: {value} is not the logarithm of a measured value")]
-    NotALogarithm {
-        /// The variant, counted from zero.
-        variant: usize,
-        /// The round, counted from zero.
-        round: usize,
-        /// The value itself.
-        value: f64,
-    },
-    /// The error rate asked for is not strictly between 0 and 1.
-    #[error("the error rate {alpha} is not between 0 and 1")]
-    BadErrorRate {
-        /// The rate asked for.
+        /// The rate.
         alpha: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! Groups of variants that cannot be told apart, as a compact letter display.
+//! Groups of variants that are not distinguishable, as a compact letter display.
 //!
 //! The display is Piepho's ("An algorithm for a letter-based representation of all-pairwise
 //! comparisons", Journal of Computational and Graphical Statistics 13, 2004): two variants share a

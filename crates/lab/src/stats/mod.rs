@@ -32,7 +32,7 @@ pub mod volume;
 mod wilcoxon;
 
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
-pub use error::{RankingError, SampleError};
+pub use error::SampleError;
 pub use estimate::{Estimate, p_value};
 pub use groups::{RankedVariant, Ranking, rank_variants};
 pub use interval::Interval;
@@ -45,7 +45,7 @@ pub use steadiness::{MATERIAL_CHANGE, MIN_WINDOWS, Steadiness, SteadinessLabel, 
 pub use student::{student_interval, student_p_value};
 /// The error rate of a family of answers, both sides together: that of the protocol, which promises 95 %
 /// (`docs/method.md`). Families are the claims of an experiment, its variants against the baseline, the
-/// effects of its knobs.
+/// effects of its factors.
 pub const ALPHA: f64 = 0.05;
 
 pub use wilcoxon::{PairedSample, wilcoxon_p_value, wilcoxon_smallest_alpha};

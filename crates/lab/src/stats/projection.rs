@@ -46,6 +46,13 @@ impl Projection {
         new
     }
 
+    /// Adds columns one after another.
+    pub fn add_all(&mut self, columns: &[Vec<f64>]) {
+        for column in columns {
+            self.add(column);
+        }
+    }
+
     /// The number of independent columns.
     pub fn rank(&self) -> usize {
         self.basis.len()
@@ -61,9 +68,7 @@ impl Projection {
     /// and degrees of freedom.
     pub fn gained(&self, columns: &[Vec<f64>], values: &[f64]) -> (f64, usize) {
         let mut grown = self.clone();
-        columns.iter().for_each(|column| {
-            grown.add(column);
-        });
+        grown.add_all(columns);
         let new = &grown.basis[self.rank()..];
         let squares = new.iter().map(|direction| dot(direction, values).powi(2));
         (squares.sum(), new.len())

@@ -1,6 +1,6 @@
 //! What rows of different lengths cost: so much for each row and so much for each unit of length.
 //!
-//! It stands beside the knee of a cache ([`super::curve`]) because both say where a curve bends;
+//! It goes with the knee of a cache ([`super::curve`]) because both say where a curve bends;
 //! here the time of a row grows by a straight line, and the bend is where the second part of
 //!
 //! ```text

@@ -83,7 +83,7 @@ impl PairedSample {
 }
 
 /// The two-sided signed-rank p-value of the hypothesis that the differences are centred on `null`:
-/// the same as [`PairedSample::p_value`], without sorting, for a sample asked only once.
+/// the same as [`PairedSample::p_value`], without sorting, for a sample used only once.
 ///
 /// # Errors
 /// [`SampleError`] when there is no difference or one is not finite.

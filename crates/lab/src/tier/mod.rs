@@ -71,7 +71,7 @@ pub enum Tier {
     },
     /// Nothing can be said.
     NotMeasured {
-        /// Why not.
+        /// Why they are not combined.
         why: String,
     },
 }
@@ -122,7 +122,7 @@ impl Tier {
     /// commits, at `most` so many.
     pub fn of_counts(images: u64, bad: u64, losing: u64, most: u64) -> Tier {
         match (images, bad, losing) {
-            (0, ..) => Tier::not_measured("no image was judged"),
+            (0, ..) => Tier::not_measured("no crash image was checked"),
             (_, 0, 0) => Tier::NoViolation { images },
             (_, 0, losing) => Tier::LosesCommits {
                 losing,

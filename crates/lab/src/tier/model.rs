@@ -1,4 +1,4 @@
-//! What was found under one storage model, beside what is documented.
+//! What was measured under one storage model, compared with what is documented.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -33,7 +33,7 @@ impl TierSet {
         }
     }
 
-    /// What the workload [`WORKLOAD`](super::WORKLOAD) is asked: these settings, tried for so many seconds.
+    /// The settings of a trial of [`WORKLOAD`](super::WORKLOAD) that tests these for so many seconds.
     pub fn trial_settings(&self, seconds: f64) -> Settings {
         /// More images than any time is enough for, under each model.
         const IMAGES: i64 = 1_000_000;
@@ -52,7 +52,7 @@ impl TierSet {
 impl fmt::Display for TierSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.settings.is_empty() {
-            true => f.write_str("settings as the engine has them")?,
+            true => f.write_str("the engine's default settings")?,
             false => f.write_str(&label(&self.settings))?,
         }
         match self.engine.as_str() {

@@ -16,7 +16,7 @@ pub struct Safety {
     pub models: Vec<ModelSafety>,
     /// Where the tier holds on occasions only: on which, and the tier otherwise.
     pub narrowed: Option<Narrowed>,
-    /// What came of schedules; none where none were asked for.
+    /// The results of schedules; none where none were run.
     pub schedules: Option<Schedules>,
 }
 
@@ -37,7 +37,7 @@ impl Safety {
     pub fn of(models: Vec<ModelSafety>) -> Safety {
         let (inside, outside): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.assumed);
         let tier = match inside.is_empty() {
-            true => Tier::not_measured("no model inside SQLite's assumptions was tried"),
+            true => Tier::not_measured("no storage model within SQLite's assumptions was tested"),
             false => Tier::over(inside.iter().map(|model| whole(model))),
         };
         let beyond = (!outside.is_empty()).then(|| Tier::over(outside.into_iter().map(whole)));

@@ -22,7 +22,7 @@ pub enum Schedules {
     },
     /// Nothing can be said.
     NotMeasured {
-        /// Why not.
+        /// Why they are not combined.
         why: String,
     },
 }

@@ -217,7 +217,7 @@ fn identical_variants_are_ranked_as_one_group_and_distant_ones_apart() {
             .into_iter()
             .map(|row| row.into_iter().map(Some).collect())
             .collect();
-        rank_variants(&table, Better::Lower, ALPHA).unwrap()
+        rank_variants(&table, Better::Lower, ALPHA)
     };
     let together =
         share(runs(300, Profile::NOISY, &[0.0; 12], 10).map(|table| ranking(table).groups == 1));

@@ -136,6 +136,11 @@ impl Crossing {
     }
 }
 
+/// Every two of so many factors, in order.
+pub(super) fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |one| (one + 1..count).map(move |two| (one, two)))
+}
+
 /// The factor of this name, where variants differ in it.
 fn factor(name: &str, variants: &[&Settings], order: &[Level]) -> Option<Factor> {
     let mut levels: Vec<Level> = Vec::new();

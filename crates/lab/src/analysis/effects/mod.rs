@@ -1,4 +1,4 @@
-//! What each knob does by itself and what two do together, where the variants of an experiment cross
+//! What each factor does by itself and what two do together, where the variants of an experiment cross
 //! several factors: main effects, interactions of pairs, and shares of the variance.
 //!
 //! Everything is a contrast: a mean over settings of the other factors of differences of logarithms,
@@ -27,7 +27,7 @@ use crate::stats::{ALPHA, Interval, MIN_BLOCKS_FOR_WILCOXON, mean, student_inter
 
 pub use shares::{FactorShare, PairShare, Shares};
 
-use crossing::{Crossing, Term};
+use crossing::{Crossing, Term, pairs};
 use table::Table;
 
 /// Fewer rounds have no spread.
@@ -69,7 +69,7 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// Whether it can be told from no effect.
+    /// Whether it differs from no effect.
     pub fn is_found(&self) -> bool {
         !self.interval.contains(1.0)
     }
@@ -195,9 +195,7 @@ impl Effects {
 
 /// The pairs of factors of which at least four variants make a cross.
 fn pairs_of_factors(crossing: &Crossing) -> impl Iterator<Item = (usize, usize)> {
-    let count = crossing.factors.len();
-    let all = (0..count).flat_map(move |one| (one + 1..count).map(move |two| (one, two)));
-    all.filter(|(one, two)| {
+    pairs(crossing.factors.len()).filter(|(one, two)| {
         cells(crossing, *one, *two).any(|(a, b)| !crossing.quads((*one, a), (*two, b)).is_empty())
     })
 }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::crossing::Crossing;
+use super::crossing::{Crossing, pairs};
 use super::table::Table;
 use crate::stats::Projection;
 
@@ -58,8 +58,7 @@ impl Shares {
                 share: account.of_factor(factor),
             })
             .collect();
-        let mut pairs: Vec<PairShare> = (0..count)
-            .flat_map(|one| (one + 1..count).map(move |two| (one, two)))
+        let mut pairs: Vec<PairShare> = pairs(count)
             .map(|(one, two)| PairShare {
                 factors: [one, two].map(|factor| crossing.factors[factor].name.clone()),
                 share: account.of_pair(one, two),
@@ -104,9 +103,7 @@ impl<'a> Account<'a> {
             mains: constant,
         };
         for factor in 0..crossing.factors.len() {
-            for column in account.columns(factor) {
-                account.mains.add(&column);
-            }
+            account.mains.add_all(&account.columns(factor));
         }
         // Less is rounding: the variants are all the same.
         (total > 1e-18 * squares.max(1.0)).then_some(account)
@@ -115,9 +112,7 @@ impl<'a> Account<'a> {
     fn of_factor(&self, factor: usize) -> f64 {
         let mut others = Projection::about_the_mean(self.means.len());
         for other in (0..self.crossing.factors.len()).filter(|other| *other != factor) {
-            for column in self.columns(other) {
-                others.add(&column);
-            }
+            others.add_all(&self.columns(other));
         }
         self.share(others.gained(&self.columns(factor), &self.means))
     }
@@ -129,14 +124,9 @@ impl<'a> Account<'a> {
 
     /// What factors and pairs leave over.
     fn rest(&self) -> f64 {
-        let count = self.crossing.factors.len();
         let mut all = self.mains.clone();
-        for one in 0..count {
-            for two in one + 1..count {
-                for column in self.products(one, two) {
-                    all.add(&column);
-                }
-            }
+        for (one, two) in pairs(self.crossing.factors.len()) {
+            all.add_all(&self.products(one, two));
         }
         let squares: f64 = self.means.iter().map(|mean| mean * mean).sum();
         let left = squares - all.explained(&self.means);

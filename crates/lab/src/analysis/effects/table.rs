@@ -34,8 +34,8 @@ impl Table {
         let ever: Vec<usize> = (0..variants)
             .filter(|variant| measured[*variant].iter().any(Option::is_some))
             .collect();
-        let all_rounds: Vec<usize> = (0..rounds as usize).collect();
-        let whole = full_rounds(&measured, &ever, &all_rounds);
+        let rounds = rounds as usize;
+        let whole = full_rounds(&measured, &ever, rounds);
         let often: Vec<usize> = ever
             .into_iter()
             .filter(|variant| {
@@ -46,7 +46,7 @@ impl Table {
             })
             .collect();
         // Without the variants that mostly failed, more rounds may be whole.
-        let rounds = full_rounds(&measured, &often, &all_rounds);
+        let rounds = full_rounds(&measured, &often, rounds);
         let cut = |variant: &usize| {
             rounds
                 .iter()
@@ -71,16 +71,14 @@ impl Table {
     }
 }
 
-fn full_rounds(measured: &[Vec<Option<f64>>], variants: &[usize], rounds: &[usize]) -> Vec<usize> {
+fn full_rounds(measured: &[Vec<Option<f64>>], variants: &[usize], rounds: usize) -> Vec<usize> {
     let there = |round: usize| {
         let variants = variants.iter();
         variants
             .filter(|variant| measured[**variant][round].is_some())
             .count()
     };
-    rounds
-        .iter()
-        .copied()
+    (0..rounds)
         .filter(|round| is_enough(there(*round), variants.len()))
         .collect()
 }
