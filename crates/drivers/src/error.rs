@@ -32,7 +32,7 @@ pub enum DriverError {
     NotInstalled(String),
     /// A command of the installation failed.
     #[error(
-        "installing the driver {driver} failed: `{command}` {how}; it said: {said}; it needs {needs}"
+        "cannot install the driver {driver}: `{command}` {end}: {messages}; the driver needs {needs}"
     )]
     Install {
         /// The driver.
@@ -40,9 +40,9 @@ pub enum DriverError {
         /// The command.
         command: String,
         /// How it ended.
-        how: String,
-        /// The end of what it said.
-        said: String,
+        end: process::End,
+        /// The end of its output.
+        messages: String,
         /// What the driver needs, and how to get it.
         needs: String,
     },
@@ -74,6 +74,9 @@ pub enum DriverError {
     /// There is no place to keep installed drivers.
     #[error("there is no place for installed drivers: {0}")]
     NoCache(String),
+    /// A command of the driver could not be run.
+    #[error(transparent)]
+    Process(#[from] process::ProcessError),
     /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {

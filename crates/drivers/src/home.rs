@@ -183,15 +183,14 @@ fn carry_out(
         program,
         needs: manifest.needs.clone(),
     })?;
-    let ended =
-        command::run(&filled, home, COMMAND_LIMIT, cancelled).context("start", &filled.program)?;
-    match ended.problem {
-        None => Ok(()),
-        Some(how) => Err(DriverError::Install {
+    let finished = command::run(&filled, home, COMMAND_LIMIT, cancelled)?;
+    match finished.end.is_success() {
+        true => Ok(()),
+        false => Err(DriverError::Install {
             driver: manifest.name.clone(),
             command: command.join(" "),
-            how,
-            said: ended.said,
+            end: finished.end,
+            messages: finished.messages(),
             needs: manifest.needs.clone(),
         }),
     }

@@ -13,11 +13,12 @@ use engine::Source;
 use lab::record::EngineRecord;
 use lab::target;
 use lab::trial::{BindingSpec, Measured, Outcome, TrialSpec};
+use process::{End, Group, Limits};
 use runner::{Bindings, Prepared};
 use serde::Deserialize;
 
 use crate::command::{self, Filled, fill};
-use crate::error::{Context, DriverError};
+use crate::error::DriverError;
 use crate::front::front;
 use crate::home::Home;
 use crate::manifest::{self, Library, Manifest};
@@ -168,28 +169,18 @@ impl Registry {
         let (home, mut command) = self.command(manifest)?;
         command.arguments.push(DESCRIBE.into());
         let limit = self.describe_limit;
-        let ended =
-            command::run(&command, &home, limit, &NEVER).context("start", &command.program)?;
-        if ended.timed_out {
-            return Err(DriverError::Slow {
-                driver: manifest.name.clone(),
-                limit,
-            });
-        }
-        let mute = |what: String| DriverError::Mute {
-            driver: manifest.name.clone(),
-            what,
+        let finished = command::run(&command, &home, limit, &NEVER)?;
+        let messages = finished.messages();
+        let driver = manifest.name.clone();
+        let what = match finished.end {
+            End::TimedOut(limit) => return Err(DriverError::Slow { driver, limit }),
+            end if end.is_success() => match serde_json::from_slice(&finished.output) {
+                Ok(description) => return Ok(description),
+                Err(error) => format!("printed no valid description ({error}): {messages}"),
+            },
+            end => format!("{end}: {messages}; it needs {}", manifest.needs),
         };
-        if let Some(how) = ended.problem {
-            let (said, needs) = (ended.said, &manifest.needs);
-            return Err(mute(format!("{how}; it said: {said}; {needs}")));
-        }
-        serde_json::from_str(&ended.output).map_err(|error| {
-            mute(format!(
-                "described itself wrongly ({error}): {}",
-                ended.said
-            ))
-        })
+        Err(DriverError::Mute { driver, what })
     }
 
     /// The home of a driver and its command without arguments for what it is to do.
@@ -378,14 +369,12 @@ fn differing_options(wanted: &[String], found: &[String]) -> Option<String> {
 }
 
 fn describe_engine(program: &Path, engine: &str) -> Result<EngineRecord, String> {
-    let answer = Command::new(program)
-        .args(["describe-engine", engine])
-        .output()
-        .map_err(|error| format!("cannot start {}: {error}", program.display()))?;
-    serde_json::from_slice(&answer.stdout).map_err(|_| {
-        let words = String::from_utf8_lossy(&answer.stderr);
-        format!("the engine {engine} cannot be described: {}", words.trim())
-    })
+    let mut command = Command::new(program);
+    command.args(["describe-engine", engine]);
+    let answer = process::run(&mut command, Group::Own, &Limits::time(DESCRIBE_LIMIT));
+    let answer = answer.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&answer.output)
+        .map_err(|_| format!("the engine {engine} cannot be described: {}", answer.errors))
 }
 
 #[cfg(test)]
