@@ -19,13 +19,8 @@ pub enum AccidentError {
         source: std::io::Error,
     },
     /// The process that writes could not be started.
-    #[error("cannot start {program}: {source}")]
-    Start {
-        /// The executable.
-        program: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Start(#[from] process::ProcessError),
     /// The process that writes ended by itself, or said what it should not.
     #[error("the writing process failed with {setting}: {why}")]
     Writer {

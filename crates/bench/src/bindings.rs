@@ -1,37 +1,20 @@
-//! Bindings of other languages, as far as they concern PRAGMAs and workloads: what their drivers are
-//! told, and whether what they read back is what the variant asks.
+//! Bindings of other languages and PRAGMAs: the statements that their drivers execute, and whether what
+//! they read back is what the variant asks.
 //!
-//! Drivers in other languages know nothing of the PRAGMA catalogue; they execute and read what they
-//! are told, and the answers are put into one spelling and proved here, as for the native driver.
+//! Drivers in other languages know nothing of the PRAGMA catalogue; they execute and read what the
+//! specification lists, and the answers are normalised and checked here, as for the native driver.
 
 use std::collections::BTreeMap;
 
 use engine::pragma::{self, Access};
 use lab::level::{Level, Settings};
 use lab::target;
-use lab::trial::{BindingSpec, Measured, Outcome};
+use lab::trial::{BindingSpec, DRIVER, Measured, NATIVE, Outcome};
 
 use crate::error::TrialError;
 use crate::target::sqlite;
 
-/// The drivers in other languages by name, with the workloads of each; their manifests in `drivers/`
-/// say the same, which a test makes sure of.
-pub const BINDINGS: &[(&str, &[&str])] = &[
-    ("go-mattn", BASICS),
-    ("go-mattn-shared", BASICS),
-    ("go-modernc", BASICS),
-    ("java-sqlite-jdbc", BASICS),
-    ("node-better-sqlite3", BASICS),
-    ("python-apsw", BASICS),
-    ("python-sqlalchemy", BASICS),
-    ("python-sqlite3", BASICS),
-    ("ruby-activerecord", &["binding-basics", "orm"]),
-    ("ruby-sqlite3", BASICS),
-];
-
-const BASICS: &[&str] = &["binding-basics"];
-
-/// What a driver of this name is told besides the settings.
+/// What a driver of this name gets besides the settings.
 pub fn binding_spec(driver: &str, settings: &Settings) -> BindingSpec {
     BindingSpec {
         driver: driver.to_owned(),
@@ -77,42 +60,19 @@ fn normalise(pragmas: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Why a driver cannot do the workload as the variant asks; none where it can, or where the variant names no
-/// other driver.
-pub(crate) fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
-    let driver = settings.get(lab::trial::DRIVER)?.as_text()?;
-    let (_, workloads) = BINDINGS.iter().find(|(name, _)| *name == driver)?;
-    match workloads.contains(&workload) {
-        true => refused_setting(driver, settings),
-        false => Some(lacks(driver, workload)),
-    }
-}
-
-fn lacks(driver: &str, workload: &str) -> String {
-    let with: Vec<&str> = BINDINGS
-        .iter()
-        .filter(|(_, workloads)| workloads.contains(&workload))
-        .map(|(name, _)| *name)
-        .collect();
-    let others = if with.is_empty() {
-        "the native driver alone has it".to_owned()
-    } else {
-        format!("besides the native one, {} have it", with.join(", "))
-    };
-    format!("the driver {driver} has no workload `{workload}`; {others}")
-}
-
-/// A setting of connections that only the native driver obeys: bindings open them in one way, and where
-/// an engine has no BEGIN CONCURRENT, as most have not, only the native driver can tell.
-fn refused_setting(driver: &str, settings: &Settings) -> Option<String> {
+/// Why no driver but the native one can do what a variant asks that names another: bindings open
+/// connections in one way, and where an engine has no BEGIN CONCURRENT, as most have not, only the native
+/// driver can tell.
+pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
     let text = |name: &str| settings.get(name).and_then(Level::as_text);
+    let driver = text(DRIVER).filter(|&driver| driver != NATIVE)?;
     let asked = match (text("open_mutex"), text("transaction")) {
         (Some(mutex @ ("no" | "full")), _) => format!("open_mutex={mutex}"),
         (_, Some("concurrent")) => "transaction=concurrent".to_owned(),
         _ => return None,
     };
     Some(format!(
-        "the driver {driver} cannot obey {asked}, which is for the native driver alone; leave it out, or give it to variants with driver=native only"
+        "the driver {driver} does not support {asked}, which only the native driver does; leave it out, or set it only in variants with driver=native"
     ))
 }
 
@@ -189,22 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_that_a_driver_lacks_is_refused_with_those_that_have_it() {
-        let with = |driver: &str| settings(&[("driver", driver.into())]);
-        assert_eq!(why_impossible("orm", &with("ruby-activerecord")), None);
-        assert_eq!(why_impossible("orm", &with("native")), None);
-        assert_eq!(why_impossible("orm", &Settings::new()), None);
-        let why = why_impossible("orm", &with("go-mattn")).unwrap();
-        assert!(why.contains("ruby-activerecord"), "{why}");
-        let why = why_impossible("quotes", &with("go-mattn")).unwrap();
-        assert!(why.contains("native driver alone"), "{why}");
-    }
-
-    #[test]
     fn a_setting_that_only_the_native_driver_obeys_is_refused_with_any_other() {
         let why = |driver: &str, name: &str, level: &str| {
             let asked = settings(&[("driver", driver.into()), (name, level.into())]);
-            why_impossible("binding-basics", &asked)
+            why_impossible(&asked)
         };
         for (name, level) in [
             ("open_mutex", "no"),

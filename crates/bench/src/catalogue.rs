@@ -6,11 +6,12 @@ use lab::engine_name::{ENGINE, ENGINE_OPTIONS, engine_of};
 use lab::level::Settings;
 use lab::trial::{DRIVER, NATIVE};
 
-use crate::bindings::{self, BINDINGS};
+use crate::bindings;
 use crate::target::sqlite;
 use crate::workload;
 
-/// Everything that experiment files may name.
+/// Everything that experiment files may name, but for drivers in other languages
+/// ([`Catalogue::with_drivers`]).
 pub fn catalogue() -> Catalogue {
     let mut shared = sqlite::connection_settings();
     shared.extend(sqlite::pragma_settings());
@@ -23,18 +24,18 @@ pub fn catalogue() -> Catalogue {
             .map(|workload| workload.info())
             .collect(),
         shared,
+        drivers: Vec::new(),
         why_impossible: Some(why_impossible),
     }
 }
 
 fn driver() -> Parameter {
-    let names = BINDINGS.iter().map(|(name, _)| *name);
     Parameter {
         name: DRIVER.to_owned(),
-        accepts: Accepts::Choice([NATIVE].into_iter().chain(names).map(str::to_owned).collect()),
-        // Without one the native driver does the work, as for all that know nothing of bindings.
+        accepts: Accepts::choice(&[NATIVE]),
+        // Without one the native driver does the work.
         default: None,
-        about: "the binding through which the work is done: that of pragmark itself, or one of another language, of which `pragmark driver list` says whether it is ready".to_owned(),
+        about: "the binding that does the work: pragmark's own, or one of another language; `pragmark driver list` shows which are ready".to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,
     }
@@ -62,7 +63,7 @@ fn of_engine(name: &str, about: &str) -> Parameter {
 fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {
     why_no_engine(settings)
         .or_else(|| sqlite::why_impossible(settings))
-        .or_else(|| bindings::why_impossible(workload, settings))
+        .or_else(|| bindings::why_impossible(settings))
         .or_else(|| {
             let checked = workload::find(workload)?.check(settings);
             checked.err().map(|error| error.to_string())

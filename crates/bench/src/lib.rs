@@ -17,7 +17,7 @@ mod target;
 mod training;
 mod workload;
 
-pub use bindings::{BINDINGS, binding_spec, judge_binding};
+pub use bindings::{binding_spec, judge_binding};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;

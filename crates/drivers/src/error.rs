@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// There is no driver of this name.
-    #[error("there is no driver `{name}`; there are {}", known.join(", "))]
+    #[error("there is no driver `{name}`; the drivers are {}", known.join(", "))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -32,7 +32,7 @@ pub enum DriverError {
     NotInstalled(String),
     /// A command of the installation failed.
     #[error(
-        "installing the driver {driver} failed: `{command}` {how}; it said: {said}; it needs {needs}"
+        "cannot install the driver {driver}: `{command}` {end}: {messages}; the driver needs {needs}"
     )]
     Install {
         /// The driver.
@@ -40,9 +40,9 @@ pub enum DriverError {
         /// The command.
         command: String,
         /// How it ended.
-        how: String,
-        /// The end of what it said.
-        said: String,
+        end: process::End,
+        /// The end of its output.
+        messages: String,
         /// What the driver needs, and how to get it.
         needs: String,
     },
@@ -56,7 +56,7 @@ pub enum DriverError {
     },
     /// The driver takes too long to describe itself, which says more of the machine than of the driver.
     #[error(
-        "the driver {driver} did not describe itself within {} s; try again when this machine is less busy, and if that does not help, make it anew with `pragmark driver remove {driver}` and `pragmark driver install {driver}`",
+        "the driver {driver} did not describe itself within {} s; try again when this machine is less busy, or reinstall it with `pragmark driver remove {driver}` and `pragmark driver install {driver}`",
         limit.as_secs_f64()
     )]
     Slow {
@@ -65,15 +65,18 @@ pub enum DriverError {
         /// The time that it was given.
         limit: Duration,
     },
-    /// The engine cannot be put in front of the binding.
+    /// The driver cannot do what a trial asks.
     #[error("{0}")]
-    Engine(String),
-    /// A folder given in place of the embedded drivers cannot be used.
+    Impossible(String),
+    /// A directory of drivers cannot be used.
     #[error(transparent)]
     Manifest(#[from] crate::manifest::ManifestError),
-    /// There is no place to keep installed drivers.
-    #[error("there is no place for installed drivers: {0}")]
+    /// There is no directory to keep installed drivers in.
+    #[error("there is no directory for installed drivers: {0}")]
     NoCache(String),
+    /// A command of the driver could not be run.
+    #[error(transparent)]
+    Process(#[from] process::ProcessError),
     /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -81,12 +84,12 @@ pub enum DriverError {
         doing: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
 }
 
-/// Names what was being done, and on which path, beside what the system says.
+/// Adds what was being done, and on which path, to the system's reason.
 pub(crate) trait Context<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T, DriverError>;
 }

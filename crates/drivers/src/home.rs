@@ -25,7 +25,7 @@ const UNFINISHED: &str = "unfinished-";
 /// Age from which on a home that is still unfinished belongs to a pragmark that was killed.
 const ABANDONED: Duration = Duration::from_secs(3_600);
 
-/// Where homes are kept; or why there is no such place, which is no harm until a driver is wanted.
+/// Where homes are kept; or why there is no such directory, which does no harm until a driver is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(Result<PathBuf, String>);
 
@@ -43,9 +43,9 @@ impl Home {
         Home(Ok(cache.join("drivers")))
     }
 
-    fn place(&self) -> Result<&Path, DriverError> {
+    fn root(&self) -> Result<&Path, DriverError> {
         match &self.0 {
-            Ok(place) => Ok(place),
+            Ok(root) => Ok(root),
             Err(why) => Err(DriverError::NoCache(why.clone())),
         }
     }
@@ -62,7 +62,7 @@ impl Home {
             hash.update(&bytes);
         }
         let name = format!("{}-{:016x}", manifest.name, hash.digest());
-        Ok(self.place()?.join(name))
+        Ok(self.root()?.join(name))
     }
 
     /// Unpacks and installs a driver, unless that has been done; returns its directory.
@@ -75,9 +75,9 @@ impl Home {
         manifest: &Manifest,
         cancelled: &AtomicBool,
     ) -> Result<PathBuf, DriverError> {
-        let (all, place) = (self.place()?, self.of(manifest)?);
-        if place.is_dir() {
-            return Ok(place);
+        let (all, home) = (self.root()?, self.of(manifest)?);
+        if home.is_dir() {
+            return Ok(home);
         }
         fs::create_dir_all(all).context("create", all)?;
         self.sweep()?;
@@ -89,12 +89,12 @@ impl Home {
         for command in &manifest.install {
             carry_out(manifest, command, unfinished.path(), cancelled)?;
         }
-        match fs::rename(unfinished.path(), &place) {
+        match fs::rename(unfinished.path(), &home) {
             // Another pragmark was quicker: its home is as good.
-            Err(_) if place.is_dir() => {}
-            renamed => renamed.context("create", &place)?,
+            Err(_) if home.is_dir() => {}
+            renamed => renamed.context("create", &home)?,
         }
-        Ok(place)
+        Ok(home)
     }
 
     /// Removes the home that a driver has in this state of its sources; none is no error.
@@ -138,7 +138,7 @@ impl Home {
     }
 
     fn entries(&self) -> Result<Vec<PathBuf>, DriverError> {
-        let all = self.place()?;
+        let all = self.root()?;
         if !all.is_dir() {
             return Ok(Vec::new());
         }
@@ -183,15 +183,14 @@ fn carry_out(
         program,
         needs: manifest.needs.clone(),
     })?;
-    let ended =
-        command::run(&filled, home, COMMAND_LIMIT, cancelled).context("start", &filled.program)?;
-    match ended.problem {
-        None => Ok(()),
-        Some(how) => Err(DriverError::Install {
+    let finished = command::run(&filled, home, COMMAND_LIMIT, cancelled)?;
+    match finished.end.is_success() {
+        true => Ok(()),
+        false => Err(DriverError::Install {
             driver: manifest.name.clone(),
             command: command.join(" "),
-            how,
-            said: ended.said,
+            end: finished.end,
+            messages: finished.messages(),
             needs: manifest.needs.clone(),
         }),
     }
@@ -200,7 +199,8 @@ fn carry_out(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::{Library, Source};
+    use crate::manifest::Library;
+    use crate::source::Source;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -210,6 +210,7 @@ mod tests {
             name: "made-up".to_owned(),
             about: String::new(),
             needs: "install a shell".to_owned(),
+            tools: Vec::new(),
             library: Library::Loaded,
             workloads: Vec::new(),
             install: vec![["sh", "-c", install].map(str::to_owned).to_vec()],
@@ -233,7 +234,7 @@ mod tests {
         home.install(&manifest, &NEVER).unwrap();
         assert!(home.remove(&manifest).unwrap());
         assert!(!home.remove(&manifest).unwrap());
-        assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(home.root().unwrap()).unwrap().count(), 0);
     }
 
     #[test]
@@ -250,11 +251,11 @@ mod tests {
             "{error}"
         );
         assert!(error.contains("install a shell"), "{error}");
-        assert_eq!(fs::read_dir(home.place().unwrap()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(home.root().unwrap()).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_user_without_a_cache_is_told_so_when_a_driver_is_wanted() {
+    fn a_user_without_a_cache_learns_so_when_a_driver_is_wanted() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home(Err("HOME is not set".to_owned()));
         let error = home
@@ -262,7 +263,7 @@ mod tests {
             .unwrap_err();
         let error = error.to_string();
         assert!(
-            error.contains("no place for installed drivers") && error.contains("HOME"),
+            error.contains("no directory for installed drivers") && error.contains("HOME"),
             "{error}"
         );
     }

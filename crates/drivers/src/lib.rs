@@ -3,23 +3,40 @@
 //!
 //! A driver is a small program in `drivers/` that speaks the protocol of a trial (`docs/protocol.md`)
 //! through a binding of its language. The sources are embedded in pragmark; a manifest beside them
-//! says what a driver needs, how it is installed and how it is run, so that a new one is a folder and
-//! no code here. Installing is asked for by the user, since it may use the network, and goes to the
-//! user's cache; a driver that is not there is a reason to skip a variant, never to fail a run.
+//! states what a driver needs, how it is installed and how it is run, so that a new one is a folder and
+//! no code here. The user's own directory of drivers is read in the same way. Only the user installs
+//! drivers, into the user's cache, since that may use the network; a driver that is missing is a reason to
+//! skip a variant, never to fail a run.
 //!
-//! This room stands between the runner, which starts whatever program it is told, and `bench`, which
-//! knows PRAGMAs: it completes the specification of a trial for a program that knows neither, puts the
-//! engine in front of bindings that load SQLite dynamically, and checks afterwards that it was that
-//! engine, with those settings, that did the work.
+//! This crate stands between the runner, which starts any program, and `bench`, which knows PRAGMAs: it
+//! completes the specification of a trial for a program that knows neither, makes bindings that load
+//! SQLite dynamically load the engine under test, and checks afterwards that this engine did the work,
+//! with the settings of the variant.
+
+use std::path::Path;
+
+use lab::catalogue::Catalogue;
 
 mod command;
 mod error;
-mod front;
 mod home;
 mod manifest;
+mod preload;
 mod registry;
+mod source;
 
 pub use error::DriverError;
 pub use home::Home;
-pub use manifest::{Library, Manifest, ManifestError};
+pub use manifest::{Library, Manifest, ManifestError, ManifestTool};
 pub use registry::{Description, Registry, State};
+
+/// Everything that experiment files may name, with the drivers that come with pragmark, those in the
+/// user's own directory, and those in the directory given.
+///
+/// # Errors
+/// When a manifest cannot be read.
+pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue, DriverError> {
+    let manifests = manifest::found(directory)?;
+    let drivers = manifests.iter().map(Manifest::info).collect();
+    Ok(bench::catalogue().with_drivers(drivers))
+}

@@ -1,54 +1,77 @@
 //! Manifests: what a folder of `drivers/` says of its drivers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
+use etcetera::BaseStrategy;
+use lab::catalogue::DriverInfo;
+use lab::trial::NATIVE;
 use serde::Deserialize;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../drivers");
+use crate::source::{EMBEDDED, Source};
 
 /// The name of a manifest in its folder.
 const FILE: &str = "driver.toml";
 
+/// The variable that names the user's own directory of drivers.
+const OWN: &str = "PRAGMARK_DRIVERS";
+
 /// One driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Its name, such as `python-apsw`.
     pub name: String,
     /// The language and the binding, in words.
     pub about: String,
-    /// What must be on the machine, and how to get it.
-    pub needs: String,
     /// Where its SQLite comes from.
     pub library: Library,
     /// The workloads that it has.
     pub workloads: Vec<String>,
     /// Commands that install it, carried out in its home; none for a program that needs no more than
     /// what is on the machine.
+    #[serde(default)]
     pub install: Vec<Vec<String>>,
     /// The command that runs it.
     pub run: Vec<String>,
-    /// Its source.
+    /// What must be on the machine, and how to get it; the same for all drivers of a folder.
+    #[serde(skip)]
+    pub needs: String,
+    /// The programs among that.
+    #[serde(skip)]
+    pub tools: Vec<ManifestTool>,
+    /// Its files.
+    #[serde(skip)]
     pub(crate) source: Source,
+}
+
+/// A program that drivers need.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestTool {
+    /// Its name in words, such as `Python`.
+    pub name: String,
+    /// Its name on the path.
+    pub command: String,
+    /// The argument by which it prints its version.
+    #[serde(default = "ManifestTool::version")]
+    pub version: String,
+}
+
+impl ManifestTool {
+    fn version() -> String {
+        "--version".to_owned()
+    }
 }
 
 /// Where the SQLite of a binding comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Library {
-    /// It loads the system's library, so that another can be put in front of it.
+    /// It loads the system's library, so that another can be put in its place.
     Loaded,
     /// It carries its own, which cannot be exchanged.
     Carried,
-}
-
-/// The folder of a driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// In the program, by the name of the folder.
-    Embedded(String),
-    /// On the disk.
-    Folder(PathBuf),
 }
 
 /// Why a manifest cannot be used.
@@ -59,7 +82,7 @@ pub enum ManifestError {
     Unreadable {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: std::io::Error,
     },
     /// A manifest is not what it should be.
@@ -75,31 +98,65 @@ pub enum ManifestError {
     None(PathBuf),
 }
 
+impl ManifestError {
+    pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
+        ManifestError::Unreadable {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
 /// A manifest as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     needs: String,
-    driver: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    name: String,
-    about: String,
-    library: Library,
-    workloads: Vec<String>,
     #[serde(default)]
-    install: Vec<Vec<String>>,
-    run: Vec<String>,
+    tool: Vec<ManifestTool>,
+    driver: Vec<Manifest>,
 }
 
-/// The drivers that come with pragmark, by name.
+/// Every driver, by name: those that come with pragmark, those in the user's own directory, and those in
+/// the directory given. One of the same name takes the place of those before it.
+///
+/// # Errors
+/// When a directory or a manifest cannot be read or is malformed, or the directory given holds none.
+pub(crate) fn found(given: Option<&Path>) -> Result<Vec<Manifest>, ManifestError> {
+    let mut all = BTreeMap::new();
+    let mut add = |manifests: Vec<Manifest>| {
+        let named = manifests.into_iter().map(|it| (it.name.clone(), it));
+        all.extend(named);
+    };
+    add(embedded()?);
+    if let Some(own) = own_directory() {
+        add(in_directory(&own)?);
+    }
+    if let Some(given) = given {
+        let manifests = in_directory(given)?;
+        if manifests.is_empty() {
+            return Err(ManifestError::None(given.to_owned()));
+        }
+        add(manifests);
+    }
+    Ok(all.into_values().collect())
+}
+
+/// The user's own directory of drivers, where there is one: `PRAGMARK_DRIVERS`, or else
+/// `pragmark/drivers` below `XDG_DATA_HOME`, or else below `HOME/.local/share`.
+fn own_directory() -> Option<PathBuf> {
+    if let Some(own) = std::env::var_os(OWN).filter(|path| !path.is_empty()) {
+        return Some(PathBuf::from(own));
+    }
+    let data = etcetera::choose_base_strategy().ok()?.data_dir();
+    Some(data.join("pragmark/drivers")).filter(|own| own.is_dir())
+}
+
+/// The drivers that come with pragmark.
 ///
 /// # Errors
 /// When a manifest is malformed, which the tests rule out.
-pub(crate) fn embedded() -> Result<Vec<Manifest>, ManifestError> {
+fn embedded() -> Result<Vec<Manifest>, ManifestError> {
     let mut all = Vec::new();
     for folder in EMBEDDED.dirs() {
         let Some(file) = folder.get_file(folder.path().join(FILE)) else {
@@ -110,19 +167,16 @@ pub(crate) fn embedded() -> Result<Vec<Manifest>, ManifestError> {
         let what = format!("drivers/{name}/{FILE}");
         all.extend(parse(&what, &text, &Source::Embedded(name))?);
     }
-    Ok(sorted(all))
+    Ok(all)
 }
 
-/// The drivers in the folders of a directory, by name.
+/// The drivers in the folders of a directory.
 ///
 /// # Errors
-/// When the directory or a manifest cannot be read, is malformed, or there is none.
-pub(crate) fn in_directory(directory: &Path) -> Result<Vec<Manifest>, ManifestError> {
-    let unreadable = |path: &Path, source| ManifestError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let mut all = Vec::new();
+/// When the directory or a manifest cannot be read, a manifest is malformed, or a name is there twice.
+fn in_directory(directory: &Path) -> Result<Vec<Manifest>, ManifestError> {
+    let unreadable = ManifestError::unreadable;
+    let mut all: Vec<Manifest> = Vec::new();
     let entries = std::fs::read_dir(directory).map_err(|error| unreadable(directory, error))?;
     for entry in entries {
         let folder = entry.map_err(|error| unreadable(directory, error))?.path();
@@ -131,21 +185,17 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Vec<Manifest>, ManifestEr
             continue;
         }
         let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        all.extend(parse(
-            &path.display().to_string(),
-            &text,
-            &Source::Folder(folder),
-        )?);
+        let what = path.display().to_string();
+        all.extend(parse(&what, &text, &Source::Folder(folder))?);
     }
-    if all.is_empty() {
-        return Err(ManifestError::None(directory.to_owned()));
-    }
-    Ok(sorted(all))
-}
-
-fn sorted(mut all: Vec<Manifest>) -> Vec<Manifest> {
     all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
+    match all.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        None => Ok(all),
+        Some(pair) => Err(ManifestError::Malformed {
+            name: directory.display().to_string(),
+            why: format!("there are two drivers named {}", pair[0].name),
+        }),
+    }
 }
 
 fn parse(what: &str, text: &str, source: &Source) -> Result<Vec<Manifest>, ManifestError> {
@@ -154,76 +204,41 @@ fn parse(what: &str, text: &str, source: &Source) -> Result<Vec<Manifest>, Manif
         why,
     };
     let file: File = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-    let manifests: Vec<Manifest> = file
-        .driver
-        .into_iter()
-        .map(|entry| Manifest {
+    let complete = |manifest: Manifest| {
+        manifest.check().map_err(malformed)?;
+        Ok(Manifest {
             needs: file.needs.clone(),
-            name: entry.name,
-            about: entry.about,
-            library: entry.library,
-            workloads: entry.workloads,
-            install: entry.install,
-            run: entry.run,
+            tools: file.tool.clone(),
             source: source.clone(),
+            ..manifest
         })
-        .collect();
-    for manifest in &manifests {
-        let mut commands = manifest.install.iter().chain([&manifest.run]);
-        if commands.any(Vec::is_empty) {
-            return Err(malformed(format!(
-                "a command of {} is empty",
-                manifest.name
-            )));
+    };
+    file.driver.into_iter().map(complete).collect()
+}
+
+impl Manifest {
+    /// What experiment files have to know of it.
+    pub(crate) fn info(&self) -> DriverInfo {
+        DriverInfo {
+            name: self.name.clone(),
+            workloads: self.workloads.clone(),
         }
     }
-    Ok(manifests)
-}
 
-impl Source {
-    /// The files with their path in the folder.
-    pub(crate) fn files(&self) -> Result<Vec<(PathBuf, Vec<u8>)>, ManifestError> {
-        let mut files = match self {
-            Source::Embedded(name) => EMBEDDED
-                .get_dir(name)
-                .map(|folder| embedded_files(folder, folder.path()))
-                .unwrap_or_default(),
-            Source::Folder(path) => files_on_disk(path)?,
-        };
-        files.sort();
-        Ok(files)
-    }
-}
-
-fn embedded_files(folder: &Dir<'_>, root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let own = folder.files().map(|file| {
-        let path = file.path().strip_prefix(root).unwrap_or(file.path());
-        (path.to_owned(), file.contents().to_vec())
-    });
-    let below = folder.dirs().flat_map(|dir| embedded_files(dir, root));
-    own.chain(below).collect()
-}
-
-fn files_on_disk(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, ManifestError> {
-    let mut files = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let unreadable = |source| ManifestError::Unreadable {
-            path: folder.clone(),
-            source,
-        };
-        for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let bytes = std::fs::read(&path).map_err(unreadable)?;
-                let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
-                files.push((name, bytes));
-            }
+    fn check(&self) -> Result<(), String> {
+        let name = &self.name;
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if name.is_empty() || name == NATIVE || !name.chars().all(is_plain) {
+            return Err(format!(
+                "`{name}` cannot be the name of a driver: a name consists of lower-case letters, digits and hyphens, and `{NATIVE}` is taken"
+            ));
+        }
+        let mut commands = self.install.iter().chain([&self.run]);
+        match commands.any(Vec::is_empty) {
+            true => Err(format!("a command of {name} is empty")),
+            false => Ok(()),
         }
     }
-    Ok(files)
 }
 
 #[cfg(test)]
@@ -246,21 +261,29 @@ mod tests {
     }
 
     #[test]
-    fn every_driver_is_known_to_experiment_files_with_its_workloads_and_no_other_is() {
-        let all = embedded().unwrap();
-        let own: Vec<(&str, Vec<&str>)> = all
-            .iter()
-            .map(|manifest| {
-                let workloads = manifest.workloads.iter().map(String::as_str).collect();
-                (manifest.name.as_str(), workloads)
-            })
-            .collect();
-        let mut known: Vec<(&str, Vec<&str>)> = bench::BINDINGS
-            .iter()
-            .map(|(name, workloads)| (*name, workloads.to_vec()))
-            .collect();
-        known.sort();
-        assert_eq!(own, known);
+    fn drivers_of_a_directory_replace_those_of_the_same_name_and_join_the_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |folder: &str, text: &str| {
+            let folder = directory.path().join(folder);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join(FILE), text).unwrap();
+        };
+        let entry = |name: &str| {
+            format!(
+                "needs = 'a shell'\n[[driver]]\nname = '{name}'\nabout = 'mine'\nlibrary = 'loaded'\nworkloads = []\nrun = ['sh']\n"
+            )
+        };
+        write("a", &entry("python-sqlite3"));
+        write("b", &entry("perl"));
+        let all = found(Some(directory.path())).unwrap();
+        let mine = |name: &str| {
+            let mut named = all.iter().filter(|manifest| manifest.name == name);
+            (named.next().unwrap().about == "mine") && named.next().is_none()
+        };
+        assert!(mine("python-sqlite3") && mine("perl") && !mine("python-apsw"));
+        write("c", &entry("perl"));
+        let error = found(Some(directory.path())).unwrap_err().to_string();
+        assert!(error.contains("two drivers named perl"), "{error}");
     }
 
     #[test]
@@ -286,12 +309,18 @@ mod tests {
             "needs = ''\n[[driver]]\nname='x'\nabout=''\nlibrary='loaded'\nworkloads=[]\nrun=[]",
         );
         assert!(empty.contains("a command of x is empty"), "{empty}");
+        for name in ["", "native", "../x", "Perl"] {
+            let refused = problem(&format!(
+                "needs = ''\n[[driver]]\nname='{name}'\nabout=''\nlibrary='loaded'\nworkloads=[]\nrun=['x']"
+            ));
+            assert!(refused.contains("cannot be the name"), "{refused}");
+        }
     }
 
     #[test]
     fn a_directory_without_drivers_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
-        let error = in_directory(directory.path()).unwrap_err().to_string();
+        let error = found(Some(directory.path())).unwrap_err().to_string();
         assert!(error.contains("holds no drivers"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::level::{Level, Settings};
+use crate::trial::{DRIVER, NATIVE};
 
 /// What a setting accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +110,15 @@ pub struct WorkloadInfo {
     pub counts: bool,
 }
 
+/// One driver in another language that an experiment file may name.
+#[derive(Clone, Debug)]
+pub struct DriverInfo {
+    /// Its name, a level of the setting `driver`.
+    pub name: String,
+    /// The workloads that it has.
+    pub workloads: Vec<String>,
+}
+
 /// Why no engine and no machine can run a workload with these settings; none where some can.
 pub type WhyImpossible = fn(workload: &str, settings: &Settings) -> Option<String>;
 
@@ -119,12 +129,27 @@ pub struct Catalogue {
     pub workloads: Vec<WorkloadInfo>,
     /// Settings that every workload understands: PRAGMAs and connection settings.
     pub shared: Vec<Parameter>,
+    /// The drivers besides the native one.
+    pub drivers: Vec<DriverInfo>,
     /// What tells combinations that can never be run, so that an experiment with such a variant is
     /// refused before anything is measured; none where every combination of levels can be tried.
     pub why_impossible: Option<WhyImpossible>,
 }
 
 impl Catalogue {
+    /// With these drivers, which the setting `driver` accepts from now on.
+    pub fn with_drivers(mut self, drivers: Vec<DriverInfo>) -> Catalogue {
+        let names = drivers.iter().map(|driver| driver.name.as_str());
+        let names: Vec<&str> = [NATIVE].into_iter().chain(names).collect();
+        for parameter in &mut self.shared {
+            if parameter.name == DRIVER {
+                parameter.accepts = Accepts::choice(&names);
+            }
+        }
+        self.drivers = drivers;
+        self
+    }
+
     /// The workload of this name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadInfo> {
         self.workloads.iter().find(|workload| workload.name == name)
@@ -146,7 +171,27 @@ impl Catalogue {
 
     /// Why a workload can never be run with these settings; none where it can.
     pub fn why_impossible(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
-        self.why_impossible?(&workload.name, settings)
+        self.why_not_by_driver(&workload.name, settings)
+            .or_else(|| self.why_impossible?(&workload.name, settings))
+    }
+
+    /// Why the driver that the settings name cannot run a workload; none where it can.
+    fn why_not_by_driver(&self, workload: &str, settings: &Settings) -> Option<String> {
+        let name = settings.get(DRIVER)?.as_text()?;
+        let has = |driver: &&DriverInfo| driver.workloads.iter().any(|it| it == workload);
+        let driver = self.drivers.iter().find(|driver| driver.name == name)?;
+        if has(&driver) {
+            return None;
+        }
+        let able = self.drivers.iter().filter(has);
+        let able: Vec<&str> = [NATIVE]
+            .into_iter()
+            .chain(able.map(|it| it.name.as_str()))
+            .collect();
+        Some(format!(
+            "the driver {name} has no workload `{workload}`; the drivers that have it: {}",
+            able.join(", ")
+        ))
     }
 
     /// The levels that hold when an experiment says nothing.
@@ -154,5 +199,71 @@ impl Catalogue {
         self.settings_of(workload)
             .filter_map(|parameter| Some((parameter.name.clone(), parameter.default.clone()?)))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalogue() -> Catalogue {
+        let workload = |name: &str| WorkloadInfo {
+            name: name.to_owned(),
+            about: String::new(),
+            parameters: Vec::new(),
+            phases: Vec::new(),
+            counts: false,
+        };
+        let driver = |name: &str, workloads: &[&str]| DriverInfo {
+            name: name.to_owned(),
+            workloads: workloads.iter().map(|&it| it.to_owned()).collect(),
+        };
+        let setting = Parameter {
+            name: DRIVER.to_owned(),
+            accepts: Accepts::choice(&[NATIVE]),
+            default: None,
+            about: String::new(),
+            scope: Scope::Connection,
+            crash_relevant: false,
+        };
+        let bare = Catalogue {
+            workloads: ["basics", "orm", "quotes"].map(workload).into(),
+            shared: vec![setting],
+            ..Catalogue::default()
+        };
+        bare.with_drivers(vec![
+            driver("ruby", &["basics", "orm"]),
+            driver("go", &["basics"]),
+        ])
+    }
+
+    #[test]
+    fn the_setting_accepts_the_drivers_that_there_are() {
+        let accepts = &catalogue().shared[0].accepts;
+        assert_eq!(accepts.to_string(), "one of native, ruby, go");
+    }
+
+    #[test]
+    fn a_workload_that_a_driver_lacks_is_refused_with_the_drivers_that_have_it() {
+        let why = |workload: &str, driver: &str| {
+            let catalogue = catalogue();
+            let settings = Settings::from([(DRIVER.to_owned(), driver.into())]);
+            catalogue.why_impossible(catalogue.workload(workload).unwrap(), &settings)
+        };
+        assert_eq!(why("orm", "ruby"), None);
+        assert_eq!(why("orm", "native"), None);
+        assert!(
+            why("orm", "go")
+                .unwrap()
+                .ends_with("that have it: native, ruby")
+        );
+        assert!(
+            why("quotes", "go")
+                .unwrap()
+                .ends_with("that have it: native")
+        );
+        let catalogue = catalogue();
+        let workload = catalogue.workload("orm").unwrap();
+        assert_eq!(catalogue.why_impossible(workload, &Settings::new()), None);
     }
 }

@@ -8,7 +8,7 @@ use lab::design::variants;
 use lab::experiment::{Experiment, Scale, parse};
 
 fn experiments() -> Vec<(String, Experiment)> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -35,7 +35,7 @@ fn each_file_is_valid_and_named_for_its_experiment() {
         assert_eq!(name, experiment.id);
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
             assert!(
-                variants(&experiment, scale, &bench::catalogue()).len() >= 2,
+                variants(&experiment, scale, &drivers::catalogue(None).unwrap()).len() >= 2,
                 "{name}"
             );
         }
@@ -133,7 +133,11 @@ fn every_published_row_of_the_settings_tables_is_an_variant() {
             .iter()
             .find(|(name, _)| name == id)
             .unwrap_or_else(|| panic!("no {id}"));
-        let variants = variants(experiment, Scale::Default, &bench::catalogue());
+        let variants = variants(
+            experiment,
+            Scale::Default,
+            &drivers::catalogue(None).unwrap(),
+        );
         assert_eq!(variants.len(), rows, "{id}");
         assert!(
             variants
@@ -149,7 +153,14 @@ fn every_published_row_of_the_settings_tables_is_an_variant() {
 #[test]
 fn the_full_grid_has_several_hundred_variants_and_the_reduced_one_sixteen() {
     for (name, experiment) in experiments() {
-        let count = || variants(&experiment, Scale::Quick, &bench::catalogue()).len();
+        let count = || {
+            variants(
+                &experiment,
+                Scale::Quick,
+                &drivers::catalogue(None).unwrap(),
+            )
+            .len()
+        };
         match name.as_str() {
             "permutation-insert-once" => assert_eq!(count(), 2 * 2 * 3 * 3 * 3 * 4),
             "permutation-insert-twice" => assert_eq!(count(), 2 * 3 * 2 * 4 * 3),

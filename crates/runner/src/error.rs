@@ -54,13 +54,8 @@ pub enum RunError {
     #[error("{} is in use by another pragmark", .0.display())]
     InUse(PathBuf),
     /// The program that runs trials could not be started.
-    #[error("cannot start the driver {}: {source}", program.display())]
-    Driver {
-        /// The program.
-        program: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Driver(#[from] ::process::ProcessError),
 }
 
 /// Names what was being done, and on which path, beside what the system says.

@@ -6,16 +6,16 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use process::{Group, Limits, Process, ProcessError};
 use rustix::fs::{FallocateFlags, fallocate};
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::geteuid;
 
 use crate::error::RunError;
 use crate::machine::{Mount, parse_mountinfo};
@@ -128,6 +128,9 @@ pub enum FileSystemError {
         /// What it said.
         said: String,
     },
+    /// A tool could not be run.
+    #[error(transparent)]
+    Process(ProcessError),
     /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -187,19 +190,23 @@ impl FileSystems {
         &self.mounted
     }
 
-    /// Runs a command to its end while they are there. When this process is told to stop, so is the
-    /// command, which only Ctrl-C on a terminal reaches by itself.
+    /// Runs a command to its end while they are mounted. When `stop` is set, the command is asked to end:
+    /// by itself only Ctrl-C on a terminal reaches it.
     ///
     /// # Errors
     /// When it cannot be started or waited for.
-    pub fn attend(&self, command: &mut Command, stop: &AtomicBool) -> io::Result<ExitStatus> {
+    pub fn attend(
+        &self,
+        command: &mut Command,
+        stop: &AtomicBool,
+    ) -> Result<ExitStatus, ProcessError> {
         attend(command, stop)
     }
 
     fn add(&mut self, kind: FileSystemKind, size: u64) -> Result<(), FileSystemError> {
         let directory = self.work.path().join(kind.name());
         std::fs::create_dir(&directory).map_err(failed("create", &directory))?;
-        let mut mount = out_of_reach("mount");
+        let mut mount = Command::new("mount");
         match kind.tool() {
             Some((tool, arguments, package)) => {
                 let image = directory.with_extension("img");
@@ -252,21 +259,14 @@ impl Drop for FileSystems {
     }
 }
 
-/// Runs a command to its end, and tells it once to end when `stop` is set.
-fn attend(command: &mut Command, stop: &AtomicBool) -> io::Result<ExitStatus> {
-    let mut child = command.spawn()?;
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if stop.load(Ordering::Relaxed) && !told {
-            told = true;
-            // It is not waited for yet, so that its number is nobody else's.
-            let _ = kill_process(Pid::from_child(&child), Signal::TERM);
-        }
-        thread::sleep(PAUSE);
+/// Runs a command to its end, and asks it once to end when `stop` is set.
+fn attend(command: &mut Command, stop: &AtomicBool) -> Result<ExitStatus, ProcessError> {
+    let mut process = Process::start(command, Group::Shared)?;
+    if let Some(status) = process.wait_within(&Limits::cancelled(stop))? {
+        return Ok(status);
     }
+    process.terminate();
+    process.wait()
 }
 
 /// A file of this size whose blocks are all there, so that the disk below cannot run full later.
@@ -280,7 +280,7 @@ fn allocate(image: &Path, size: u64) -> Result<(), FileSystemError> {
 /// Unmounts, and detaches what does not go.
 fn unmount(directory: &Path) -> Result<(), FileSystemError> {
     let with = |options: &[&str]| {
-        let mut command = out_of_reach("umount");
+        let mut command = Command::new("umount");
         command.args(options).arg(directory);
         run(command, "umount", "mount", directory)
     };
@@ -327,35 +327,26 @@ fn mounts() -> Vec<Mount> {
     parse_mountinfo(&table)
 }
 
-/// A tool that Ctrl-C on a terminal does not reach: it could be killed after its work and before its
-/// word that all went well.
-fn out_of_reach(tool: &str) -> Command {
-    let mut command = Command::new(tool);
-    command.process_group(0);
-    command
-}
-
+/// Runs a tool to its end. Ctrl-C on a terminal does not reach it: it could be killed after its work and
+/// before it reports success.
 fn run(
     mut command: Command,
     tool: &'static str,
     package: &'static str,
     path: &Path,
 ) -> Result<(), FileSystemError> {
-    let output = command.output().map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => FileSystemError::NoTool { tool, package },
-        _ => FileSystemError::Io {
-            doing: "start the tool for",
-            path: path.to_owned(),
-            source,
-        },
+    let finished = process::run(&mut command, Group::Own, &Limits::default());
+    let finished = finished.map_err(|error| match error.is_missing_program() {
+        true => FileSystemError::NoTool { tool, package },
+        false => FileSystemError::Process(error),
     })?;
-    if output.status.success() {
+    if finished.end.is_success() {
         return Ok(());
     }
     Err(FileSystemError::Tool {
         tool,
         path: path.to_owned(),
-        said: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        said: finished.errors,
     })
 }
 
@@ -430,12 +421,10 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_told_to_end_when_its_owner_is() {
-        use std::os::unix::process::ExitStatusExt;
-
+    fn a_command_is_asked_to_end_when_this_process_is() {
         let mut sleep = Command::new("sleep");
-        let told = attend(sleep.arg("600"), &AtomicBool::new(true)).unwrap();
-        assert_eq!(told.signal(), Some(Signal::TERM.as_raw()));
+        let ended = attend(sleep.arg("600"), &AtomicBool::new(true)).unwrap();
+        assert_eq!(process::described(ended), "signal 15");
         let by_itself = attend(&mut Command::new("true"), &AtomicBool::new(false));
         assert!(by_itself.unwrap().success());
     }

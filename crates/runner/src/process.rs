@@ -4,21 +4,17 @@
 //! standard output. It has its own process group, so that Ctrl-C on a terminal reaches only
 //! pragmark, and so that whatever the driver started is stopped with it.
 
-use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fmt;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use ::process::{Group, Process, described};
 use lab::trial::{Message, Outcome, TrialSpec};
-use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
 use crate::error::RunError;
@@ -26,15 +22,11 @@ use crate::error::RunError;
 /// How often a running trial looks whether it has been cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(50);
 
-/// Time in which a driver that has given its outcome must end.
+/// Time in which a driver must end that has given its outcome or closed its output.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Characters of a driver's error output that are kept, its last ones.
-const STDERR_KEPT: usize = 2_000;
-
-/// Time in which the error output of a driver that has been stopped must end. What the driver started and
-/// let leave its process group may keep it open for as long as it likes.
-const STDERR_GRACE: Duration = Duration::from_secs(2);
+/// Characters of a line that is no message, which are quoted.
+const QUOTED: usize = 200;
 
 /// A program that runs trials.
 #[derive(Clone, Debug)]
@@ -78,13 +70,6 @@ pub struct Prepared {
     pub keep: Option<TempDir>,
 }
 
-/// What the process of a trial says while it runs.
-enum Line {
-    Message(Message),
-    Junk(String),
-    End,
-}
-
 /// Runs one trial and returns its outcome; `None` when it was cancelled.
 ///
 /// A driver that dies, hangs past `limit`, or prints what is not a message, is an outcome with the
@@ -104,8 +89,8 @@ pub fn run_trial(
         .as_deref()
         .filter(|_| spec.binding.is_some())
     else {
-        let child = start(&driver.program, &driver.arguments, &[])?;
-        return Ok(converse(child, spec, limit, cancelled, on_phase));
+        let process = start(&driver.program, &driver.arguments, &[])?;
+        return Ok(converse(process, spec, limit, cancelled, on_phase));
     };
     let prepared = match bindings.prepare(spec) {
         Ok(prepared) => prepared,
@@ -117,7 +102,7 @@ pub fn run_trial(
         &prepared.arguments,
         &prepared.environment,
     ) {
-        Ok(child) => converse(child, &prepared.spec, limit, cancelled, on_phase),
+        Ok(process) => converse(process, &prepared.spec, limit, cancelled, on_phase),
         Err(error) => Some(failed(error.to_string(), "")),
     };
     Ok(outcome.map(|outcome| bindings.judge(spec, outcome)))
@@ -125,17 +110,17 @@ pub fn run_trial(
 
 /// Gives the specification to a driver and hears it out; none when the trial was cancelled.
 fn converse(
-    mut child: Child,
+    mut process: Process,
     spec: &TrialSpec,
     limit: Duration,
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
 ) -> Option<Outcome> {
-    let stderr = LastWords::collect(&mut child);
-    let lines = read_lines(&mut child);
-    send(&mut child, spec);
+    let lines = process.lines();
+    process.send(&serde_json::to_string(spec).unwrap_or_default());
     let heard = listen(&lines, limit, cancelled, on_phase);
-    let status = end(&mut child, matches!(heard, Heard::Outcome(_)));
+    let is_ending = matches!(heard, Heard::Outcome(_) | Heard::Silence);
+    let status = process.end(if is_ending { GRACE } else { Duration::ZERO });
     match heard {
         Heard::Cancelled => None,
         Heard::Outcome(outcome) => Some(outcome),
@@ -144,11 +129,14 @@ fn converse(
         }),
         Heard::Junk(line) => Some(failed(
             format!("the driver printed a line that is no message: {line}"),
-            &stderr.text(),
+            &process.errors(),
         )),
         Heard::Silence => Some(failed(
-            format!("the driver ended without an outcome ({})", describe(status)),
-            &stderr.text(),
+            format!(
+                "the driver ended without an outcome ({})",
+                status.map(described).unwrap_or_default()
+            ),
+            &process.errors(),
         )),
     }
 }
@@ -165,106 +153,19 @@ fn start(
     program: &Path,
     arguments: &[OsString],
     environment: &[(OsString, OsString)],
-) -> Result<Child, RunError> {
-    Command::new(program)
+) -> Result<Process, RunError> {
+    let mut command = Command::new(program);
+    command
         .args(arguments)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|source| RunError::Driver {
-            program: program.to_owned(),
-            source,
-        })
-}
-
-fn send(child: &mut Child, spec: &TrialSpec) {
-    let Some(mut stdin) = child.stdin.take() else {
-        return;
-    };
-    let text = serde_json::to_string(spec).unwrap_or_default();
-    // A driver that dies before it has read its specification is noticed by its silence.
-    let _ = stdin.write_all(text.as_bytes());
-}
-
-fn read_lines(child: &mut Child) -> Receiver<Line> {
-    let (sender, lines) = channel();
-    if let Some(stdout) = child.stdout.take() {
-        thread::spawn(move || forward_lines(BufReader::new(stdout), &sender));
-    }
-    lines
-}
-
-fn forward_lines(stdout: impl BufRead, sender: &Sender<Line>) {
-    for line in stdout.split(b'\n').map_while(Result::ok) {
-        let text = String::from_utf8_lossy(&line);
-        let line = match serde_json::from_str(&text) {
-            Ok(message) => Line::Message(message),
-            Err(_) => Line::Junk(text.chars().take(200).collect()),
-        };
-        if sender.send(line).is_err() {
-            return;
-        }
-    }
-    let _ = sender.send(Line::End);
-}
-
-/// The end of a driver's error output, which a thread collects for as long as there is some.
-struct LastWords {
-    kept: Arc<Mutex<VecDeque<u8>>>,
-    /// Hears from the thread, or loses it, when the output has ended.
-    ended: Receiver<()>,
-}
-
-impl LastWords {
-    fn collect(child: &mut Child) -> LastWords {
-        let (sender, ended) = channel();
-        let words = LastWords {
-            kept: Arc::default(),
-            ended,
-        };
-        if let Some(stderr) = child.stderr.take() {
-            let kept = Arc::clone(&words.kept);
-            thread::spawn(move || {
-                keep_last(stderr, &kept);
-                let _ = sender.send(());
-            });
-        }
-        words
-    }
-
-    /// What was said to the end, or what there is of it when the end does not come in time.
-    fn text(&self) -> String {
-        let _ = self.ended.recv_timeout(STDERR_GRACE);
-        let mut kept = self
-            .kept
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        String::from_utf8_lossy(kept.make_contiguous())
-            .trim()
-            .to_owned()
-    }
-}
-
-fn keep_last(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
-    let mut chunk = [0; 1_024];
-    loop {
-        let read = match stderr.read(&mut chunk) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Ok(0) | Err(_) => return,
-            Ok(read) => read,
-        };
-        let mut kept = kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        kept.extend(&chunk[..read]);
-        let excess = kept.len().saturating_sub(STDERR_KEPT);
-        kept.drain(..excess);
-    }
+        .stderr(Stdio::piped());
+    Ok(Process::start(&mut command, Group::Own)?)
 }
 
 fn listen(
-    lines: &Receiver<Line>,
+    lines: &Receiver<String>,
     limit: Duration,
     cancelled: &AtomicBool,
     on_phase: &mut dyn FnMut(&str),
@@ -279,42 +180,14 @@ fn listen(
             return Heard::TimedOut;
         }
         match lines.recv_timeout(left.min(CANCEL_POLL)) {
-            Ok(Line::Message(Message::Outcome(outcome))) => return Heard::Outcome(outcome),
-            Ok(Line::Message(Message::Phase(phase))) => on_phase(&phase),
-            Ok(Line::Junk(line)) => return Heard::Junk(line),
-            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => return Heard::Silence,
+            Ok(line) => match serde_json::from_str(&line) {
+                Ok(Message::Outcome(outcome)) => return Heard::Outcome(outcome),
+                Ok(Message::Phase(phase)) => on_phase(&phase),
+                Err(_) => return Heard::Junk(line.trim_end().chars().take(QUOTED).collect()),
+            },
+            Err(RecvTimeoutError::Disconnected) => return Heard::Silence,
             Err(RecvTimeoutError::Timeout) => {}
         }
-    }
-}
-
-/// Waits for the process where it said it was done, then stops it and all it started.
-fn end(child: &mut Child, done: bool) -> Option<ExitStatus> {
-    let deadline = Instant::now() + GRACE;
-    let mut pause = Duration::from_micros(50);
-    while done && Instant::now() < deadline {
-        if let Ok(Some(_)) = child.try_wait() {
-            break;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
-    }
-    let before = child.try_wait().ok().flatten();
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // There is no such group any more when all its processes have ended.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    before.or_else(|| child.wait().ok())
-}
-
-fn describe(status: Option<ExitStatus>) -> String {
-    match status {
-        Some(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("killed by signal {signal}"),
-            (None, None) => "no exit code".to_owned(),
-        },
-        None => "its end could not be observed".to_owned(),
     }
 }
 
@@ -330,7 +203,6 @@ fn failed(why: String, stderr: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::process::kill_process;
 
     fn shell(script: &str) -> Driver {
         Driver {
@@ -408,65 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_hangs_is_stopped_at_its_limit_with_all_it_started() {
-        let directory = tempfile::tempdir().unwrap();
-        let pid_file = directory.path().join("pid");
-        let script = format!("sleep 100 & echo $! > {}; wait", pid_file.display());
-        let outcome = outcome_of(&script, Duration::from_millis(300));
+    fn a_driver_that_hangs_is_stopped_at_its_limit() {
+        let outcome = outcome_of("sleep 100 & wait", Duration::from_millis(300));
         assert_eq!(outcome, Outcome::TimedOut { limit_s: 0.3 });
-        let grandchild = std::fs::read_to_string(pid_file).unwrap();
-        assert!(
-            is_gone(grandchild.trim()),
-            "the sleeping grandchild {grandchild} lives"
-        );
-    }
-
-    #[test]
-    fn what_leaves_the_process_group_and_keeps_the_pipe_open_holds_nothing_up() {
-        // Other systems have no program `setsid`.
-        if !cfg!(target_os = "linux") {
-            return;
-        }
-        let directory = tempfile::tempdir().unwrap();
-        let pid_file = directory.path().join("pid");
-        let script = format!(
-            "setsid sh -c 'echo $$ > {pid}; exec sleep 100' > /dev/null &
-            while [ ! -s {pid} ]; do sleep 0.01; done
-            echo 'no such table' >&2; exit 3",
-            pid = pid_file.display()
-        );
-        let begin = Instant::now();
-        let outcome = outcome_of(&script, Duration::from_secs(60));
-        let elapsed = begin.elapsed();
-        let grandchild = std::fs::read_to_string(pid_file).unwrap();
-        let grandchild = grandchild.trim().parse().ok().and_then(Pid::from_raw);
-        // It is no child of this process and ends by itself where it cannot be killed.
-        let _ = kill_process(grandchild.unwrap(), Signal::KILL);
-        assert!(
-            why(&outcome).contains("exit code 3") && why(&outcome).contains("no such table"),
-            "{outcome:?}"
-        );
-        assert!(elapsed < Duration::from_secs(50), "{elapsed:?}");
-    }
-
-    #[test]
-    fn only_the_last_words_of_a_driver_are_kept() {
-        let script = "i=0; while [ $i -lt 1000 ]; do echo word-$i; i=$((i+1)); done >&2; exit 3";
-        let outcome = outcome_of(script, Duration::from_secs(60));
-        let why = why(&outcome);
-        assert!(why.ends_with("word-999") && why.len() < 2_200, "{why}");
-    }
-
-    /// A killed process may stay for a moment until its new parent has collected it.
-    fn is_gone(pid: &str) -> bool {
-        (0..100).any(|_| {
-            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let gone = state.is_empty() || state.contains(") Z ");
-            if !gone {
-                thread::sleep(Duration::from_millis(10));
-            }
-            gone
-        })
     }
 
     #[test]

@@ -23,14 +23,15 @@ use content::Expected;
 use engine::{Library, Source};
 use judge::{check_last, judge};
 use lab::seed::{Seed, SplitMix64};
+use process::{Group, Process};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -236,9 +237,10 @@ impl<'a> Victim<'a> {
     fn let_write_and_kill(&self, life: Duration) -> Result<LastWords, AccidentError> {
         let mut writer = Writer::start(self.plan, &self.spec())?;
         match writer.lines.recv_timeout(PATIENCE) {
-            Ok(line) if line == "ready" => thread::sleep(life),
+            Ok(line) if line == "ready\n" => thread::sleep(life),
             Ok(line) => {
-                return Err(self.writer_failed(format!("it said `{line}` instead of `ready`")));
+                return Err(self
+                    .writer_failed(format!("it wrote `{}` instead of `ready`", line.trim_end())));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(self.writer_failed(writer.kill().complaint));
@@ -383,83 +385,41 @@ fn left_unfinished(database: &Path) -> bool {
     first_byte.is_ok_and(|byte| byte != 0) || log > 0
 }
 
-/// What a child leaves to be heard.
+/// What a child left.
 struct LastWords {
-    /// Lines that it said after `ready`.
+    /// Lines that it wrote after `ready`.
     lines: Vec<String>,
-    /// Its error output, where it met an error before it was killed.
+    /// The end of its error output, where it met an error before it was killed.
     complaint: String,
 }
 
 /// A running child, killed when dropped.
 struct Writer {
-    child: Child,
+    process: Process,
     lines: Receiver<String>,
 }
 
 impl Writer {
     fn start(plan: &Plan, spec: &WriterSpec) -> Result<Writer, AccidentError> {
-        let failed = |source| AccidentError::Start {
-            program: plan.program.clone(),
-            source,
-        };
-        let mut child = Command::new(&plan.program)
+        let mut command = Command::new(&plan.program);
+        command
             .args(&plan.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let lines = read_lines(&mut child);
-        let mut writer = Writer { child, lines };
-        let text = serde_json::to_string(spec).map_err(|error| failed(error.into()))?;
-        if let Some(mut input) = writer.child.stdin.take() {
-            // A child that is gone before it has read its specification is noticed by its silence.
-            let _ = input.write_all(text.as_bytes());
-        }
-        Ok(writer)
+            .stderr(Stdio::piped());
+        let mut process = Process::start(&mut command, Group::Shared)?;
+        let lines = process.lines();
+        process.send(&serde_json::to_string(spec).unwrap_or_default());
+        Ok(Writer { process, lines })
     }
 
-    /// Kills the child.
+    /// Kills the child; the kill may have cut its last line.
     fn kill(&mut self) -> LastWords {
-        // A child that has ended by itself is noticed by its error output.
-        let _ = self.child.kill();
-        let mut complaint = String::new();
-        if let Some(mut errors) = self.child.stderr.take() {
-            // What cannot be read was not said.
-            let _ = errors.read_to_string(&mut complaint);
-        }
-        let _ = self.child.wait();
+        self.process.kill();
+        let whole = |line: String| line.strip_suffix('\n').map(str::to_owned);
         LastWords {
-            lines: self.lines.iter().collect(),
-            complaint,
+            lines: self.lines.iter().filter_map(whole).collect(),
+            complaint: self.process.errors(),
         }
     }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        // Both fail only if the child is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Lines of the child's output, whole ones only: the last may be cut by the kill.
-fn read_lines(child: &mut Child) -> Receiver<String> {
-    let (sender, lines) = channel();
-    if let Some(output) = child.stdout.take() {
-        thread::spawn(move || {
-            let mut output = BufReader::new(output);
-            let mut line = String::new();
-            while output.read_line(&mut line).is_ok_and(|length| length > 0) {
-                let whole = line.ends_with('\n');
-                if !whole || sender.send(line.trim_end().to_owned()).is_err() {
-                    return;
-                }
-                line.clear();
-            }
-        });
-    }
-    lines
 }

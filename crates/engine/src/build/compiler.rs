@@ -1,8 +1,8 @@
 //! The C compiler: which one it is, what it says of itself, and which flags it knows.
 
-use super::command::{self, Ended};
-use super::error::BuildError;
+use super::error::{self, BuildError};
 use crate::options::WHERE_SUPPORTED;
+use process::{Finished, command_line};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
@@ -44,10 +44,11 @@ impl Compiler {
             target: String::new(),
             supported: Vec::new(),
         };
-        let first_line = |ended: Ended| ended.said.lines().next().unwrap_or("").to_owned();
-        let answer = compiler.run(vec!["--version".into()], work, cancelled)?;
+        let first_line =
+            |answer: Finished| answer.messages().lines().next().unwrap_or("").to_owned();
+        let answer = compiler.run(vec!["--version".into()], cancelled)?;
         compiler.version = first_line(answer);
-        let answer = compiler.run(vec!["-dumpmachine".into()], work, cancelled)?;
+        let answer = compiler.run(vec!["-dumpmachine".into()], cancelled)?;
         compiler.target = first_line(answer);
         for flag in WHERE_SUPPORTED {
             if compiler.knows(flag, work, cancelled)? {
@@ -71,7 +72,7 @@ impl Compiler {
 
     /// The command as it was given.
     pub(super) fn command(&self) -> String {
-        command::shown(&self.start(Vec::new()))
+        command_line(&self.start(Vec::new()))
     }
 
     /// Whether it is clang, which keeps profiles in a form of its own.
@@ -86,10 +87,9 @@ impl Compiler {
     pub(super) fn compile(
         &self,
         arguments: Vec<OsString>,
-        work: &Path,
         cancelled: &AtomicBool,
     ) -> Result<Duration, BuildError> {
-        self.run(arguments, work, cancelled).map(|ended| ended.took)
+        self.run(arguments, cancelled).map(|finished| finished.took)
     }
 
     fn knows(&self, flag: &str, work: &Path, cancelled: &AtomicBool) -> Result<bool, BuildError> {
@@ -97,7 +97,7 @@ impl Compiler {
             .map(OsString::from)
             .into();
         arguments.push(work.join("probe.o").into());
-        match self.run(arguments, work, cancelled) {
+        match self.run(arguments, cancelled) {
             Ok(_) => Ok(true),
             Err(BuildError::Compiler { .. }) => Ok(false),
             Err(other) => Err(other),
@@ -107,18 +107,16 @@ impl Compiler {
     fn run(
         &self,
         arguments: Vec<OsString>,
-        work: &Path,
         cancelled: &AtomicBool,
-    ) -> Result<Ended, BuildError> {
-        let command = self.start(arguments);
-        let shown = command::shown(&command);
-        let ended = command::run(command, WHAT, &work.join("compiler.txt"), None, cancelled)?;
-        match ended.status.success() {
-            true => Ok(ended),
+    ) -> Result<Finished, BuildError> {
+        let mut command = self.start(arguments);
+        let finished = error::run(&mut command, WHAT, cancelled)?;
+        match finished.end.is_success() {
+            true => Ok(finished),
             false => Err(BuildError::Compiler {
-                status: ended.status.to_string(),
-                command: shown,
-                said: ended.said,
+                end: finished.end,
+                command: command_line(&command),
+                said: finished.messages(),
             }),
         }
     }

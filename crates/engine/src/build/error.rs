@@ -3,7 +3,10 @@
 use super::release::{CRATE, RELEASES};
 use super::sets::{BINDING, DEFAULT, OPTION_SETS};
 use crate::error::EngineError;
+use process::{End, Finished, Group, Limits, ProcessError};
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 /// Why an engine cannot be named, fetched, compiled, kept or used.
@@ -74,15 +77,13 @@ pub enum BuildError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A program that building needs could not be started.
-    #[error("cannot start {what} ({program}): {source}")]
-    NoProgram {
+    /// A program that building needs could not be run.
+    #[error("{what} cannot be used: {source}")]
+    Program {
         /// What it is: `the C compiler` or `cargo`.
         what: &'static str,
-        /// The command.
-        program: String,
-        /// What the system said.
-        source: std::io::Error,
+        /// Why it could not be run.
+        source: ProcessError,
     },
     /// Cargo could not fetch the source.
     #[error("cargo cannot fetch {CRATE} {release}, which carries SQLite {version}: {said}")]
@@ -105,10 +106,10 @@ pub enum BuildError {
         found: String,
     },
     /// The compiler refused.
-    #[error("the C compiler failed ({status})\ncommand: {command}\n{said}")]
+    #[error("the C compiler {end}\ncommand: {command}\n{said}")]
     Compiler {
         /// How it ended.
-        status: String,
+        end: End,
         /// The whole command.
         command: String,
         /// What it said, its end where that is long.
@@ -152,6 +153,22 @@ fn set_names() -> String {
     all.extend(OPTION_SETS.iter().map(|set| set.name));
     all.push(BINDING);
     all.join(", ")
+}
+
+/// Runs a program that building needs, which `what` names in errors.
+///
+/// # Errors
+/// It cannot be run, or was stopped because `cancelled` became true.
+pub(super) fn run(
+    command: &mut Command,
+    what: &'static str,
+    cancelled: &AtomicBool,
+) -> Result<Finished, BuildError> {
+    match process::run(command, Group::Own, &Limits::cancelled(cancelled)) {
+        Ok(finished) if finished.end == End::Cancelled => Err(BuildError::Cancelled),
+        Ok(finished) => Ok(finished),
+        Err(source) => Err(BuildError::Program { what, source }),
+    }
 }
 
 /// Says what was tried on which path.

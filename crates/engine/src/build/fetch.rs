@@ -1,9 +1,9 @@
 //! Getting the source of a version through cargo, which has the crates that pragmark was built with
 //! and can fetch others.
 
-use super::command::{self, Ended};
-use super::error::{BuildError, Context};
+use super::error::{self, BuildError, Context};
 use super::release::{CRATE, Release};
+use process::Finished;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ impl Cargo {
         let project = project(release)?;
         let project = project.path();
         let fetched = |arguments: &[&str]| self.run(project, arguments, cancelled);
-        if !fetched(&["fetch", "--offline"])?.status.success() {
-            let ended = fetched(&["fetch"])?;
-            if !ended.status.success() {
-                return Err(failed(release, ended.said));
+        if !fetched(&["fetch", "--offline"])?.end.is_success() {
+            let fetched = fetched(&["fetch"])?;
+            if !fetched.end.is_success() {
+                return Err(failed(release, fetched.errors));
             }
         }
         let source = self.find(project, release, cancelled)?;
@@ -50,13 +50,11 @@ impl Cargo {
         cancelled: &AtomicBool,
     ) -> Result<PathBuf, BuildError> {
         let arguments = ["metadata", "--offline", "--format-version", "1"];
-        let ended = self.run(project, &arguments, cancelled)?;
-        if !ended.status.success() {
-            return Err(failed(release, ended.said));
+        let answer = self.run(project, &arguments, cancelled)?;
+        if !answer.end.is_success() {
+            return Err(failed(release, answer.errors));
         }
-        let answer = project.join(ANSWER);
-        let answer = fs::read(&answer).context("read", &answer)?;
-        let metadata: Metadata = serde_json::from_slice(&answer)
+        let metadata: Metadata = serde_json::from_slice(&answer.output)
             .map_err(|error| failed(release, format!("its answer is not understood: {error}")))?;
         let package = metadata
             .packages
@@ -72,16 +70,12 @@ impl Cargo {
         project: &Path,
         arguments: &[&str],
         cancelled: &AtomicBool,
-    ) -> Result<Ended, BuildError> {
+    ) -> Result<Finished, BuildError> {
         let mut command = Command::new(&self.program);
         command.args(arguments).arg("--quiet").current_dir(project);
-        let (log, answer) = (project.join("cargo.txt"), project.join(ANSWER));
-        command::run(command, "cargo", &log, Some(&answer), cancelled)
+        error::run(&mut command, "cargo", cancelled)
     }
 }
-
-/// The file that cargo's standard output goes to.
-const ANSWER: &str = "answer.json";
 
 /// What of cargo's answer is used (<https://doc.rust-lang.org/cargo/commands/cargo-metadata.html>).
 #[derive(Deserialize)]

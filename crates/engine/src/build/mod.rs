@@ -10,7 +10,6 @@
 //! ahead of a run.
 
 mod cache;
-mod command;
 mod compiler;
 mod error;
 mod fetch;

@@ -270,7 +270,7 @@ impl<'a> Workshop<'a> {
         work: &Path,
     ) -> Result<Duration, BuildError> {
         let arguments = recipe.compile_and_link(source, &work.join(LIBRARY_FILE));
-        compiler.compile(arguments, work, self.cancelled)
+        compiler.compile(arguments, self.cancelled)
     }
 
     /// Compiles what writes a profile, has it trained, and compiles again to the same object file with
@@ -289,7 +289,7 @@ impl<'a> Workshop<'a> {
         }
         let object = work.join("sqlite3.o");
         let trained = work.join("trained.library");
-        let run = |arguments: Vec<OsString>| compiler.compile(arguments, work, self.cancelled);
+        let run = |arguments: Vec<OsString>| compiler.compile(arguments, self.cancelled);
         let mut took = run(recipe.compile(Stage::Generate, source, &object))?;
         took += run(recipe.link(Stage::Generate, &object, &trained))?;
         (self.train)(&trained).map_err(|why| match self.cancelled.load(Ordering::Relaxed) {

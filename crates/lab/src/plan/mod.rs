@@ -201,6 +201,7 @@ mod tests {
         Catalogue {
             workloads: Vec::new(),
             shared: vec![pragma("synchronous", true), pragma("cache_size", false)],
+            drivers: Vec::new(),
             why_impossible: None,
         }
     }

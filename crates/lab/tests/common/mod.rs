@@ -57,6 +57,7 @@ pub fn catalogue() -> Catalogue {
             parameter("journal_mode", journal, None, Scope::Pragma),
             parameter("synchronous", synchronous, None, Scope::Pragma),
         ],
+        drivers: Vec::new(),
         why_impossible: Some(|_, settings| {
             let held = |name: &str| settings.get(name).map(Level::to_string);
             let both = held("journal_mode")? == "wal" && held("columns")? == "16";

@@ -1,4 +1,4 @@
-//! What is done with the drivers of bindings, and with which options.
+//! Options of `pragmark driver`.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,9 @@ Examples:
   pragmark driver install                   all of them
   pragmark run bindings                     what a call through each costs")]
 pub struct DriverArgs {
-    /// Directory with a folder for each language, in place of the drivers that come with pragmark. Use it
-    /// to change a driver or to write one.
+    /// Directory with drivers of your own, a folder for each language; a driver there replaces one of the
+    /// same name. Use it to change a driver or to write one [default: PRAGMARK_DRIVERS, or
+    /// pragmark/drivers in the user's data directory].
     #[arg(long, value_name = "DIR", global = true)]
     pub drivers: Option<PathBuf>,
     /// What to do with them.

@@ -47,8 +47,9 @@ pub struct RunArgs {
     /// one of the PostgreSQL that is installed, in the directory measured, as long as the run].
     #[arg(long, value_name = "URI")]
     pub postgres: Option<String>,
-    /// Directory with drivers in other languages, in place of those that come with pragmark. Use it to
-    /// measure a binding with a driver that you have changed or written.
+    /// Directory with drivers of your own in other languages, a folder for each language; a driver there
+    /// replaces one of the same name. Use it to measure a binding with a driver that you have changed or
+    /// written; give it again with --resume.
     #[arg(long, value_name = "DIR")]
     pub drivers: Option<PathBuf>,
     /// File with documents of your own for the experiments on full-text search, instead of generated

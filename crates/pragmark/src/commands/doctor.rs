@@ -35,8 +35,8 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     let environment = machine::capture(&paths)?;
     let noise = machine::noise_probe(paths[0], Duration::from_secs_f64(args.noise_seconds))?;
     let engines = engine::at_hand()?;
-    let tools = machine::find_tools();
     let registry = driver::registry(None)?;
+    let tools = machine::find_tools(&registry.tools());
     let drivers = driver::states(&registry);
     let text = if args.json {
         as_json(&environment, &noise, &engines, &tools, &drivers)
@@ -103,8 +103,8 @@ fn as_text(
 fn buildable(tools: &[Tool]) -> String {
     let missing: Vec<&str> = tools
         .iter()
-        .filter(|tool| NEEDED_TO_BUILD.contains(&tool.name) && tool.found.is_none())
-        .map(|tool| tool.name)
+        .map(|tool| (tool.name.as_str(), tool.found.is_none()))
+        .filter_map(|(name, missing)| (missing && NEEDED_TO_BUILD.contains(&name)).then_some(name))
         .collect();
     let versions = match RELEASES {
         [newest, .., oldest] => format!("{} to {}", oldest.version, newest.version),

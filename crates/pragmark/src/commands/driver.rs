@@ -25,7 +25,7 @@ pub fn execute(args: &DriverArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The drivers embedded in pragmark, or those of a directory.
+/// The drivers that come with pragmark, the user's own, and those of a directory.
 pub fn registry(directory: Option<&Path>) -> Result<Registry, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::unusable(format!("cannot find pragmark's own program: {error}"))

@@ -12,7 +12,7 @@ use crate::library::{self, TOUR};
 
 /// Prints the lists asked for; the experiments where none is.
 pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let mut text = String::new();
     if args.workloads {
         text += &workloads(&catalogue);

@@ -1,7 +1,7 @@
 //! `pragmark doctor --make-fs`: file systems for a run on a machine that has others.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -92,12 +92,7 @@ fn run(
     };
     let mut command = Command::new(program);
     let status = made.attend(command.args(arguments), interrupted);
-    let status = status.map_err(|error| {
-        Failure::unusable(format!(
-            "cannot start {}: {error}",
-            Path::new(program).display()
-        ))
-    })?;
+    let status = status.map_err(Failure::unusable)?;
     match status.code() {
         Some(0) => Ok(Exit::Success),
         Some(1) => Ok(Exit::TrialsFailed),
@@ -106,7 +101,8 @@ fn run(
         // It ended by the signal that was passed on to it.
         _ if interrupted.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
         _ => Err(Failure::unusable(format!(
-            "the command ended with {status}"
+            "the command ended with {}",
+            process::described(status)
         ))),
     }
 }

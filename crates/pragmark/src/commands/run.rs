@@ -110,7 +110,7 @@ fn begin(
     servers: &mut Servers,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let is_tour = args.experiments.is_empty() && args.source.is_none();
     let mut experiments = chosen(args, is_tour, &catalogue)?;
     let scale = scale(args, is_tour);

@@ -20,7 +20,7 @@ pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
             serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
         return output::write_text(None, &format!("{text}\n"));
     }
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let names: Vec<String> = args.experiment.iter().cloned().collect();
     let experiments = library::named(&names, &catalogue)?;
     let text: String = experiments

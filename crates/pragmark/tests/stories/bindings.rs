@@ -126,6 +126,73 @@ fn a_driver_that_did_not_apply_a_setting_fails() {
     assert!(told);
 }
 
+/// The manifest of a driver that no file of pragmark knows.
+const OWN: &str = r#"
+needs = "a shell, which every system has"
+
+[[tool]]
+name    = "Shell"
+command = "sh"
+
+[[driver]]
+name      = "shell-made-up"
+about     = "a driver of the user's own"
+library   = "carried"
+workloads = ["binding-basics"]
+run       = ["sh", "{home}/driver.sh"]
+"#;
+
+/// Its program: it answers as the protocol requires and does nothing.
+const OWN_PROGRAM: &str = r#"
+case "$1" in
+describe)
+  echo '{"name":"Shell 1.0","version":"3.40.1","source_id":"x","compile_options":[],"defaults":{}}' ;;
+*)
+  cat >/dev/null
+  echo '{"phase":"insert-single"}'
+  echo '{"outcome":{"measured":{"metrics":{"seconds":0.5},"engine":{"version":"3.40.1","source_id":"x"},"connections":[{"connection":"main","pragmas":{"journal_mode":"wal","synchronous":"1"}}]}}}' ;;
+esac
+"#;
+
+#[test]
+fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone() {
+    let laboratory = Laboratory::new();
+    let folder = laboratory.path().join("mine/shell");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("driver.toml"), OWN).unwrap();
+    std::fs::write(folder.join("driver.sh"), OWN_PROGRAM).unwrap();
+    let own = SMALL.replace(r#""python-sqlite3", "go-modernc""#, r#""shell-made-up""#);
+    laboratory.write("small.toml", &own);
+    let mine = [("PRAGMARK_DRIVERS", "mine")];
+    let with_mine = |arguments: &[&str]| laboratory.pragmark_with_variables(&mine, arguments);
+    let run = ["run", "small.toml", "--out", "run"];
+
+    laboratory
+        .pragmark(&run)
+        .exits(2)
+        .complains(&["one of native", "shell-made-up"]);
+    with_mine(&["driver", "list"]).exits(0).says(&[
+        "shell-made-up: Shell 1.0, carries SQLite 3.40.1",
+        "python-apsw: not ready",
+    ]);
+    with_mine(&["list", "--pragmas"])
+        .exits(0)
+        .says(&["shell-made-up"]);
+    with_mine(&run).exits(0).says(&["shell-made-up"]);
+    let measured = outcomes(&laboratory, "shell-made-up")
+        .iter()
+        .filter(|outcome| outcome["measured"]["metrics"]["seconds"] == 0.5)
+        .count();
+    assert_eq!(measured, 3);
+
+    // A directory for one run only does the same.
+    std::fs::remove_dir_all(laboratory.path().join("run")).unwrap();
+    laboratory
+        .pragmark(&[&run[..], &["--drivers", "mine"]].concat())
+        .exits(0);
+    assert!(!outcomes(&laboratory, "shell-made-up").is_empty());
+}
+
 /// Whether this machine has a Python whose sqlite3 loads the library that is put in front of it.
 fn has_python() -> bool {
     let found = std::process::Command::new("python3")
@@ -311,6 +378,10 @@ fn drivers_are_listed_with_what_is_missing_and_unknown_names_are_refused() {
             "no-such-language",
             "install a shell",
         ]);
+    laboratory
+        .pragmark_with_variables(&[("PRAGMARK_DRIVERS", "nowhere")], &["list"])
+        .exits(3)
+        .complains(&["nowhere"]);
     laboratory
         .pragmark(&["driver", "install", "perl"])
         .exits(2)

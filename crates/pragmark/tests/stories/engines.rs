@@ -263,7 +263,7 @@ fn what_building_lacks_is_told_with_how_to_get_it() {
     std::fs::remove_file(yard.path("cargo")).unwrap();
     yard.pragmark(&["engine", "build", "3.54.1"])
         .exits(3)
-        .complains(&["cannot start cargo", "rustup.rs"]);
+        .complains(&["cargo cannot be used: cannot start", "rustup.rs"]);
     assert_eq!(yard.compiled(), 0);
 }
 

@@ -103,8 +103,10 @@ impl Laboratory {
         command
             .args(arguments)
             .current_dir(self.path())
-            // What the user of this machine has built is no business of the tests.
+            // What the user of this machine has built or written is no business of the tests.
             .env("PRAGMARK_CACHE", self.path().join("cache"))
+            .env("XDG_DATA_HOME", self.path().join("data"))
+            .env_remove("PRAGMARK_DRIVERS")
             .stdin(Stdio::null());
         // Few stories are about the noise of the machine, and looking at it takes seconds.
         let begins_a_run = arguments.first() == Some(&"run") && !arguments.contains(&"--resume");

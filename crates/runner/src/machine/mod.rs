@@ -31,7 +31,7 @@ pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_probe};
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
 pub use noise::noise_probe;
 pub use sampler::Sampler;
-pub use tools::{Tool, VERSION_TIMEOUT, find_program, find_tools};
+pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
 pub use volume::describe_volume;
 
 /// Captures the machine and the given directories, each with an fsync probe (up to

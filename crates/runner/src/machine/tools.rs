@@ -1,239 +1,147 @@
-//! The programs that some experiments need, which of them are here, and how to get the others.
+//! The programs that experiments and drivers need: which of them are here, and how to get the others.
 
 use std::ffi::OsStr;
-use std::io::{self, Read, Seek};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use process::{Group, Limits};
 
 use super::search_path::{directories, find_executable};
 
-/// How long a tool may take to say its version.
+/// How long a tool may take to print its version.
 pub const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program that was looked for.
+/// A program that was searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// What it is called by people, for example `C compiler`.
-    pub name: &'static str,
+    /// Its name in words, for example `C compiler`.
+    pub name: String,
     /// Where it is; `None` if it was not found.
     pub found: Option<PathBuf>,
-    /// The first line of what it says about its version; `None` if it was not found, failed, or took
-    /// longer than [`VERSION_TIMEOUT`].
+    /// The first line of its answer when asked for its version; `None` if it was not found, failed, or
+    /// took longer than [`VERSION_TIMEOUT`].
     pub version: Option<String>,
     /// What it is needed for and how to install it.
-    pub hint: &'static str,
+    pub hint: String,
 }
 
-/// A program to look for.
-struct Sought {
-    name: &'static str,
-    commands: &'static [&'static str],
-    companions: &'static [&'static str],
-    version_arguments: &'static [&'static str],
-    usual_places: &'static [&'static str],
-    hint: &'static str,
+/// A program to search for. Lists are separated by spaces.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ToolQuery<'a> {
+    /// Its name in words.
+    pub name: &'a str,
+    /// The names that its executable may have, the preferred one first.
+    pub commands: &'a str,
+    /// Executables that must be in the same directory.
+    pub companions: &'a str,
+    /// The argument by which it prints its version.
+    pub version: &'a str,
+    /// Directories to search after those of `PATH`; one `*` in each stands for part of a name.
+    pub directories: &'a str,
+    /// What it is needed for and how to install it.
+    pub hint: &'a str,
 }
 
-const SYSTEM: &[&str] = &["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
-
-const SOUGHT: [Sought; 9] = [
-    Sought {
+/// The tools that pragmark itself uses; those of drivers are named in their manifests.
+const TOOLS: [ToolQuery<'static>; 4] = [
+    ToolQuery {
         name: "C compiler",
-        commands: &["cc", "gcc", "clang"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: SYSTEM,
+        commands: "cc gcc clang",
+        companions: "",
+        version: "--version",
+        directories: "/usr/bin /usr/local/bin /opt/homebrew/bin",
         hint: "compiles other SQLite versions and options; install it with \
                `apt install build-essential`, `dnf install gcc` or `xcode-select --install`",
     },
-    Sought {
+    ToolQuery {
         name: "Cargo",
-        commands: &["cargo"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: SYSTEM,
+        commands: "cargo",
+        companions: "",
+        version: "--version",
+        directories: "/usr/bin /usr/local/bin /opt/homebrew/bin",
         hint: "fetches the source of other SQLite versions; install Rust from https://rustup.rs",
     },
-    Sought {
+    ToolQuery {
         name: "sqlite3 shell",
-        commands: &["sqlite3"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: &["/usr/bin", "/usr/local/bin", "/opt/homebrew/opt/sqlite/bin"],
+        commands: "sqlite3",
+        companions: "",
+        version: "--version",
+        directories: "/usr/bin /usr/local/bin /opt/homebrew/opt/sqlite/bin",
         hint: "inspects databases by hand; install it with `apt install sqlite3`, \
                `dnf install sqlite` or `brew install sqlite`",
     },
-    Sought {
+    ToolQuery {
         name: "PostgreSQL server",
-        commands: &["initdb"],
-        companions: &["postgres"],
-        version_arguments: &["--version"],
-        usual_places: &[
-            "/usr/lib/postgresql/*/bin",
-            "/usr/pgsql-*/bin",
-            "/usr/local/pgsql/bin",
-            "/opt/homebrew/opt/postgresql@*/bin",
-            "/usr/local/opt/postgresql@*/bin",
-            "/Applications/Postgres.app/Contents/Versions/*/bin",
-        ],
+        commands: "initdb",
+        companions: "postgres",
+        version: "--version",
+        directories: "/usr/lib/postgresql/*/bin /usr/pgsql-*/bin /usr/local/pgsql/bin \
+                      /opt/homebrew/opt/postgresql@*/bin /usr/local/opt/postgresql@*/bin \
+                      /Applications/Postgres.app/Contents/Versions/*/bin",
         hint: "is compared with SQLite; install it with `apt install postgresql`, \
                `dnf install postgresql-server` or `brew install postgresql`",
     },
-    Sought {
-        name: "Ruby",
-        commands: &["ruby"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: SYSTEM,
-        hint: "drives SQLite through ActiveRecord; install it with `apt install ruby-full`, \
-               `dnf install ruby-devel` or `brew install ruby`",
-    },
-    Sought {
-        name: "Python",
-        commands: &["python3"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: SYSTEM,
-        hint: "drives SQLite through its sqlite3 module; install it with `apt install python3`, \
-               `dnf install python3` or `brew install python`",
-    },
-    Sought {
-        name: "Go",
-        commands: &["go"],
-        companions: &[],
-        version_arguments: &["version"],
-        usual_places: &["/usr/local/go/bin", "/usr/bin", "/opt/homebrew/bin"],
-        hint: "drives SQLite through Go's bindings; install it with `apt install golang`, \
-               `dnf install golang` or `brew install go`",
-    },
-    Sought {
-        name: "Java",
-        commands: &["java"],
-        companions: &[],
-        version_arguments: &["-version"],
-        usual_places: &["/usr/bin", "/opt/homebrew/opt/openjdk/bin"],
-        hint: "drives SQLite through JDBC; install it with `apt install default-jdk`, \
-               `dnf install java-latest-openjdk-devel` or `brew install openjdk`",
-    },
-    Sought {
-        name: "Node.js",
-        commands: &["node", "nodejs"],
-        companions: &[],
-        version_arguments: &["--version"],
-        usual_places: SYSTEM,
-        hint: "drives SQLite through better-sqlite3 or node:sqlite; install it with \
-               `apt install nodejs npm`, `dnf install nodejs` or `brew install node`",
-    },
 ];
 
-/// Looks for every tool along `PATH` and in the usual places, and asks those that are found for
-/// their version, all at once; takes at most a little over [`VERSION_TIMEOUT`].
-pub fn find_tools() -> Vec<Tool> {
+/// Searches for pragmark's own tools, then for others, along `PATH` and in the usual directories, and asks
+/// those that are found for their version, all at once; takes at most a little over [`VERSION_TIMEOUT`].
+pub fn find_tools(others: &[ToolQuery<'_>]) -> Vec<Tool> {
     let path = std::env::var_os("PATH");
+    let path = path.as_deref();
     thread::scope(|scope| {
-        let searches: Vec<_> = SOUGHT
-            .iter()
-            .map(|sought| {
-                let path = path.as_deref();
-                (sought, scope.spawn(move || find(sought, path)))
-            })
-            .collect();
-        searches
-            .into_iter()
-            .map(|(sought, search)| search.join().unwrap_or_else(|_| sought.not_found()))
-            .collect()
+        let search = |query| scope.spawn(move || ToolQuery::find(query, path));
+        let searches: Vec<_> = TOOLS.iter().chain(others).map(search).collect();
+        let found = searches.into_iter().map(thread::ScopedJoinHandle::join);
+        found.filter_map(Result::ok).collect()
     })
 }
 
-/// Where the tool of this name is, without asking it for its version.
+/// The path of the tool of this name, without asking it for its version.
 ///
 /// # Errors
 /// What it is needed for and how to install it.
 pub fn find_program(name: &str) -> Result<PathBuf, &'static str> {
-    let sought = SOUGHT.iter().find(|sought| sought.name == name);
-    let sought = sought.ok_or("is a tool that pragmark does not know")?;
+    let query = TOOLS.iter().find(|query| query.name == name);
+    let query = query.ok_or("is a tool that pragmark does not know")?;
     let path = std::env::var_os("PATH");
-    let directories = directories(path.as_deref(), sought.usual_places);
-    find_executable(&directories, sought.commands, sought.companions).ok_or(sought.hint)
+    query.executable(path.as_deref()).ok_or(query.hint)
 }
 
-impl Sought {
-    fn not_found(&self) -> Tool {
+impl ToolQuery<'_> {
+    fn find(&self, path: Option<&OsStr>) -> Tool {
+        let found = self.executable(path);
         Tool {
-            name: self.name,
-            found: None,
-            version: None,
-            hint: self.hint,
+            name: self.name.to_owned(),
+            // A tool that does not answer is there all the same.
+            version: found
+                .as_deref()
+                .and_then(|program| first_line(program, &[self.version], VERSION_TIMEOUT)),
+            found,
+            hint: self.hint.to_owned(),
         }
     }
-}
 
-fn find(sought: &Sought, path: Option<&OsStr>) -> Tool {
-    let directories = directories(path, sought.usual_places);
-    match find_executable(&directories, sought.commands, sought.companions) {
-        Some(program) => Tool {
-            // A tool that does not say its version is there all the same.
-            version: first_line(&program, sought.version_arguments, VERSION_TIMEOUT)
-                .ok()
-                .flatten(),
-            found: Some(program),
-            ..sought.not_found()
-        },
-        None => sought.not_found(),
+    fn executable(&self, path: Option<&OsStr>) -> Option<PathBuf> {
+        let [commands, companions, usual] = [self.commands, self.companions, self.directories]
+            .map(|list| list.split_whitespace().collect::<Vec<_>>());
+        find_executable(&directories(path, &usual), &commands, &companions)
     }
 }
 
 /// The first line that a program writes, to standard output or else to standard error; `None` if it
-/// fails, writes nothing, or is not done in time and is therefore killed.
-fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> io::Result<Option<String>> {
-    // Files rather than pipes: a program that writes much, or leaves a child behind, blocks nothing.
-    let (mut output, mut errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(errors.try_clone()?)
-        .process_group(0)
-        .spawn()?;
-    match wait(&mut child, timeout)? {
-        Some(status) if status.success() => {
-            let mut text = Vec::new();
-            for file in [&mut output, &mut errors] {
-                file.rewind()?;
-                file.read_to_end(&mut text)?;
-                text.push(b'\n');
-            }
-            Ok(first_nonempty_line(&String::from_utf8_lossy(&text)))
-        }
-        _ => Ok(None),
-    }
-}
-
-fn first_nonempty_line(text: &str) -> Option<String> {
-    text.lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
+/// cannot be run, fails, writes nothing, or is not done in time and is therefore killed.
+fn first_line(program: &Path, arguments: &[&str], timeout: Duration) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let answer = process::run(&mut command, Group::Own, &Limits::time(timeout)).ok()?;
+    let text = format!("{}\n{}", answer.text(), answer.errors);
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .next()
+        .filter(|_| answer.end.is_success())
         .map(str::to_owned)
-}
-
-/// Waits until the child ends, or kills it and its children after `timeout`.
-fn wait(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> {
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if begin.elapsed() >= timeout {
-            let group = rustix::process::Pid::from_child(child);
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL)?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[cfg(test)]
@@ -241,7 +149,7 @@ mod tests {
     use super::*;
 
     fn shell(script: &str, timeout: Duration) -> Option<String> {
-        first_line(Path::new("/bin/sh"), &["-c", script], timeout).unwrap()
+        first_line(Path::new("/bin/sh"), &["-c", script], timeout)
     }
 
     #[test]
@@ -266,24 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_hangs_is_killed_in_time() {
-        let begin = Instant::now();
-        assert_eq!(
-            shell("echo 1.0; sleep 600 & wait", Duration::from_millis(30)),
-            None
-        );
-        assert!(begin.elapsed() < Duration::from_secs(60));
+    fn a_tool_that_hangs_has_no_version() {
+        let limit = Duration::from_millis(30);
+        assert_eq!(shell("echo 1.0; sleep 600 & wait", limit), None);
     }
 
     #[test]
     fn a_tool_that_is_nowhere_is_reported_with_its_hint() {
-        let nowhere = Sought {
-            name: "Nothing",
-            commands: &["no-such-command"],
-            usual_places: &["/no/such/place"],
-            ..SOUGHT[0]
+        let nowhere = ToolQuery {
+            commands: "no-such-command",
+            directories: "/no/such/place",
+            ..TOOLS[0]
         };
-        let tool = find(&nowhere, Some(OsStr::new("/no/such/path")));
+        let tool = nowhere.find(Some(OsStr::new("/no/such/path")));
         assert_eq!(tool.found, None);
         assert_eq!(tool.version, None);
         assert!(tool.hint.contains("install"));
@@ -291,9 +194,16 @@ mod tests {
 
     #[test]
     fn every_tool_is_listed_whether_it_is_here_or_not() {
-        let tools = find_tools();
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-        assert_eq!(names, SOUGHT.each_ref().map(|sought| sought.name));
+        let other = ToolQuery {
+            name: "shell",
+            commands: "sh",
+            ..ToolQuery::default()
+        };
+        let tools = find_tools(&[other]);
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names[..4], TOOLS.map(|query| query.name));
+        assert_eq!(names[4..], ["shell"]);
+        assert!(tools[4].found.is_some());
         assert!(
             tools
                 .iter()

@@ -11,12 +11,12 @@ use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use process::{End, Group, Limits, Process, described};
 use tempfile::TempDir;
 
 use super::ServerError;
@@ -45,9 +45,6 @@ const GRACE: Duration = Duration::from_secs(15);
 /// How often a program is looked at.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Bytes of a log that are quoted, its last ones.
-const QUOTED: usize = 1_000;
-
 /// Starts the server given by the arguments after the first, and ends it at once, without writing
 /// back what will be removed anyway, when standard input ends; removes the first argument when the
 /// server has ended, by itself or not, and ends as it did. (A shell gives what it starts in the
@@ -66,7 +63,7 @@ exit "$status"
 /// A running server with a cluster of its own.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    watch: Child,
+    watch: Process,
     /// Taken when the server is to end.
     hold: Option<ChildStdin>,
     // In the order in which they are removed.
@@ -105,7 +102,7 @@ impl Cluster {
             account.as_ref(),
         )?;
         let mut cluster = Cluster {
-            hold: watch.stdin.take(),
+            hold: watch.take_input(),
             watch,
             sockets,
             work,
@@ -149,6 +146,7 @@ impl Cluster {
                 return Err(ServerError::Cancelled);
             }
             if let Ok(Some(status)) = self.watch.try_wait() {
+                let status = described(status);
                 return Err(self.not_ready(format!("ended before it was ready ({status})")));
             }
             if Instant::now() >= deadline {
@@ -172,14 +170,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.hold.take();
-        let deadline = Instant::now() + GRACE;
-        while Instant::now() < deadline {
-            if let Ok(Some(_)) = self.watch.try_wait() {
-                return;
-            }
-            thread::sleep(POLL);
-        }
-        kill_with_children(&mut self.watch);
+        self.watch.end(GRACE);
     }
 }
 
@@ -247,8 +238,7 @@ fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Comm
         .env("PATH", "/usr/bin:/bin")
         .env("LC_ALL", "C")
         .stdout(output)
-        .stderr(errors)
-        .process_group(0);
+        .stderr(errors);
     if let Some(account) = account {
         command.uid(account.uid).gid(account.gid);
     }
@@ -263,48 +253,27 @@ fn make(
     account: Option<&Account>,
     cancelled: &AtomicBool,
 ) -> Result<(), ServerError> {
-    let mut child = command(initdb, log, account)?
+    let mut initdb = command(initdb, log, account)?;
+    initdb
         .args(["--username", ROLE, "--auth", "trust", "--encoding", "UTF8"])
         // It syncs what it writes, which else would be written back while trials are measured.
         .args(["--locale", "C", "--pgdata"])
         .arg(home)
         .current_dir(home)
-        .stdin(Stdio::null())
-        .spawn()
-        .map_err(failed("start", initdb))?;
-    let how = match wait(&mut child, cancelled) {
-        Ok(Some(status)) if status.success() => return Ok(()),
-        Ok(Some(status)) => format!("failed ({status})"),
-        Ok(None) if cancelled.load(Ordering::Relaxed) => return Err(ServerError::Cancelled),
-        Ok(None) => format!("was not done after {} s", PATIENCE.as_secs()),
-        Err(error) => format!("cannot be waited for: {error}"),
+        .stdin(Stdio::null());
+    let limits = Limits {
+        time: Some(PATIENCE),
+        cancelled: Some(cancelled),
     };
-    Err(ServerError::Program {
-        program: "initdb",
-        how,
-        said: end_of(log),
-    })
-}
-
-/// Waits for the child; none where it was killed, because it took too long or the run was stopped.
-fn wait(child: &mut Child, cancelled: &AtomicBool) -> io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if cancelled.load(Ordering::Relaxed) || Instant::now() >= deadline {
-            kill_with_children(child);
-            return Ok(None);
-        }
-        thread::sleep(POLL);
+    match Process::start(&mut initdb, Group::Own)?.finish(&limits)? {
+        end if end.is_success() => Ok(()),
+        End::Cancelled => Err(ServerError::Cancelled),
+        end => Err(ServerError::Program {
+            program: "initdb",
+            how: end.to_string(),
+            said: end_of(log),
+        }),
     }
-}
-
-fn kill_with_children(child: &mut Child) {
-    // There is no such group any more when all its processes have ended.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-    let _ = child.wait();
 }
 
 /// Starts the server under its watch. What a commit waits for is each connection's choice
@@ -315,8 +284,7 @@ fn serve(
     sockets: &Path,
     log: &Path,
     account: Option<&Account>,
-) -> Result<Child, ServerError> {
-    let shell = Path::new("/bin/sh");
+) -> Result<Process, ServerError> {
     let settings = [
         "listen_addresses=".to_owned(),
         format!("unix_socket_directories={}", sockets.display()),
@@ -324,7 +292,8 @@ fn serve(
         format!("max_connections={MAX_CONNECTIONS}"),
         "fsync=on".to_owned(),
     ];
-    command(shell, log, account)?
+    let mut shell = command(Path::new("/bin/sh"), log, account)?;
+    shell
         .args(["-c", WATCH, "pragmark-postgres"])
         .arg(sockets)
         .arg(postgres)
@@ -332,15 +301,13 @@ fn serve(
         .arg(home)
         .args(settings.iter().flat_map(|setting| ["-c", setting]))
         .current_dir(sockets)
-        .stdin(Stdio::piped())
-        .spawn()
-        .map_err(failed("start", shell))
+        .stdin(Stdio::piped());
+    Ok(Process::start(&mut shell, Group::Own)?)
 }
 
 fn end_of(log: &Path) -> String {
-    let bytes = fs::read(log).unwrap_or_default();
-    let kept = &bytes[bytes.len().saturating_sub(QUOTED)..];
-    String::from_utf8_lossy(kept).trim().to_owned()
+    let end = File::open(log).and_then(process::end_of);
+    end.unwrap_or_default()
 }
 
 /// The text with everything but plain letters, digits and `-._~` as `%` and two digits.
@@ -396,6 +363,6 @@ mod tests {
         assert_eq!(end_of(&path), "");
         fs::write(&path, format!("{}the end\n", "x".repeat(5_000))).unwrap();
         let quoted = end_of(&path);
-        assert!(quoted.ends_with("the end") && quoted.len() < QUOTED);
+        assert!(quoted.ends_with("the end") && quoted.len() < 2_000);
     }
 }

@@ -69,7 +69,7 @@ pub(crate) enum ServerError {
         /// The end of its output.
         said: String,
     },
-    /// A file or program could not be used.
+    /// A file could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// What was tried.
@@ -79,6 +79,9 @@ pub(crate) enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// A program of PostgreSQL's could not be run.
+    #[error(transparent)]
+    Process(#[from] process::ProcessError),
     /// The directory of the cluster could not be made.
     #[error(transparent)]
     Directory(#[from] RunError),
@@ -96,9 +99,10 @@ impl ServerError {
             ServerError::NotInstalled(_) | ServerError::NoAccount | ServerError::Closed { .. } => {
                 Some(Outcome::Skipped { why })
             }
-            ServerError::Program { .. } | ServerError::Io { .. } | ServerError::Directory(_) => {
-                Some(Outcome::Failed { why })
-            }
+            ServerError::Program { .. }
+            | ServerError::Process(_)
+            | ServerError::Io { .. }
+            | ServerError::Directory(_) => Some(Outcome::Failed { why }),
         }
     }
 }

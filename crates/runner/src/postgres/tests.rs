@@ -143,7 +143,7 @@ fn a_server_that_ends_at_once_is_not_waited_for_and_leaves_nothing() {
     }
     let said = error.to_string();
     assert!(said.contains("ended before it was ready"), "{said}");
-    assert!(said.contains("exit status: 3"), "{said}");
+    assert!(said.contains("exit code 3"), "{said}");
     assert!(said.contains("no such setting"), "{said}");
     assert!(began.elapsed().as_secs() < 30);
     assert_eq!(directory.path().read_dir().unwrap().count(), 0);

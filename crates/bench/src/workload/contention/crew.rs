@@ -5,12 +5,13 @@
 //! kernel can do that), and belongs to the process group that the parent of the trial kills.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use engine::{Library, Origin};
+use process::{Group, Process, described};
 
 use super::message::{Answer, Closing, Order, Report, WorkerSpec};
 use super::pace::Task;
@@ -37,7 +38,7 @@ enum Line {
         thread: Option<JoinHandle<()>>,
     },
     Process {
-        child: Child,
+        process: Process,
         orders: ChildStdin,
         answers: Lines<BufReader<ChildStdout>>,
     },
@@ -134,18 +135,16 @@ fn thread(spec: WorkerSpec, library: &Arc<Library>) -> std::io::Result<Line> {
 }
 
 fn process(spec: &WorkerSpec) -> std::io::Result<Line> {
-    let mut child = Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    command
         .arg(SUBCOMMAND)
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let pipes = child.stdin.take().zip(child.stdout.take());
-    let Some((orders, answers)) = pipes else {
-        let _ = child.kill();
-        return Err(std::io::Error::other("its pipes are missing"));
-    };
+        .stdout(Stdio::piped());
+    let mut process = Process::start(&mut command, Group::Shared).map_err(std::io::Error::other)?;
+    let pipes = process.take_input().zip(process.take_output());
+    let (orders, answers) = pipes.ok_or_else(|| std::io::Error::other("its pipes are missing"))?;
     let mut line = Line::Process {
-        child,
+        process,
         orders,
         answers: BufReader::new(answers).lines(),
     };
@@ -200,12 +199,9 @@ impl Member {
     fn ended(&mut self) -> String {
         match &mut self.line {
             Line::Thread { .. } => "its thread ended without an answer".to_owned(),
-            Line::Process { child, .. } => {
-                let _ = child.kill();
-                match child.wait() {
-                    Ok(status) => format!("its process ended without an answer ({status})"),
-                    Err(error) => format!("its process cannot be waited for: {error}"),
-                }
+            Line::Process { process, .. } => {
+                let status = process.kill().map(described).unwrap_or_default();
+                format!("its process ended without an answer ({status})")
             }
         }
     }
@@ -239,18 +235,12 @@ impl Drop for Crew {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        match self {
-            Line::Thread { orders, thread, .. } => {
-                orders.take();
-                if let Some(thread) = thread.take() {
-                    // A panic was told by its silence.
-                    let _ = thread.join();
-                }
-            }
-            Line::Process { child, .. } => {
-                // It has ended already where it was told to finish; killing is for the rest.
-                let _ = child.kill();
-                let _ = child.wait();
+        // A process is killed by its own drop.
+        if let Line::Thread { orders, thread, .. } = self {
+            orders.take();
+            if let Some(thread) = thread.take() {
+                // A panic was noticed by the missing answer.
+                let _ = thread.join();
             }
         }
     }

@@ -1,23 +1,19 @@
-//! A process from its start to its end: its time, its CPU time, its memory, and its words where it fails.
+//! A process from its start to its end: its time, its CPU time, its memory, and its messages where it
+//! fails.
 
-use std::fs::File;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ::process::{Group, Limits, Process, ProcessError, command_line};
+
 use crate::error::TrialError;
 use crate::measure::{CpuTime, peak_memory_bytes_of};
 
-/// How often the memory of the process is looked at; what it takes in its last moment is not seen.
+/// The interval at which the memory of the process is read; what it takes after the last reading is
+/// missed.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// The file that keeps what the process says about its errors: a pipe could fill up.
-const ERRORS: &str = "errors.txt";
-
-/// Characters of its words that are kept, the last ones.
-const KEPT: usize = 1_000;
 
 /// What a process took.
 pub(super) struct Took {
@@ -25,60 +21,46 @@ pub(super) struct Took {
     pub(super) seconds: f64,
     /// Its CPU time, with that of processes that it started and waited for.
     pub(super) cpu: CpuTime,
-    /// Its largest resident set, in bytes, where the system says it.
+    /// Its largest resident set, in bytes, where the system reports it.
     pub(super) peak_memory: Option<f64>,
 }
 
-/// What a process prints in answer to a question.
+/// What a process prints in answer to a question. It belongs to the group of the trial, with which it
+/// ends.
 ///
 /// # Errors
-/// Why there is no answer: it cannot be started, or its own words.
+/// Why there is no answer: it cannot be started, or its own messages.
 pub(super) fn answer(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let answer = ::process::run(command, Group::Shared, &Limits::default());
+    let answer = answer.map_err(|error| error.to_string())?;
+    match answer.end.is_success() {
+        true => Ok(answer.text().trim().to_owned()),
+        false => Err(format!("{}: {}", answer.end, answer.errors)),
     }
-    Err(problem(
-        output.status,
-        &String::from_utf8_lossy(&output.stderr),
-    ))
 }
 
-/// Runs a process to its end.
+/// Runs a process of the trial's group to its end.
 ///
 /// # Errors
-/// It cannot be started, or fails; with its words.
-pub(super) fn timed(command: &mut Command, directory: &Path) -> Result<Took, TrialError> {
-    let path = directory.join(ERRORS);
-    let io = |doing: &'static str| {
-        let path = path.clone();
-        move |source| TrialError::Io {
-            doing,
-            path,
-            source,
-        }
+/// It cannot be started, or fails; with its messages.
+pub(super) fn timed(command: &mut Command) -> Result<Took, TrialError> {
+    let failed = |who: &Command, why: String| TrialError::Worker {
+        who: command_line(who),
+        why,
     };
-    let errors = File::create(&path).map_err(io("write"))?;
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(errors);
-    let spoken = spoken(command);
-    let failed = |why: String| TrialError::Worker {
-        who: spoken.clone(),
-        why,
-    };
+        .stderr(Stdio::piped());
     let before = CpuTime::of_children()?;
 
     let start = Instant::now();
-    let child = command.spawn().map_err(|error| failed(error.to_string()))?;
-    let (ended, seconds, peak_memory) = watched(child, start);
+    let process = Process::start(command, Group::Shared);
+    let mut process = process.map_err(|error| failed(command, error.to_string()))?;
+    let (status, seconds, peak_memory) = watched(&mut process, start);
     let cpu = CpuTime::of_children()?.since(before);
 
-    let status = ended.map_err(|error| failed(error.to_string()))?;
+    let status = status.map_err(|error| failed(command, error.to_string()))?;
     if status.success() {
         return Ok(Took {
             seconds,
@@ -86,24 +68,21 @@ pub(super) fn timed(command: &mut Command, directory: &Path) -> Result<Took, Tri
             peak_memory,
         });
     }
-    let words = std::fs::read(&path).map_err(io("read"))?;
-    Err(failed(problem(status, &String::from_utf8_lossy(&words))))
-}
-
-/// A command in words.
-fn spoken(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Vec<String> = words.map(|word| word.display().to_string()).collect();
-    words.join(" ")
+    let status = ::process::described(status);
+    let why = format!("ended with {status}: {}", process.errors());
+    Err(failed(command, why))
 }
 
 /// Waits for the end; the clock is read as soon as it has come.
-fn watched(mut child: Child, start: Instant) -> (std::io::Result<ExitStatus>, f64, Option<f64>) {
+fn watched(
+    process: &mut Process,
+    start: Instant,
+) -> (Result<ExitStatus, ProcessError>, f64, Option<f64>) {
     let ended = AtomicBool::new(false);
-    let process = child.id().to_string();
+    let id = process.id().to_string();
     thread::scope(|scope| {
-        let memory = scope.spawn(|| peak_memory_until(&ended, &process));
-        let status = child.wait();
+        let memory = scope.spawn(|| peak_memory_until(&ended, &id));
+        let status = process.wait();
         let seconds = start.elapsed().as_secs_f64();
         ended.store(true, Ordering::Relaxed);
         (status, seconds, memory.join().ok().flatten())
@@ -125,13 +104,6 @@ fn peak_memory_until(ended: &AtomicBool, process: &str) -> Option<f64> {
     }
 }
 
-fn problem(status: ExitStatus, words: &str) -> String {
-    let words = words.trim();
-    let skip = words.chars().count().saturating_sub(KEPT);
-    let words: String = words.chars().skip(skip).collect();
-    format!("{status}: {words}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,8 +116,7 @@ mod tests {
 
     #[test]
     fn time_and_memory_are_those_of_the_process() {
-        let directory = tempfile::tempdir().unwrap();
-        let took = timed(&mut shell("sleep 0.05"), directory.path()).unwrap();
+        let took = timed(&mut shell("sleep 0.05")).unwrap();
         assert!(took.seconds >= 0.05);
         assert!(took.cpu.user >= 0.0 && took.cpu.system >= 0.0);
         if cfg!(target_os = "linux") {
@@ -155,11 +126,7 @@ mod tests {
 
     #[test]
     fn a_process_that_fails_is_named_with_its_words() {
-        let directory = tempfile::tempdir().unwrap();
-        let error = timed(
-            &mut shell("echo no such column >&2; exit 4"),
-            directory.path(),
-        );
+        let error = timed(&mut shell("echo no such column >&2; exit 4"));
         let error = error.err().unwrap().to_string();
         for part in ["sh -c", "4", "no such column"] {
             assert!(error.contains(part), "{error}");

@@ -223,7 +223,7 @@ impl Ready<'_> {
     /// # Errors
     /// The tool fails.
     pub(super) fn load(&self) -> Result<Took, TrialError> {
-        process::timed(&mut self.command(self.tool.arguments()), &self.directory)
+        process::timed(&mut self.command(self.tool.arguments()))
     }
 }
 

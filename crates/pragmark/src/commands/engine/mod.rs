@@ -74,11 +74,11 @@ fn hint(error: &BuildError) -> Option<String> {
             format!("remove the other with `pragmark engine remove {name}`, or choose another name")
         }
         BuildError::NoCache { .. } => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
-        BuildError::NoProgram { what: "cargo", .. } => {
+        BuildError::Program { what: "cargo", .. } => {
             "cargo fetches the source of SQLite; install Rust from https://rustup.rs, or set CARGO to its path"
                 .to_owned()
         }
-        BuildError::NoProgram { .. } => {
+        BuildError::Program { .. } => {
             "install it with `apt install build-essential`, `dnf install gcc` or `xcode-select --install`, or set CC to its path"
                 .to_owned()
         }

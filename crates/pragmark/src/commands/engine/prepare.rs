@@ -2,17 +2,23 @@
 //! begun.
 
 use std::collections::HashMap;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use ::engine::build::{
     BuildError, BuildEvent, BuildName, Cache, EngineName, Tools, Workshop, at_hand,
 };
 use lab::record::EngineRecord;
+use process::{Group, Limits};
 use runner::Driver;
 
 use super::progress::Progress;
 use crate::failure::Failure;
+
+/// How long an engine may take to describe itself.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Finds or builds the engines of these names and asks each what it is, in a process of its own. What
 /// cannot be had is told in its record, with the reason.
@@ -131,28 +137,23 @@ fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
 /// # Errors
 /// pragmark itself cannot be started, or is not understood.
 pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
-    let answer = std::process::Command::new(&driver.program)
-        .args(["describe-engine", library])
-        .output()
-        .map_err(|error| {
-            Failure::unusable(format!(
-                "cannot start {}: {error}",
-                driver.program.display()
-            ))
-        })?;
-    if !answer.status.success() {
-        let words = String::from_utf8_lossy(&answer.stderr);
-        let words = words.trim().trim_start_matches("error: ");
+    let mut command = Command::new(&driver.program);
+    command.args(["describe-engine", library]);
+    let answer = process::run(&mut command, Group::Own, &Limits::time(DESCRIBE_LIMIT))
+        .map_err(Failure::unusable)?;
+    if !answer.end.is_success() {
         return Ok(EngineRecord::unusable(
             name,
-            match words {
-                "" => format!("its loading ended the process ({})", answer.status),
+            match answer.errors.trim_start_matches("error: ") {
+                "" => format!("the process that loaded it {}", answer.end),
                 words => words.to_owned(),
             },
         ));
     }
-    let record: EngineRecord = serde_json::from_slice(&answer.stdout).map_err(|error| {
-        Failure::unusable(format!("the engine {name} was described wrongly: {error}"))
+    let record: EngineRecord = serde_json::from_slice(&answer.output).map_err(|error| {
+        Failure::unusable(format!(
+            "the description of the engine {name} is invalid: {error}"
+        ))
     })?;
     Ok(EngineRecord {
         name: name.to_owned(),

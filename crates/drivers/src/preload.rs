@@ -1,4 +1,4 @@
-//! Putting an engine in front of bindings that load SQLite dynamically.
+//! Making bindings that load SQLite dynamically load the engine under test.
 //!
 //! The dynamic loader takes the first library of the wanted name along `LD_LIBRARY_PATH`, and
 //! `LD_PRELOAD` comes even before paths compiled into a program (ld.so(8)). A fresh copy for each trial
@@ -15,29 +15,30 @@ use crate::error::{Context, DriverError};
 /// The name under which programs look for SQLite on Linux.
 const NAME: &str = "libsqlite3.so.0";
 
-/// A library in front of the system's.
-pub(crate) struct Front {
+/// A library that programs load in place of the system's.
+pub(crate) struct Preloaded {
+    /// What makes a program load it.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// The copy, which the trial needs to its end.
     pub(crate) directory: TempDir,
 }
 
-/// A copy of this engine, and what makes a program load it; none for the system's own library,
-/// which programs load by themselves.
+/// A copy of this engine for a program to load; none for the system's own library, which programs load
+/// by themselves.
 ///
 /// # Errors
 /// When the engine cannot be read, is not the one that was kept, or cannot be copied, or this system has
 /// another loader.
-pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
+pub(crate) fn preload(engine: &Source) -> Result<Option<Preloaded>, DriverError> {
     let bytes = engine
         .bytes()
-        .map_err(|error| DriverError::Engine(error.to_string()))?;
+        .map_err(|error| DriverError::Impossible(error.to_string()))?;
     let Some(bytes) = bytes else {
         return Ok(None);
     };
     if !cfg!(target_os = "linux") {
-        return Err(DriverError::Engine(
-            "an engine can be put in front of a binding on Linux only; `--engine system` measures the binding with the library that it loads by itself".to_owned(),
+        return Err(DriverError::Impossible(
+            "only on Linux can a binding be made to load another engine; `--engine system` measures it with the library that it loads by itself".to_owned(),
         ));
     }
     let directory = tempfile::Builder::new()
@@ -46,7 +47,7 @@ pub(crate) fn front(engine: &Source) -> Result<Option<Front>, DriverError> {
         .context("create a directory in", &std::env::temp_dir())?;
     let path = directory.path().join(NAME);
     std::fs::write(&path, bytes).context("write", &path)?;
-    Ok(Some(Front {
+    Ok(Some(Preloaded {
         environment: environment(directory.path(), &path),
         directory,
     }))
@@ -80,19 +81,21 @@ mod tests {
 
     #[test]
     fn the_systems_library_needs_nothing_and_another_is_copied_under_the_wanted_name() {
-        assert!(front(&Source::System).unwrap().is_none());
+        assert!(preload(&Source::System).unwrap().is_none());
         if !cfg!(target_os = "linux") {
             return;
         }
-        let front = front(&Source::Embedded).unwrap().unwrap();
-        let library = front.directory.path().join(NAME);
+        let preloaded = preload(&Source::Embedded).unwrap().unwrap();
+        let library = preloaded.directory.path().join(NAME);
         assert!(library.metadata().unwrap().len() > 100_000);
         let named = |name: &str| {
-            let found = front.environment.iter().find(|(key, _)| key == name);
+            let found = preloaded.environment.iter().find(|(key, _)| key == name);
             found.unwrap().1.to_string_lossy().into_owned()
         };
         assert!(named("LD_PRELOAD").starts_with(&*library.to_string_lossy()));
-        assert!(named("LD_LIBRARY_PATH").starts_with(&*front.directory.path().to_string_lossy()));
+        assert!(
+            named("LD_LIBRARY_PATH").starts_with(&*preloaded.directory.path().to_string_lossy())
+        );
     }
 
     #[test]
@@ -110,7 +113,7 @@ mod tests {
     #[test]
     fn an_engine_that_is_not_there_is_named() {
         let missing = Source::Path("/no/such/libsqlite3.so".into());
-        let error = front(&missing).err().unwrap().to_string();
+        let error = preload(&missing).err().unwrap().to_string();
         assert!(error.contains("/no/such/libsqlite3.so"), "{error}");
     }
 }

@@ -1,0 +1,223 @@
+//! All drivers: installed, removed, and asked to describe themselves.
+
+mod trial;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lab::record::EngineRecord;
+use process::End;
+use runner::machine::ToolQuery;
+use serde::Deserialize;
+
+use crate::command::{self, Filled, fill};
+use crate::error::DriverError;
+use crate::home::Home;
+use crate::manifest::{self, Manifest};
+
+/// The argument by which a driver is asked to describe itself.
+const DESCRIBE: &str = "describe";
+
+/// How long a driver may take to describe itself; interpreters start slowly on a busy machine.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(30);
+
+/// For commands that take a moment and are not worth cancelling.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The drivers in other languages.
+#[derive(Debug)]
+pub struct Registry {
+    manifests: Vec<Manifest>,
+    home: Home,
+    /// pragmark itself: it starts drivers, so that they end with it, and describes engines.
+    program: PathBuf,
+    /// How long a driver may take to describe itself.
+    describe_limit: Duration,
+    /// The descriptions of engines, by name, asked for once each.
+    engines: Mutex<HashMap<String, Result<EngineRecord, String>>>,
+}
+
+/// How a driver describes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Description {
+    /// Language and binding with their versions.
+    pub name: String,
+    /// `sqlite3_libversion()` of the SQLite that it uses by itself.
+    pub version: String,
+    /// Its `sqlite3_sourceid()`.
+    pub source_id: String,
+    /// Its compile options, sorted.
+    pub compile_options: Vec<String>,
+    /// PRAGMAs of a fresh connection.
+    pub defaults: BTreeMap<String, String>,
+}
+
+/// Whether a driver can be used.
+#[derive(Debug)]
+pub enum State {
+    /// It has described itself.
+    Ready(Description),
+    /// It cannot be used; the error says what to do.
+    Missing(DriverError),
+}
+
+impl Registry {
+    /// The drivers that come with pragmark, those in the user's own directory, and those in the directory
+    /// given; `program` is pragmark itself.
+    ///
+    /// # Errors
+    /// When a manifest cannot be read.
+    pub fn new(
+        directory: Option<&Path>,
+        home: Home,
+        program: PathBuf,
+    ) -> Result<Registry, DriverError> {
+        Ok(Registry {
+            manifests: manifest::found(directory)?,
+            home,
+            program,
+            describe_limit: DESCRIBE_LIMIT,
+            engines: Mutex::default(),
+        })
+    }
+
+    /// Every driver, by name.
+    pub fn manifests(&self) -> &[Manifest] {
+        &self.manifests
+    }
+
+    /// The programs that drivers need, each once.
+    pub fn tools(&self) -> Vec<ToolQuery<'_>> {
+        let tools = self.manifests.iter().flat_map(|manifest| {
+            manifest.tools.iter().map(|tool| ToolQuery {
+                name: &tool.name,
+                commands: &tool.command,
+                version: &tool.version,
+                hint: &manifest.needs,
+                ..ToolQuery::default()
+            })
+        });
+        let by_name: BTreeMap<&str, ToolQuery<'_>> = tools.map(|tool| (tool.name, tool)).collect();
+        by_name.into_values().collect()
+    }
+
+    /// The driver of this name.
+    ///
+    /// # Errors
+    /// [`DriverError::Unknown`] with the names that there are.
+    pub fn find(&self, name: &str) -> Result<&Manifest, DriverError> {
+        let found = self.manifests.iter().find(|known| known.name == name);
+        found.ok_or_else(|| DriverError::Unknown {
+            name: name.to_owned(),
+            known: self.manifests.iter().map(|it| it.name.clone()).collect(),
+        })
+    }
+
+    /// Installs a driver, unless it is there and works, and asks it to describe itself.
+    ///
+    /// # Errors
+    /// When a command of the installation fails or is cancelled, or the driver does not work
+    /// afterwards; nothing is left of it then. One that is only slow to describe itself is kept.
+    pub fn install(
+        &self,
+        manifest: &Manifest,
+        cancelled: &AtomicBool,
+    ) -> Result<Description, DriverError> {
+        let was_there = self.home.of(manifest)?.is_dir();
+        match self.install_and_describe(manifest, cancelled) {
+            // What was made for one version of a language may not work with the next one.
+            Err(error)
+                if was_there && is_of_the_home(&error) && !cancelled.load(Ordering::Relaxed) =>
+            {
+                self.install_and_describe(manifest, cancelled)
+            }
+            described => described,
+        }
+    }
+
+    /// Installs a driver unless it is there; one that does not describe itself is not kept, unless it is
+    /// only slow to do so.
+    fn install_and_describe(
+        &self,
+        manifest: &Manifest,
+        cancelled: &AtomicBool,
+    ) -> Result<Description, DriverError> {
+        self.home.install(manifest, cancelled)?;
+        let described = self.describe(manifest);
+        if let Err(error) = &described
+            && is_of_the_home(error)
+        {
+            self.home.discard(manifest)?;
+        }
+        described
+    }
+
+    /// Removes what was installed of a driver; returns whether there was something.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, manifest: &Manifest) -> Result<bool, DriverError> {
+        self.home.remove(manifest)
+    }
+
+    /// Whether a driver can be used here.
+    pub fn state(&self, manifest: &Manifest) -> State {
+        match self.describe(manifest) {
+            Ok(description) => State::Ready(description),
+            Err(error) => State::Missing(error),
+        }
+    }
+
+    fn describe(&self, manifest: &Manifest) -> Result<Description, DriverError> {
+        let (home, mut command) = self.command(manifest)?;
+        command.arguments.push(DESCRIBE.into());
+        let limit = self.describe_limit;
+        let finished = command::run(&command, &home, limit, &NEVER)?;
+        let messages = finished.messages();
+        let driver = manifest.name.clone();
+        let what = match finished.end {
+            End::TimedOut(limit) => return Err(DriverError::Slow { driver, limit }),
+            end if end.is_success() => match serde_json::from_slice(&finished.output) {
+                Ok(description) => return Ok(description),
+                Err(error) => format!("printed no valid description ({error}): {messages}"),
+            },
+            end => format!("{end}: {messages}; it needs {}", manifest.needs),
+        };
+        Err(DriverError::Mute { driver, what })
+    }
+
+    /// The home of a driver and the command that starts it there.
+    fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Filled), DriverError> {
+        let home = self.home.of(manifest)?;
+        // What needs no more than unpacking is unpacked when it is first used.
+        if !home.is_dir() && manifest.install.is_empty() {
+            self.home.install(manifest, &NEVER)?;
+        }
+        if !home.is_dir() {
+            return Err(DriverError::NotInstalled(manifest.name.clone()));
+        }
+        let command = fill(&manifest.run, &home).map_err(|program| DriverError::NoProgram {
+            driver: manifest.name.clone(),
+            program,
+            needs: manifest.needs.clone(),
+        })?;
+        Ok((home, command))
+    }
+}
+
+/// Whether a driver fails because of what was installed of it, so that installing it anew may help. A
+/// program that is not on the path, a full disk, a busy machine or one that cannot start another process
+/// are no reason to discard an installation, which cannot be repeated without a network.
+fn is_of_the_home(error: &DriverError) -> bool {
+    match error {
+        DriverError::Mute { .. } => true,
+        DriverError::NoProgram { program, .. } => program.contains('/'),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
