@@ -74,6 +74,12 @@ impl RowNumbers {
         number
     }
 
+    /// How many rows stand before the one of this number.
+    pub(crate) fn before(&self, number: u64) -> usize {
+        let left_out = self.left_out.partition_point(|left_out| *left_out < number);
+        number.saturating_sub(self.first + left_out as u64) as usize
+    }
+
     /// The numbers of the rows from this index of the batch on.
     pub(crate) fn starting_at(&self, index: usize) -> RowNumbers {
         let first = self.number(index);

@@ -52,8 +52,8 @@ pub enum LoadError {
         /// The encoding.
         encoding: &'static str,
     },
-    /// A database has several tables, and which of them to read is not said.
-    #[error("{input}: it has several tables, of which none is named: {}", .tables.join(", "))]
+    /// A database has several tables, and none was chosen.
+    #[error("{input} has several tables: {}", .tables.join(", "))]
     SeveralTables {
         /// The input.
         input: String,
@@ -111,6 +111,16 @@ pub enum LoadError {
         /// The column of the input.
         column: String,
         /// The columns of the table.
+        known: Vec<String>,
+    },
+    /// An input lacks a column that is to be read.
+    #[error("{input} has no column `{column}` (it has {})", .known.join(", "))]
+    NoInputColumn {
+        /// The input.
+        input: String,
+        /// The column.
+        column: String,
+        /// The columns of the input.
         known: Vec<String>,
     },
     /// A journal lies where the new database is to be made; SQLite would roll it back into it.

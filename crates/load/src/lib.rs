@@ -41,6 +41,7 @@ mod loader;
 mod pages;
 mod rejects;
 mod request;
+mod rows;
 mod source;
 mod staging;
 mod table;
@@ -54,6 +55,7 @@ pub use feed::{Observer, Phase, Progress};
 pub use full_text::FullText;
 pub use loader::{MOST_WORKERS, load};
 pub use request::{Mode, OnError, Request, Summary, Way, WayChoice};
+pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
     JsonLinesSource, Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,

@@ -6,12 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
 
 use super::blocks::receive;
+use super::selected::positions;
 use super::typed::Gathering;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
@@ -48,24 +49,19 @@ pub enum Selection {
 pub struct DatabaseSource {
     name: String,
     columns: Vec<SourceColumn>,
-    /// The length of the file.
-    bytes: u64,
-    state: State,
+    on_demand: bool,
+    stop: Arc<AtomicBool>,
+    /// Until the first batch is wanted.
+    opened: Option<(Connection, Reading)>,
+    /// From then to the end.
+    batches: Option<Batches>,
 }
 
-/// A source is opened, told how columns will be stored, and read.
-enum State {
-    Opened {
-        connection: Connection,
-        query: String,
-        affinities: Vec<Affinity>,
-        stop: Arc<AtomicBool>,
-    },
-    Reading {
-        batches: Receiver<Result<Batch, LoadError>>,
-        stop: Arc<AtomicBool>,
-    },
-    Ended,
+/// Batches of the thread that reads.
+struct Batches {
+    /// Asks for one more, where they are not read ahead.
+    orders: Option<Sender<()>>,
+    received: Receiver<Result<Batch, LoadError>>,
 }
 
 impl DatabaseSource {
@@ -98,29 +94,50 @@ impl DatabaseSource {
         path: &Path,
         selection: &Selection,
     ) -> Result<DatabaseSource, LoadError> {
-        DatabaseSource::try_open(library, path, selection).map_err(|error| error.in_database(path))
+        DatabaseSource::open_columns(library, path, selection, &[])
+    }
+
+    /// The same; only the columns named, unless none is.
+    pub(super) fn open_columns(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+        only: &[String],
+    ) -> Result<DatabaseSource, LoadError> {
+        DatabaseSource::try_open(library, path, selection, only)
+            .map_err(|error| error.in_database(path))
     }
 
     fn try_open(
         library: &Arc<Library>,
         path: &Path,
         selection: &Selection,
+        only: &[String],
     ) -> Result<DatabaseSource, LoadError> {
         let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
         connection.busy_timeout(PATIENCE)?;
         let name = path.display().to_string();
-        let query = query(&connection, &name, selection)?;
-        let columns = columns(&connection, &name, &query)?;
+        let mut query = query(&connection, &name, selection, &[])?;
+        let mut columns = columns(&connection, &name, &query)?;
+        if !only.is_empty() {
+            let at = positions(&name, &columns, only)?;
+            columns = at.iter().map(|at| columns[*at].clone()).collect();
+            query = self::query(&connection, &name, selection, only)?;
+        }
+        let reading = Reading {
+            input: name.clone(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
+            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            affinities: Vec::new(),
+            query,
+        };
         Ok(DatabaseSource {
             name,
             columns,
-            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            state: State::Opened {
-                connection,
-                query,
-                affinities: Vec::new(),
-                stop: Arc::default(),
-            },
+            on_demand: false,
+            stop: Arc::default(),
+            opened: Some((connection, reading)),
+            batches: None,
         })
     }
 }
@@ -134,50 +151,33 @@ impl Source for DatabaseSource {
         &self.columns
     }
 
-    fn begin(&mut self, table: &[Affinity], wanted: &Arc<AtomicBool>) {
-        if let State::Opened {
-            affinities, stop, ..
-        } = &mut self.state
-        {
-            *affinities = table.to_vec();
-            *stop = Arc::clone(wanted);
+    fn read_on_demand(&mut self) {
+        self.on_demand = true;
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let Some((_, reading)) = &mut self.opened {
+            reading.affinities = affinities.to_vec();
+            self.stop = Arc::clone(stop);
         }
     }
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        loop {
-            self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Opened {
-                    connection,
-                    query,
-                    affinities,
-                    stop,
-                } => {
-                    let names = self.columns.iter().map(|column| column.name.clone());
-                    let reading = Reading {
-                        input: self.name.clone(),
-                        names: names.collect(),
-                        bytes: self.bytes,
-                        affinities,
-                        query,
-                        stop: Arc::clone(&stop),
-                    };
-                    let (sender, batches) = sync_channel(AHEAD);
-                    // A statement borrows its connection, so both stay on one thread; it ends when
-                    // nobody takes batches any more.
-                    std::thread::spawn(move || reading.run(&connection, &sender));
-                    State::Reading { batches, stop }
-                }
-                State::Reading { batches, stop } => {
-                    let batch = receive(&batches, &stop).transpose()?;
-                    if batch.is_some() {
-                        self.state = State::Reading { batches, stop };
-                    }
-                    return Ok(batch);
-                }
-                State::Ended => return Ok(None),
-            };
+        if let Some((connection, reading)) = self.opened.take() {
+            self.batches = Some(reading.start(connection, self.on_demand, &self.stop));
         }
+        let Some(batches) = &self.batches else {
+            return Ok(None);
+        };
+        if let Some(orders) = &batches.orders {
+            // A reader that has ended sends nothing more.
+            let _ = orders.send(());
+        }
+        let batch = receive(&batches.received, &self.stop).transpose();
+        if !matches!(batch, Ok(Some(_))) {
+            self.batches = None;
+        }
+        batch
     }
 
     fn total_bytes(&self) -> Option<u64> {
@@ -185,10 +185,18 @@ impl Source for DatabaseSource {
     }
 }
 
-/// The query that gives the rows wanted.
-fn query(connection: &Connection, input: &str, selection: &Selection) -> Result<String, LoadError> {
+/// The query that gives the rows wanted, with only these columns where any is named.
+fn query(
+    connection: &Connection,
+    input: &str,
+    selection: &Selection,
+    only: &[String],
+) -> Result<String, LoadError> {
+    let list: Vec<String> = only.iter().map(|name| quoted(name)).collect();
+    let list = list.join(", ");
     let table = match selection {
-        Selection::Query(query) => return Ok(query.clone()),
+        Selection::Query(query) if only.is_empty() => return Ok(query.clone()),
+        Selection::Query(query) => return Ok(format!("SELECT {list} FROM ({query})")),
         Selection::Table(table) => table.clone(),
         Selection::OnlyTable => only_table(connection, input)?,
     };
@@ -199,7 +207,12 @@ fn query(connection: &Connection, input: &str, selection: &Selection) -> Result<
             reason: format!("it has no table {table}; it has {}", known.join(", ")),
         });
     }
-    Ok(format!("SELECT * FROM main.{}", quoted(&table)))
+    let table = quoted(&table);
+    Ok(match only.is_empty() {
+        true => format!("SELECT * FROM main.{table}"),
+        // An index of all these columns would give the rows in another order.
+        false => format!("SELECT {list} FROM main.{table} NOT INDEXED"),
+    })
 }
 
 fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
@@ -271,7 +284,7 @@ fn has_strict_tables(connection: &Connection) -> bool {
     tables.is_ok_and(|tables| tables.iter().any(is_strict))
 }
 
-/// A query being read.
+/// A query to be read.
 struct Reading {
     input: String,
     /// The length of the file.
@@ -279,23 +292,59 @@ struct Reading {
     names: Vec<String>,
     affinities: Vec<Affinity>,
     query: String,
+}
+
+/// Where batches go.
+struct Outlet {
+    batches: SyncSender<Result<Batch, LoadError>>,
+    /// Whose orders are waited for before a batch is read.
+    orders: Option<Receiver<()>>,
     stop: Arc<AtomicBool>,
 }
 
+impl Outlet {
+    /// Waits until a batch is wanted; false where none is any more.
+    fn wait(&self) -> bool {
+        self.orders
+            .as_ref()
+            .is_none_or(|orders| orders.recv().is_ok())
+    }
+
+    /// Sends a batch and waits until another one is wanted; false where none is any more.
+    fn send(&self, batch: Batch) -> bool {
+        self.batches.send(Ok(batch)).is_ok() && !self.stop.load(Ordering::Relaxed) && self.wait()
+    }
+}
+
 impl Reading {
-    /// Sends batches until the end, an error, or until nobody takes them.
-    fn run(&self, connection: &Connection, sender: &SyncSender<Result<Batch, LoadError>>) {
-        if let Err(error) = self.read(connection, sender) {
-            // If nobody takes it, nobody wants to know.
-            let _ = sender.send(Err(error.in_database(Path::new(&self.input))));
+    /// Reads on a thread of its own: a statement borrows its connection, so both stay on one thread. It
+    /// ends when nobody takes batches any more.
+    fn start(self, connection: Connection, on_demand: bool, stop: &Arc<AtomicBool>) -> Batches {
+        let (sender, received) = sync_channel(AHEAD);
+        let (orders, ordered) = channel();
+        let outlet = Outlet {
+            batches: sender,
+            orders: on_demand.then_some(ordered),
+            stop: Arc::clone(stop),
+        };
+        std::thread::spawn(move || {
+            if let Err(error) = self.read(&connection, &outlet) {
+                // If nobody takes it, nobody wants to know.
+                let error = error.in_database(Path::new(&self.input));
+                let _ = outlet.batches.send(Err(error));
+            }
+        });
+        Batches {
+            orders: on_demand.then_some(orders),
+            received,
         }
     }
 
-    fn read(
-        &self,
-        connection: &Connection,
-        sender: &SyncSender<Result<Batch, LoadError>>,
-    ) -> Result<(), LoadError> {
+    /// Sends batches until the end, an error, or until nobody takes them.
+    fn read(&self, connection: &Connection, outlet: &Outlet) -> Result<(), LoadError> {
+        if !outlet.wait() {
+            return Ok(());
+        }
         let mut statement = connection.prepare(&self.query)?;
         let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
         let mut bytes = 0;
@@ -306,10 +355,8 @@ impl Reading {
                 bytes = 0;
             }
             bytes += self.take(&statement, &mut gathering)?;
-            for batch in gathering.take() {
-                if sender.send(Ok(batch)).is_err() || self.stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
+            if !gathering.take().into_iter().all(|batch| outlet.send(batch)) {
+                return Ok(());
             }
         }
         gathering.end_batch(&self.input)?;
@@ -317,11 +364,7 @@ impl Reading {
         if let Some(last) = batches.last_mut() {
             last.bytes_read = self.bytes;
         }
-        for batch in batches {
-            if sender.send(Ok(batch)).is_err() {
-                return Ok(());
-            }
-        }
+        batches.into_iter().all(|batch| outlet.send(batch));
         Ok(())
     }
 
@@ -432,9 +475,7 @@ mod tests {
             opened.err().unwrap().to_string()
         };
         let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
-        assert!(
-            refused(Selection::OnlyTable).contains("several tables, of which none is named: a, b")
-        );
+        assert!(refused(Selection::OnlyTable).contains("several tables: a, b"));
         assert!(refused(Selection::Table("c".to_owned())).contains("no table c; it has a, b"));
         assert!(query("DELETE FROM a").contains("only reads"));
         assert!(query("SELECT x, x FROM a").contains("two columns x"));

@@ -3,37 +3,29 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use engine::ValueRef;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::blocks::{Course, Format, Parsed, Text};
+use super::Input;
+use super::blocks::{Format, Parsed, Text};
 use super::infer::Kind;
-use super::places::{Places, Unit};
+use super::places::Unit;
+use super::text::TextSource;
 use super::typed::Gathering;
-use super::{Input, Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault};
+use crate::batch::Fault;
 use crate::error::LoadError;
-use crate::table::{Column, same};
+use crate::table::same;
 
 /// Lines from which columns and types are inferred, if they lie in what was read first.
 const SAMPLE_LINES: usize = 10_000;
 
 /// A reader of JSON Lines.
-pub struct JsonLinesSource {
-    name: String,
-    total_bytes: Option<u64>,
-    columns: Vec<SourceColumn>,
-    /// What the values of each column are, as far as they were seen.
-    kinds: Vec<Kind>,
-    course: Course<Lines>,
-}
+pub type JsonLinesSource = TextSource<Lines>;
 
-impl JsonLinesSource {
+impl TextSource<Lines> {
     /// Reads the beginning of an input. Columns are the keys of the first ten thousand lines (as far as
     /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
     /// later. Types are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects
@@ -45,65 +37,33 @@ impl JsonLinesSource {
         input: Result<Input, LoadError>,
         more: &[String],
     ) -> Result<JsonLinesSource, LoadError> {
+        JsonLinesSource::open_columns(input, more, &[])
+    }
+
+    /// The same; only the columns named, whichever lines have them, unless none is.
+    pub(super) fn open_columns(
+        input: Result<Input, LoadError>,
+        more: &[String],
+        only: &[String],
+    ) -> Result<JsonLinesSource, LoadError> {
         let mut text = Text::open(input?)?;
         let input = text.input();
-        let name = input.name().to_owned();
         let mut lines = Lines {
-            input: name.clone(),
+            input: input.name().to_owned(),
             encoding: input.encoding(),
             names: Vec::new(),
             places: HashMap::new(),
             affinities: Vec::new(),
+            ignores_others: !only.is_empty(),
         };
-        let total_bytes = input.total();
         let whole = text.whole(&lines)?;
-        let (mut columns, mut kinds) = (Vec::new(), Vec::new());
-        for (place, (key, kind)) in sample(&name, &text.bytes()[..whole], more)?
-            .into_iter()
-            .enumerate()
-        {
-            columns.push(Column::new(&key, kind.declared()));
-            kinds.push(kind);
-            lines.names.push(key.clone());
-            lines.places.insert(key, place);
+        let mut keys = sample(&lines.input, &text.bytes()[..whole], more)?;
+        if !only.is_empty() {
+            keys = selected(&keys, only);
         }
-        Ok(JsonLinesSource {
-            name,
-            total_bytes,
-            columns,
-            kinds,
-            course: Course::new(text, lines),
-        })
-    }
-}
-
-impl Source for JsonLinesSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.kinds[column] != Kind::Unknown
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        self.course.begin(affinities, stop);
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        self.course.next()
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-
-    fn places(&self) -> Places {
-        Places::new(&self.name, Unit::Line)
+        lines.names = keys.iter().map(|(key, _)| key.clone()).collect();
+        lines.places = (lines.names.iter().cloned().zip(0..)).collect();
+        Ok(TextSource::new(text, lines, keys))
     }
 }
 
@@ -147,6 +107,15 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kin
     Ok(columns)
 }
 
+/// Only these keys, with what their values are as far as that is known.
+fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
+    let of = |name: &String| {
+        let found = known.iter().find(|(known, _)| known == name);
+        (name.clone(), found.map_or(Kind::Unknown, |(_, kind)| *kind))
+    };
+    only.iter().map(of).collect()
+}
+
 /// Keys that only JSON tells apart cannot be columns side by side.
 fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
     for (number, (name, _)) in columns.iter().enumerate() {
@@ -184,13 +153,15 @@ fn common(one: Kind, other: Kind) -> Kind {
 }
 
 /// How to read lines whose keys are known.
-struct Lines {
+pub struct Lines {
     input: String,
     encoding: &'static str,
     names: Vec<String>,
     /// Which column a key is.
     places: HashMap<String, usize>,
     affinities: Vec<Affinity>,
+    /// Whether a key that is no column is passed over.
+    ignores_others: bool,
 }
 
 impl Format for Lines {
@@ -248,6 +219,9 @@ impl Lines {
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
         for (key, raw) in object.0 {
             let Some(place) = self.places.get(&*key) else {
+                if self.ignores_others {
+                    continue;
+                }
                 return Err((None, Fault::UnknownKey(key.into_owned())));
             };
             let affinity = self.affinities.get(*place).copied();
@@ -353,9 +327,13 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
+    use crate::batch::Batch;
+    use crate::table::Column;
     use arrow_array::RecordBatch;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
+    use std::sync::Arc;
 
     fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
         let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());

@@ -14,7 +14,9 @@ pub(crate) mod infer;
 mod input;
 mod json_lines;
 mod places;
+mod selected;
 mod several;
+mod text;
 mod typed;
 
 pub use arrow::BatchSource;
@@ -37,6 +39,7 @@ use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::Column;
+use selected::Selected;
 use several::SeveralSource;
 
 /// A column of a source: its name and the declared type that it suggests.
@@ -56,9 +59,19 @@ pub trait Source: Send {
         true
     }
 
-    /// Tells the affinities of the columns in the table, one for each, before the first batch. Once
+    /// Whether the column in this place holds text by its type.
+    fn is_text(&self, column: usize) -> bool {
+        let declared = &self.columns()[column].declared;
+        self.is_typed(column) && (declared.is_empty() || Affinity::of(declared) == Affinity::Text)
+    }
+
+    /// Reads nothing ahead: rows are read and parsed only while [`Source::next`] waits for them, so that a
+    /// caller can measure other work between its calls.
+    fn read_on_demand(&mut self) {}
+
+    /// Sets the affinities of the columns in the table, one for each, before the first batch. Once
     /// `stop` is true nobody wants rows any more: a source that may have to wait, such as for standard
-    /// input, looks at it now and then, and ends.
+    /// input, checks it regularly and ends.
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>);
 
     /// The next rows; `None` at the end.
@@ -94,6 +107,25 @@ pub enum Format {
     Database,
 }
 
+impl Format {
+    /// The format of a file: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by
+    /// their names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(path: &Path) -> Result<Format, LoadError> {
+        Ok(if DatabaseSource::is_database(path)? {
+            Format::Database
+        } else if columnar::is_columnar(path)? {
+            Format::Columnar
+        } else if has_name(path, &[".jsonl", ".ndjson"]) {
+            Format::JsonLines
+        } else {
+            Format::Csv
+        })
+    }
+}
+
 /// How to open inputs.
 #[derive(Debug, Clone)]
 pub struct Opening {
@@ -106,6 +138,9 @@ pub struct Opening {
     pub csv: CsvOptions,
     /// Keys that JSON Lines have beside those of the first lines.
     pub more_keys: Vec<String>,
+    /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
+    /// appear on any line.
+    pub columns: Vec<String>,
     /// What of a database is read.
     pub selection: Selection,
     /// The engine that reads databases.
@@ -120,16 +155,16 @@ impl Opening {
             encoding: None,
             csv: CsvOptions::default(),
             more_keys: Vec::new(),
+            columns: Vec::new(),
             selection: Selection::default(),
             library: Arc::clone(library),
         }
     }
 }
 
-/// Opens inputs: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by their
-/// names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV. Standard input (`-`)
-/// is CSV or JSON Lines, because the others are not read from beginning to end. Several inputs are read
-/// one after another; they must have the same columns, in any order.
+/// Opens inputs, each of its [`Format`]. Standard input (`-`) is CSV or JSON Lines, because the others are
+/// not read from beginning to end. Several inputs are read one after another; they must have the same
+/// columns, in any order.
 ///
 /// # Errors
 /// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
@@ -143,47 +178,49 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
     let format = match opening.format {
         Some(format) => format,
-        None => recognised(path)?,
+        None => Format::of(path)?,
     };
-    let input = || Input::open(path, opening.encoding);
-    Ok(match format {
-        Format::Csv => Box::new(CsvSource::open(input(), opening.csv.clone())?),
-        Format::JsonLines => Box::new(JsonLinesSource::open(input(), &opening.more_keys)?),
-        Format::Columnar => columnar_source(path)?,
-        Format::Database => {
-            let library = &opening.library;
-            Box::new(DatabaseSource::open(library, path, &opening.selection)?)
+    let columns = &opening.columns;
+    let source: Box<dyn Source> = match format {
+        Format::Csv => {
+            let mut options = opening.csv.clone();
+            options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
+            Box::new(CsvSource::open(
+                Input::open(path, opening.encoding),
+                options,
+            )?)
         }
-    })
+        Format::JsonLines => {
+            let input = Input::open(path, opening.encoding);
+            let source = JsonLinesSource::open_columns(input, &opening.more_keys, columns)?;
+            return Ok(Box::new(source));
+        }
+        Format::Columnar => columnar_source(path, columns)?,
+        Format::Database => {
+            let (library, selection) = (&opening.library, &opening.selection);
+            let source = DatabaseSource::open_columns(library, path, selection, columns)?;
+            return Ok(Box::new(source));
+        }
+    };
+    match columns.is_empty() {
+        true => Ok(source),
+        false => Ok(Box::new(Selected::named(source, columns)?)),
+    }
 }
 
-/// What a file is.
-fn recognised(path: &Path) -> Result<Format, LoadError> {
-    Ok(if DatabaseSource::is_database(path)? {
-        Format::Database
-    } else if columnar::is_columnar(path)? {
-        Format::Columnar
-    } else if has_name_of_json_lines(path) {
-        Format::JsonLines
-    } else {
-        Format::Csv
-    })
-}
-
-fn has_name_of_json_lines(path: &Path) -> bool {
+/// Whether the name of a file has one of these endings, before `.gz` or `.zst`.
+fn has_name(path: &Path, endings: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_ascii_lowercase();
     let name = name
         .strip_suffix(".gz")
         .or_else(|| name.strip_suffix(".zst"))
         .unwrap_or(&name);
-    [".jsonl", ".ndjson"]
-        .iter()
-        .any(|ending| name.ends_with(ending))
+    endings.iter().any(|ending| name.ends_with(ending))
 }
 
-fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
-    match ColumnarSource::open(path)? {
+fn columnar_source(path: &Path, columns: &[String]) -> Result<Box<dyn Source>, LoadError> {
+    match ColumnarSource::open_columns(path, columns)? {
         Some(source) => Ok(Box::new(source)),
         None => Err(LoadError::Form {
             input: path.display().to_string(),
@@ -199,10 +236,10 @@ mod tests {
     #[test]
     fn json_lines_are_known_by_their_names() {
         for name in ["a.jsonl", "b.NDJSON", "c.jsonl.gz", "d.ndjson.zst"] {
-            assert!(has_name_of_json_lines(Path::new(name)), "{name}");
+            assert!(has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
         }
         for name in ["a.csv", "b.json", "jsonl", "c.gz"] {
-            assert!(!has_name_of_json_lines(Path::new(name)), "{name}");
+            assert!(!has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
         }
     }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow_array::RecordBatch;
-
 use super::blocks::shift;
 use super::places::Places;
+use super::selected::Selected;
 use super::{Opening, Source, SourceColumn, Unit, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
@@ -41,9 +40,8 @@ struct Part {
 }
 
 struct Current {
-    source: Box<dyn Source>,
-    /// Where each column of the first input stands in this one.
-    order: Vec<usize>,
+    /// With the columns in the order of the first input.
+    source: Selected,
     /// The number of its last row so far.
     rows: u64,
     /// How much of it has been read so far.
@@ -133,23 +131,19 @@ impl SeveralSource {
             return Ok(false);
         };
         self.next += 1;
-        let mut source = match part.opened.take() {
+        let source = match part.opened.take() {
             Some(source) => source,
             None => open_one(&part.path, &self.opening)?,
         };
         let order = order(&self.name, &self.columns, &*source)?;
-        let mut affinities = self.affinities.clone();
-        for (affinity, place) in self.affinities.iter().zip(&order) {
-            affinities[*place] = *affinity;
-        }
-        source.begin(&affinities, &self.stop);
+        let mut source = Selected::new(source, order);
+        source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
             let unit = source.places().find(1).unit;
             self.places.begin(self.rows, source.name(), unit);
         }
         self.current = Some(Current {
             source,
-            order,
             rows: 0,
             bytes: 0,
         });
@@ -166,14 +160,13 @@ impl SeveralSource {
 
 impl Current {
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(mut batch) = self.source.next()? else {
+        let Some(batch) = self.source.next()? else {
             return Ok(None);
         };
         let numbers = &batch.numbers;
         let count = batch.rows.num_rows() + numbers.left_out.len();
         self.rows = numbers.first + count as u64 - 1;
         self.bytes = batch.bytes_read;
-        batch.rows = reordered(self.source.name(), &batch.rows, &self.order)?;
         Ok(Some(batch))
     }
 }
@@ -271,16 +264,6 @@ fn common(one: &str, other: &str) -> String {
         _ => Numeric,
     };
     affinity.declared().to_owned()
-}
-
-fn reordered(input: &str, rows: &RecordBatch, order: &[usize]) -> Result<RecordBatch, LoadError> {
-    if order.iter().copied().eq(0..order.len()) {
-        return Ok(rows.clone());
-    }
-    rows.project(order).map_err(|error| LoadError::Form {
-        input: input.to_owned(),
-        reason: error.to_string(),
-    })
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
         quote: args.quote.0,
         header: !args.no_header,
         null: args.null.clone(),
+        ..CsvOptions::default()
     };
     opening.encoding = args.encoding;
     // A type names a column, which JSON may have later.

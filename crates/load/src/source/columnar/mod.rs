@@ -11,10 +11,12 @@ use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::arrow::columns_of;
 use super::divide::{BATCH_BYTES, BATCH_ROWS, divided};
+use super::selected::positions;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, RowNumbers};
@@ -31,6 +33,8 @@ pub struct ColumnarSource {
     columns: Vec<SourceColumn>,
     /// Whether the type of each column says something of its values.
     typed: Vec<bool>,
+    /// Whether it holds texts.
+    texts: Vec<bool>,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     /// What is left of a batch that is longer than ours.
     rest: Option<RecordBatch>,
@@ -54,6 +58,14 @@ impl ColumnarSource {
     /// # Errors
     /// It cannot be opened, or begins as one and is none.
     pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
+        ColumnarSource::open_columns(path, &[])
+    }
+
+    /// The same; of Parquet only the columns named are read, unless none is, in the order of the file.
+    pub(super) fn open_columns(
+        path: &Path,
+        only: &[String],
+    ) -> Result<Option<ColumnarSource>, LoadError> {
         let open = match beginning(path)? {
             Some(beginning) if beginning.starts_with(PARQUET) => parquet,
             Some(beginning) if beginning == ARROW => arrow_ipc,
@@ -66,7 +78,7 @@ impl ColumnarSource {
         let file = File::open(path).map_err(unusable)?;
         let total_bytes = file.metadata().map_err(unusable)?.len();
         let name = path.display().to_string();
-        guarded(&name.clone(), || open(name, file, total_bytes)).map(Some)
+        guarded(&name.clone(), || open(name, file, total_bytes, only)).map(Some)
     }
 }
 
@@ -109,14 +121,27 @@ fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
     }
 }
 
-fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
-    let builder =
+fn parquet(
+    name: String,
+    file: File,
+    total_bytes: u64,
+    only: &[String],
+) -> Result<ColumnarSource, LoadError> {
+    let mut builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
     let rows = builder.metadata().file_metadata().num_rows();
     // A negative number is damage, which reading will find.
     let rows = u64::try_from(rows).unwrap_or(0);
-    let columns = columns_of(builder.schema());
-    let typed = typed(builder.schema());
+    let mut schema = Arc::clone(builder.schema());
+    if !only.is_empty() {
+        let mut at = positions(&name, &columns_of(&schema), only)?;
+        at.sort_unstable();
+        at.dedup();
+        // Not by names, in which the library takes a dot for the way into a nested column.
+        let mask = ProjectionMask::roots(builder.parquet_schema(), at.iter().copied());
+        builder = builder.with_projection(mask);
+        schema = Arc::new(schema.project(&at).map_err(|error| broken(&name, &error))?);
+    }
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
     // As the file tells it, which is too few where values are repeated.
@@ -126,40 +151,40 @@ fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource,
         .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
         .map_err(|error| broken(&name, &error))?;
-    Ok(ColumnarSource {
+    let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
+    Ok(ColumnarSource::new(
         name,
-        columns,
-        typed,
-        batches: Box::new(reader),
-        rest: None,
-        rows: 0,
-        read: 0,
-        extent: Extent::Rows(rows),
+        &schema,
+        batches,
+        extent,
         total_bytes,
-    })
+    ))
 }
 
-fn arrow_ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
+fn arrow_ipc(
+    name: String,
+    file: File,
+    total_bytes: u64,
+    _only: &[String],
+) -> Result<ColumnarSource, LoadError> {
     let (batches, schema) =
         ipc::Batches::open(file, total_bytes).map_err(|error| broken(&name, &error))?;
-    Ok(ColumnarSource {
+    let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
+    Ok(ColumnarSource::new(
         name,
-        columns: columns_of(&schema),
-        typed: typed(&schema),
-        extent: Extent::Batches(batches.left()),
-        batches: Box::new(batches),
-        rest: None,
-        rows: 0,
-        read: 0,
+        &schema,
+        batches,
+        extent,
         total_bytes,
-    })
+    ))
 }
 
-fn typed(schema: &Schema) -> Vec<bool> {
-    let fields = schema.fields().iter();
-    fields
-        .map(|field| *field.data_type() != DataType::Null)
-        .collect()
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
 }
 
 /// How many rows make a batch, if `rows` have so many bytes.
@@ -169,6 +194,28 @@ fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
 }
 
 impl ColumnarSource {
+    fn new(
+        name: String,
+        schema: &Schema,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+        extent: Extent,
+        total_bytes: u64,
+    ) -> ColumnarSource {
+        let types = || schema.fields().iter().map(|field| field.data_type());
+        ColumnarSource {
+            name,
+            columns: columns_of(schema),
+            typed: types().map(|kind| *kind != DataType::Null).collect(),
+            texts: types().map(is_text).collect(),
+            batches,
+            rest: None,
+            rows: 0,
+            read: 0,
+            extent,
+            total_bytes,
+        }
+    }
+
     /// The next rows: some of a longer batch, or a batch.
     fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
         let batch = match self.rest.take() {
@@ -177,7 +224,11 @@ impl ColumnarSource {
                 None => return Ok(None),
                 Some(batch) => {
                     self.read += 1;
-                    batch.map_err(|error| broken(&self.name, &error))?
+                    // A batch fails as a whole, and the library does not tell at which of its rows.
+                    batch.map_err(|error| {
+                        let what = format!("in row {} or later: {error}", self.rows + 1);
+                        broken(&self.name, &what)
+                    })?
                 }
             },
         };
@@ -208,6 +259,10 @@ impl Source for ColumnarSource {
 
     fn is_typed(&self, column: usize) -> bool {
         self.typed[column]
+    }
+
+    fn is_text(&self, column: usize) -> bool {
+        self.texts[column]
     }
 
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}

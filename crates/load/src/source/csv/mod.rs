@@ -4,17 +4,14 @@ mod marks;
 mod parse;
 pub(crate) mod scan;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use super::blocks::{Course, Text};
+use super::Input;
+use super::blocks::Text;
 use super::infer::Kind;
-use super::{Input, Source, SourceColumn};
-use crate::affinity::Affinity;
-use crate::batch::Batch;
+use super::text::TextSource;
 use crate::error::LoadError;
-use crate::table::{Column, same};
-use parse::{Reader, unescaped};
+use crate::table::same;
+pub use parse::Reader;
+use parse::unescaped;
 use scan::{Dialect, Field, Quoting, Record, Records};
 
 /// How a CSV file is written.
@@ -23,6 +20,9 @@ pub struct CsvOptions {
     /// The byte between fields; none to tell it from the first line: the most frequent of comma, tab,
     /// semicolon and `|`.
     pub delimiter: Option<u8>,
+    /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
+    /// called `.tsv`.
+    pub prefers_tab: bool,
     /// The byte around fields that hold delimiters or line ends, doubled within them; none where
     /// quotes mean nothing.
     pub quote: Option<u8>,
@@ -36,6 +36,7 @@ impl Default for CsvOptions {
     fn default() -> CsvOptions {
         CsvOptions {
             delimiter: None,
+            prefers_tab: false,
             quote: Some(b'"'),
             header: true,
             null: String::new(),
@@ -47,16 +48,9 @@ impl Default for CsvOptions {
 const SAMPLE_ROWS: usize = 10_000;
 
 /// A reader of CSV.
-pub struct CsvSource {
-    name: String,
-    total_bytes: Option<u64>,
-    columns: Vec<SourceColumn>,
-    /// What the values of each column are, as far as they were seen.
-    kinds: Vec<Kind>,
-    course: Course<Reader>,
-}
+pub type CsvSource = TextSource<Reader>;
 
-impl CsvSource {
+impl TextSource<Reader> {
     /// Reads the beginning of an input: the names of the columns, and the types that the first ten
     /// thousand rows suggest (`INTEGER`, `REAL` or `TEXT`; numbers with leading zeros are text).
     ///
@@ -69,15 +63,14 @@ impl CsvSource {
     ) -> Result<CsvSource, LoadError> {
         let mut text = Text::open(input?)?;
         let input = text.input();
-        let name = input.name().to_owned();
-        let (total_bytes, encoding) = (input.total(), input.encoding());
+        let (input, encoding) = (input.name().to_owned(), input.encoding());
         let quote = options.quote;
         let mut reader = Reader {
-            input: name.clone(),
+            input,
             dialect: Dialect {
                 delimiter: options
                     .delimiter
-                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote)),
+                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
                 quote,
             },
             null: options.null.into_bytes(),
@@ -90,19 +83,8 @@ impl CsvSource {
         let header = reader.read_names(&text.bytes()[..whole], options.header)?;
         let kinds = reader.sample(&text.bytes()[header..whole.max(header)]);
         text.skip(header);
-        let columns = reader
-            .names
-            .iter()
-            .zip(&kinds)
-            .map(|(name, kind)| Column::new(name, kind.declared()))
-            .collect();
-        Ok(CsvSource {
-            name,
-            total_bytes,
-            columns,
-            kinds,
-            course: Course::new(text, reader),
-        })
+        let columns = reader.names.iter().cloned().zip(kinds).collect();
+        Ok(TextSource::new(text, reader, columns))
     }
 }
 
@@ -195,34 +177,8 @@ impl Reader {
     }
 }
 
-impl Source for CsvSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.kinds[column] != Kind::Unknown
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        self.course.begin(affinities, stop);
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        self.course.next()
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-}
-
 /// The delimiter that is most frequent in the first line, outside of quotes.
-fn guess_delimiter(beginning: &[u8], quote: Option<u8>) -> u8 {
+fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8 {
     let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
     let mut within_quotes = false;
     for byte in beginning {
@@ -236,6 +192,9 @@ fn guess_delimiter(beginning: &[u8], quote: Option<u8>) -> u8 {
                 *count += 1;
             }
         }
+    }
+    if prefers_tab && (counts[1].1 > 0 || counts.iter().all(|(_, count)| *count == 0)) {
+        return b'\t';
     }
     // The first of the equally frequent ones.
     counts
@@ -258,7 +217,12 @@ fn unique(names: &[String], wanted: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
+    use crate::affinity::Affinity;
+    use crate::source::SourceColumn;
+    use arrow_array::Array;
     use arrow_schema::DataType;
+    use std::sync::Arc;
 
     fn open(text: &str, options: CsvOptions) -> CsvSource {
         CsvSource::open(Input::from_bytes("test", text.as_bytes().to_vec()), options).unwrap()

@@ -18,7 +18,7 @@ use crate::source::blocks::{Format, Parsed};
 use crate::source::infer::{integer, short_decimal};
 
 /// How to read a CSV text whose columns are known.
-pub(super) struct Reader {
+pub struct Reader {
     /// What the text is called in messages.
     pub(super) input: String,
     pub(super) dialect: Dialect,
@@ -37,6 +37,10 @@ impl Format for Reader {
 
     fn unit(&self) -> Unit {
         Unit::Row
+    }
+
+    fn is_all_text(&self) -> bool {
+        true
     }
 
     fn cut(&self, bytes: &[u8]) -> usize {
