@@ -42,6 +42,7 @@ mod pages;
 mod rejects;
 mod request;
 mod rows;
+mod same_file;
 mod source;
 mod staging;
 mod table;

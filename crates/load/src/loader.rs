@@ -1,8 +1,7 @@
 //! A load from beginning to end: place, table, way, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,8 +15,9 @@ use crate::full_text::FullText;
 use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
 use crate::request::{Mode, OnError, Request, Summary, Way, WayChoice};
-use crate::source::{Source, is_same_file};
-use crate::staging::{Staging, directory, journal};
+use crate::same_file::refuse_own_input;
+use crate::source::Source;
+use crate::staging::{Staging, journal};
 use crate::table::{Index, quoted};
 use crate::target::Target;
 
@@ -87,53 +87,6 @@ pub fn load(
     })
 }
 
-/// No file that is read can be written at the same time, and none be both database and rejected rows.
-fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
-    let same = |path: &Path, one, other| LoadError::SameFile {
-        path: path.to_owned(),
-        one,
-        other,
-    };
-    for input in source.files() {
-        if is_same_file(&input, &request.database) {
-            return Err(same(&input, INPUT, DATABASE));
-        }
-        if request
-            .rejects
-            .as_deref()
-            .is_some_and(|path| is_same_file(&input, path))
-        {
-            return Err(same(&input, INPUT, REJECTS));
-        }
-    }
-    match &request.rejects {
-        Some(rejects) if rejects.is_dir() => Err(LoadError::Definition(format!(
-            "{} is a directory; the file for rejected rows needs a name of its own",
-            rejects.display()
-        ))),
-        Some(rejects) if is_same_place(rejects, &request.database) => {
-            Err(same(rejects, DATABASE, REJECTS))
-        }
-        _ => Ok(()),
-    }
-}
-
-const INPUT: &str = "an input";
-const DATABASE: &str = "the database to load into";
-const REJECTS: &str = "the file for rejected rows";
-
-/// Whether two paths are, or would be, the same file.
-fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other
-        || is_same_file(one, other)
-        || place(one).is_some_and(|at| Some(at) == place(other))
-}
-
-/// The true path of a directory and the name of a file in it, which need not be there yet.
-fn place(path: &Path) -> Option<(PathBuf, &OsStr)> {
-    Some((directory(path).canonicalize().ok()?, path.file_name()?))
-}
-
 fn size(path: &Path) -> Result<u64, LoadError> {
     std::fs::metadata(path)
         .map(|metadata| metadata.len())
@@ -166,7 +119,7 @@ impl Load<'_> {
         let connection = self.open_new(staging.path())?;
         connection.execute("BEGIN")?;
         let target = Target::prepare(&connection, self.request, source.columns())?;
-        let layout = self.layout(&connection, &target)?;
+        let layout = self.layout(&connection, &target, true)?;
         let bytes = feed(source, &target, rejects, observer, |feed| {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
@@ -190,22 +143,43 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         target: &Target,
+        is_new: bool,
     ) -> Result<Result<Layout, String>, LoadError> {
-        if let Some(why) = self.refusal(target) {
-            self.refuse_pages(why)?;
-            return Ok(Err(why.to_owned()));
-        }
-        // They are filled together with the table.
-        for sql in self.request.table.create_indexes(|_| true) {
-            connection.execute(&sql)?;
-        }
-        self.indexes_made = true;
-        let layout = Layout::of_new(connection, target)?;
+        let layout = match self.refusal(target) {
+            Some(why) => Err(why.to_owned()),
+            None => self.layout_with_indexes(connection, target, is_new)?,
+        };
         if let Err(why) = &layout {
             self.refuse_pages(why)?;
             self.unmake_indexes(connection)?;
         }
         Ok(layout)
+    }
+
+    fn layout_with_indexes(
+        &mut self,
+        connection: &Connection,
+        target: &Target,
+        is_new: bool,
+    ) -> Result<Result<Layout, String>, LoadError> {
+        if self.request.mode != Mode::Append {
+            // They are filled together with the table.
+            for sql in self.request.table.create_indexes(|_| true) {
+                connection.execute(&sql)?;
+            }
+            self.indexes_made = true;
+        }
+        if is_new {
+            return Layout::of_new(connection, target);
+        }
+        let layout = Layout::of_existing(connection, target)?;
+        Ok(layout.and_then(|layout| {
+            if self.request.on_error == OnError::Skip && layout.is_unique() {
+                Err(SKIPS_DUPLICATES.to_owned())
+            } else {
+                Ok(layout)
+            }
+        }))
     }
 
     /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
@@ -218,36 +192,6 @@ impl Load<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Where the page writer may begin in a database that exists, or why it cannot.
-    fn layout_beyond(
-        &mut self,
-        connection: &Connection,
-        target: &Target,
-    ) -> Result<Result<Layout, String>, LoadError> {
-        let layout = if self.request.way == WayChoice::Only(Way::Arrays) {
-            Err(AS_ASKED_FOR.to_owned())
-        } else {
-            if self.request.mode != Mode::Append && self.refusal(target).is_none() {
-                for sql in self.request.table.create_indexes(|_| true) {
-                    connection.execute(&sql)?;
-                }
-                self.indexes_made = true;
-            }
-            Layout::of_existing(connection, target)?.and_then(|layout| {
-                if self.request.on_error == OnError::Skip && layout.is_unique() {
-                    Err(SKIPS_DUPLICATES.to_owned())
-                } else {
-                    Ok(layout)
-                }
-            })
-        };
-        if let Err(why) = &layout {
-            self.refuse_pages(why)?;
-            self.unmake_indexes(connection)?;
-        }
-        Ok(layout)
     }
 
     /// What about the request the page writer cannot do.
@@ -388,7 +332,7 @@ impl Load<'_> {
     ) -> Result<u64, LoadError> {
         self.check_page_size_of(connection)?;
         let target = Target::prepare(connection, self.request, source.columns())?;
-        let layout = self.layout_beyond(connection, &target)?;
+        let layout = self.layout(connection, &target, false)?;
         feed(source, &target, rejects, observer, |feed| {
             match layout {
                 Ok(layout) => {
@@ -532,16 +476,6 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
 mod tests {
     use super::*;
     use crate::table::Table;
-
-    #[test]
-    fn a_place_is_known_by_any_path_though_nothing_is_there_yet() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::create_dir(at("sub")).unwrap();
-        assert!(is_same_place(&at("new.db"), &at("./sub/../new.db")));
-        assert!(!is_same_place(&at("new.db"), &at("sub/new.db")));
-        assert!(!is_same_place(&at("new.db"), &at("missing/new.db")));
-    }
 
     #[test]
     fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {

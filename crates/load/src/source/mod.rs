@@ -22,7 +22,6 @@ mod typed;
 pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
-pub(crate) use database::is_same_file;
 pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
 pub use input::Input;
