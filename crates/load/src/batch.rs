@@ -1,4 +1,4 @@
-//! What readers give and ways take.
+//! What readers produce and strategies consume.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub enum Fault {
     #[error("it is not valid {0}")]
     Encoding(&'static str),
     /// An object of JSON has a key that is no column.
-    #[error("it has a key {0}, which the first lines do not have")]
+    #[error("its key {0} is not among those of the first lines")]
     UnknownKey(String),
     /// The table refuses it, in SQLite's words.
     #[error("{0}")]

@@ -26,7 +26,7 @@ const CHUNK: usize = 4 << 20;
 /// Alignment of memory, offsets and lengths that every disk and file system takes for direct I/O.
 const ALIGNMENT: usize = 4_096;
 
-/// Writes as many bytes as a database has into a new file beside it, directly where the file system
+/// Writes as many bytes as a database has into a new file next to it, directly where the file system
 /// allows, and syncs them. They are the database's own first bytes again and again, for disks that
 /// compress. The file is removed.
 ///
@@ -47,7 +47,7 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
     let chunk = &mut memory[start..start + CHUNK];
     let held = CHUNK.min(bytes as usize);
     original.read_exact_at(&mut chunk[..held], 0)?;
-    let file = Unfinished::beside(database)?;
+    let file = Unfinished::next_to(database)?;
     let begin = Instant::now();
     let direct = match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
         Some(Ok(())) => true,

@@ -1,4 +1,4 @@
-//! A load from beginning to end: place, table, way, rows, indexes, and the moment at which all of it
+//! A load from beginning to end: table, strategy, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::FullText;
 use crate::pages::{self, Layout, Means, PageFile, Written};
 use crate::rejects::Rejects;
-use crate::request::{Mode, OnError, Request, Summary, Way, WayChoice};
+use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 use crate::same_file::refuse_own_input;
 use crate::source::Source;
 use crate::staging::{Staging, journal};
@@ -30,8 +30,8 @@ fn usual_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
 
-const AS_ASKED_FOR: &str = "as asked for";
-const SKIPS_DUPLICATES: &str = "rows that are not unique are to be skipped";
+const AS_ASKED_FOR: &str = "as requested";
+const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
@@ -59,7 +59,7 @@ pub fn load(
         indexes_made: false,
     };
     let mut rejects = Rejects::new(
-        source.places(),
+        source.locations(),
         request.on_error,
         request.rejects.as_deref(),
     );
@@ -108,7 +108,7 @@ struct Load<'l> {
 }
 
 impl Load<'_> {
-    /// Builds a new database beside its place.
+    /// Builds a new database in a temporary file.
     fn build_new(
         &mut self,
         source: &mut dyn Source,
@@ -199,7 +199,7 @@ impl Load<'_> {
         let table = &self.request.table;
         let skips = self.request.on_error == OnError::Skip;
         let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
-        if self.request.way == WayChoice::Only(Way::Arrays) {
+        if self.request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
             Some(AS_ASKED_FOR)
         } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
             Some(SKIPS_DUPLICATES)
@@ -231,9 +231,9 @@ impl Load<'_> {
         Means {
             workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
             index_memory: self.request.index_memory,
-            least_rows: match self.request.way {
-                WayChoice::Auto => FEW_ROWS,
-                WayChoice::Only(_) => 0,
+            least_rows: match self.request.strategy {
+                StrategyChoice::Auto => FEW_ROWS,
+                StrategyChoice::Only(_) => 0,
             },
         }
     }
@@ -356,7 +356,7 @@ impl Load<'_> {
         match connection.query_i64("PRAGMA main.page_size")? {
             size if size == i64::from(wanted) => Ok(()),
             size => Err(LoadError::Definition(format!(
-                "the database has pages of {size} bytes; a page size can be chosen for a new one only"
+                "the database has pages of {size} bytes; only a new database can have another page size"
             ))),
         }
     }
@@ -379,9 +379,9 @@ impl Load<'_> {
     }
 
     fn refuse_pages(&self, reason: &str) -> Result<(), LoadError> {
-        match self.request.way {
-            WayChoice::Only(Way::Pages) => Err(LoadError::Way {
-                way: Way::Pages.name(),
+        match self.request.strategy {
+            StrategyChoice::Only(LoadStrategy::Pages) => Err(LoadError::Strategy {
+                strategy: LoadStrategy::Pages.name(),
                 reason: reason.to_owned(),
             }),
             _ => Ok(()),
@@ -455,7 +455,7 @@ impl Load<'_> {
             if u64::try_from(rows) != Ok(self.rows) {
                 let expected = self.rows;
                 return Err(LoadError::Check(format!(
-                    "it has {rows} rows instead of {expected}"
+                    "it has {rows} rows, expected {expected}"
                 )));
             }
         }
@@ -468,7 +468,7 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::Definition(format!(
-        "{size} is no page size: it must be a power of two from 512 to 65536"
+        "invalid page size {size}: it must be a power of two from 512 to 65536"
     )))
 }
 

@@ -11,13 +11,13 @@ use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers};
 use crate::cells::{Rows, sifted};
 use crate::error::LoadError;
-use crate::source::{Opening, Places, Source, SourceColumn, open};
+use crate::source::{Locations, Opening, Source, SourceColumn, open};
 
 /// Reads the rows of an input one at a time, and only when they are wanted, so that a caller can measure
 /// other work between two of them. Text stays text: a number in CSV or JSON comes as it is written.
 pub struct RowReader {
     source: Box<dyn Source>,
-    places: Places,
+    locations: Locations,
     /// Parts of a batch that are still to come.
     parts: VecDeque<Batch>,
     rows: Option<Rows>,
@@ -41,7 +41,7 @@ impl RowReader {
         let affinities = vec![Affinity::Text; source.columns().len()];
         source.begin(&affinities, &Arc::default());
         Ok(RowReader {
-            places: source.places(),
+            locations: source.locations(),
             source,
             parts: VecDeque::new(),
             rows: None,
@@ -117,7 +117,7 @@ impl RowReader {
 
     fn wrong(&self, malformed: Malformed) -> LoadError {
         LoadError::Row {
-            place: self.places.find(malformed.row),
+            location: self.locations.find(malformed.row),
             column: malformed.column,
             fault: malformed.fault,
         }

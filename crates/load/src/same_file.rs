@@ -1,4 +1,4 @@
-//! Whether a load would write a file that it reads, or one file in two ways.
+//! Whether a load would write a file that it reads, or use one file twice.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
@@ -30,7 +30,7 @@ pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result
     }
     match &request.rejects {
         Some(rejects) if rejects.is_dir() => Err(LoadError::Definition(format!(
-            "{} is a directory; the file for rejected rows needs a name of its own",
+            "{} is a directory; name a file for rejected rows",
             rejects.display()
         ))),
         Some(rejects) if is_same_path(rejects, &request.database) => {
@@ -42,7 +42,7 @@ pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result
 
 const INPUT: &str = "an input";
 const DATABASE: &str = "the database to load into";
-const REJECTS: &str = "the file for rejected rows";
+const REJECTS: &str = "the file of rejected rows";
 
 /// Whether two paths are, or would be, the same file.
 fn is_same_path(one: &Path, other: &Path) -> bool {

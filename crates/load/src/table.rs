@@ -95,8 +95,7 @@ impl Table {
         }
         if self.without_rowid && self.full_text.is_some() {
             return Err(LoadError::Definition(
-                "a table WITHOUT ROWID cannot have a full-text index, which finds rows by rowid"
-                    .to_owned(),
+                "a full-text index needs rowids; the table is WITHOUT ROWID".to_owned(),
             ));
         }
         suggested.iter().map(|column| self.column(column)).collect()
@@ -235,7 +234,7 @@ fn check_type(column: &Column) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::Definition(format!(
-        "`{}` is no type for column {}: a type is words such as INTEGER or VARCHAR(20)",
+        "invalid type `{}` for column {}: use words such as INTEGER or VARCHAR(20)",
         column.declared, column.name
     )))
 }

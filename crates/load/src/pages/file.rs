@@ -330,7 +330,7 @@ impl PageFile {
     }
 }
 
-// Places in the header (https://sqlite.org/fileformat2.html#the_database_header). The size counts only
+// Locations in the header (https://sqlite.org/fileformat2.html#the_database_header). The size counts only
 // where the other two are equal.
 const CHANGE_COUNTER: u64 = 24;
 const SIZE_IN_PAGES: u64 = 28;

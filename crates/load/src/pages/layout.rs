@@ -63,14 +63,14 @@ impl Layout {
         };
         let root = root(connection, "table", &target.table)?;
         let Some(spine) = Spine::read(connection, root, last)? else {
-            return Ok(Err("the table's pages are not understood".to_owned()));
+            return Ok(Err("the table's pages are not supported".to_owned()));
         };
         let layout = Layout::read(connection, target, columns, header.reserved, spine)?;
         Ok(layout.and_then(|layout| {
             if layout.spine.is_empty() || layout.indexes.is_empty() {
                 Ok(layout)
             } else {
-                Err("the table has rows and indexes already".to_owned())
+                Err("the table already has rows and indexes".to_owned())
             }
         }))
     }
@@ -151,7 +151,7 @@ fn header(connection: &Connection) -> Possible<Header> {
         Err("the database is empty".to_owned())
     } else if number(24) != number(92) {
         // Its size would follow from the length of the file.
-        Err("the database was last changed by a SQLite before 3.7.0".to_owned())
+        Err("the database was last changed by SQLite older than 3.7.0".to_owned())
     } else if number(44) != Some(&[0, 0, 0, 4]) {
         Err("the database has the legacy format".to_owned())
     } else {
@@ -191,9 +191,7 @@ fn refusal_of_table(
     let foreign = format!("PRAGMA foreign_key_list({})", quoted(&target.table));
     let enforced = connection.query_i64("PRAGMA foreign_keys")? != 0;
     if enforced && !connection.query_all(&foreign)?.is_empty() {
-        return Ok(Some(
-            "the table has foreign keys, which are enforced".to_owned(),
-        ));
+        return Ok(Some("foreign keys of the table are enforced".to_owned()));
     }
     Ok(None)
 }
@@ -218,7 +216,7 @@ fn table_order(connection: &Connection, target: &Target) -> Possible<Vec<usize>>
     let mut order = Vec::new();
     for column in connection.query_all(&sql)? {
         let Value::Text(name) = &column[1] else {
-            return Ok(Err("a column that is not understood".to_owned()));
+            return Ok(Err("a column is not supported".to_owned()));
         };
         if column.get(6) != Some(&Value::Integer(0)) {
             return Ok(Err(format!("the column {name} is generated")));
@@ -229,7 +227,7 @@ fn table_order(connection: &Connection, target: &Target) -> Possible<Vec<usize>>
         }
     }
     if order.len() != target.columns.len() {
-        return Ok(Err("the input has a column twice".to_owned()));
+        return Ok(Err("the input repeats a column".to_owned()));
     }
     Ok(Ok(order))
 }
@@ -245,7 +243,7 @@ fn last_rowid(connection: &Connection, target: &Target) -> Possible<Option<i64>>
         .into_iter()
         .find(|name| !is_taken(name));
     let Some(name) = alias.or(free) else {
-        return Ok(Err("its columns take every name of the rowid".to_owned()));
+        return Ok(Err("its columns use every name of the rowid".to_owned()));
     };
     let table = quoted(&target.table);
     let sql = format!("SELECT max({}) FROM main.{table}", quoted(name));
@@ -281,13 +279,13 @@ fn index_plans(
             Value::Integer(partial),
         ] = &index[..]
         else {
-            return Ok(Err("an index that is not understood".to_owned()));
+            return Ok(Err("an index is not supported".to_owned()));
         };
         let columns = connection.query_all(&format!("PRAGMA index_xinfo({})", quoted(name)))?;
         let columns: Option<Vec<PlainColumn>> = columns.iter().map(|row| plain(row)).collect();
         let (Some(columns), 0) = (columns, partial) else {
             return Ok(Err(format!(
-                "the index {name} is not a plain one over columns of the table"
+                "the index {name} has expressions, a condition or a collation"
             )));
         };
         let keys = columns.iter().filter(|column| column.is_key);

@@ -95,20 +95,20 @@ impl<'t> Sequencer<'t> {
             }
             if self.target.strict && !fits_strictly(&column.declared, cells) {
                 return Err(format!(
-                    "values in column {} that may not be {}",
+                    "values in column {} may not be {}",
                     column.name, column.declared
                 ));
             }
             let may_be_number = !matches!(column.affinity, Affinity::Text | Affinity::Blob);
             if may_be_number && cells.has_nul_bytes() {
                 return Err(format!(
-                    "texts with NUL bytes in the numeric column {}",
+                    "text with NUL bytes in the numeric column {}",
                     column.name
                 ));
             }
         }
         if longest_row(rows) > LONGEST_ROW {
-            return Err("rows that may be too long".to_owned());
+            return Err("rows may be too long".to_owned());
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl<'t> Sequencer<'t> {
             Cells::Integer(values) if self.go_on(values) => values.clone(),
             Cells::Null => self.each_rowid((0..rows).map(|_| None))?,
             Cells::Integer(values) => self.each_rowid(values.iter())?,
-            _ => return Err("values in the primary key that may not be integers".to_owned()),
+            _ => return Err("values in the primary key may not be integers".to_owned()),
         };
         if rows > 0 {
             self.last = Some(rowids.value(rows - 1));
@@ -162,7 +162,7 @@ impl<'t> Sequencer<'t> {
     }
 }
 
-const FEW_ROWS: &str = "the rows are too few for pages of their own";
+const FEW_ROWS: &str = "too few rows for pages of their own";
 /// Bytes of values that are enough for pages of their own, however few rows they are.
 const FEW_BYTES: usize = 256 << 10;
 const NO_ROWID: &str = "the largest rowid is taken";
@@ -172,7 +172,9 @@ const NO_ROWID: &str = "the largest rowid is taken";
 fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
     let next = match (own, *last) {
         (Some(own), Some(last)) if own <= last => {
-            return Err(format!("primary keys do not ascend: {own} after {last}"));
+            return Err(format!(
+                "primary keys are not in ascending order: {own} after {last}"
+            ));
         }
         (Some(own), _) => own,
         (None, Some(last)) => {

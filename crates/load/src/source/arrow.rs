@@ -90,7 +90,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
             return Err(LoadError::Form {
                 input: self.name.clone(),
                 reason: format!(
-                    "a batch has {} columns, its schema {}",
+                    "a batch has {} columns, the schema {}",
                     rows.num_columns(),
                     self.columns.len()
                 ),

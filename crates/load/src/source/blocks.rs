@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Input;
-use super::places::Unit;
+use super::locations::Unit;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::Input;
 use super::blocks::{Format, Parsed, Text};
 use super::infer::Kind;
-use super::places::Unit;
+use super::locations::Unit;
 use super::text::TextSource;
 use super::typed::Gathering;
 use crate::affinity::Affinity;
@@ -52,7 +52,7 @@ impl TextSource<Lines> {
             input: input.name().to_owned(),
             encoding: input.encoding(),
             names: Vec::new(),
-            places: HashMap::new(),
+            columns_by_key: HashMap::new(),
             affinities: Vec::new(),
             ignores_others: !only.is_empty(),
         };
@@ -62,7 +62,7 @@ impl TextSource<Lines> {
             keys = selected(&keys, only);
         }
         lines.names = keys.iter().map(|(key, _)| key.clone()).collect();
-        lines.places = (lines.names.iter().cloned().zip(0..)).collect();
+        lines.columns_by_key = (lines.names.iter().cloned().zip(0..)).collect();
         Ok(TextSource::new(text, lines, keys))
     }
 }
@@ -94,7 +94,7 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kin
             },
             None => LoadError::Form {
                 input: input.to_owned(),
-                reason: "it has no object with anything in it".to_owned(),
+                reason: "it contains no object with a key".to_owned(),
             },
         });
     }
@@ -125,7 +125,9 @@ fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError>
             columns[..number]
                 .iter()
                 .find(|(known, _)| same(known, name))
-                .map(|(known, _)| format!("the keys {known} and {name} are the same to SQLite"))
+                .map(|(known, _)| {
+                    format!("the keys {known} and {name} differ only in case, which SQLite ignores")
+                })
         };
         if let Some(reason) = wrong {
             return Err(LoadError::Form {
@@ -158,7 +160,7 @@ pub struct Lines {
     encoding: &'static str,
     names: Vec<String>,
     /// Which column a key is.
-    places: HashMap<String, usize>,
+    columns_by_key: HashMap<String, usize>,
     affinities: Vec<Affinity>,
     /// Whether a key that is no column is passed over.
     ignores_others: bool,
@@ -218,14 +220,14 @@ impl Lines {
         };
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
         for (key, raw) in object.0 {
-            let Some(place) = self.places.get(&*key) else {
+            let Some(column) = self.columns_by_key.get(&*key) else {
                 if self.ignores_others {
                     continue;
                 }
                 return Err((None, Fault::UnknownKey(key.into_owned())));
             };
-            let affinity = self.affinities.get(*place).copied();
-            values[*place] = value(raw, affinity)
+            let affinity = self.affinities.get(*column).copied();
+            values[*column] = value(raw, affinity)
                 .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
@@ -250,8 +252,8 @@ fn object(line: &[u8]) -> Result<Option<Object<'_>>, String> {
             let error = error.to_string();
             let reason = error.split(" at line 1 column ").collect::<Vec<_>>();
             match reason[..] {
-                [reason, column] => format!("it is no JSON object: {reason} at character {column}"),
-                _ => format!("it is no JSON object: {error}"),
+                [reason, column] => format!("not a JSON object: {reason} at character {column}"),
+                _ => format!("not a JSON object: {error}"),
             }
         })
 }
@@ -419,18 +421,18 @@ mod tests {
         // The sample has seen the key b.
         assert_eq!(declared(&source), ["a INTEGER", "b INTEGER"]);
         let batches = read(&mut source);
-        let told: Vec<String> = batches
+        let messages: Vec<String> = batches
             .iter()
             .flat_map(|batch| &batch.malformed)
             .map(|bad| format!("{}: {}", bad.row, bad.fault))
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
-                "3: it is no JSON object: expected value at character 7",
-                "4: it is no JSON object: invalid type: sequence, expected an object at character 0",
+                "3: not a JSON object: expected value at character 7",
+                "4: not a JSON object: invalid type: sequence, expected an object at character 0",
                 "6: it is not valid UTF-8",
-                "7: it is no JSON object: trailing characters at character 10",
+                "7: not a JSON object: trailing characters at character 10",
             ]
         );
         let last = batches.last().unwrap();
@@ -447,8 +449,11 @@ mod tests {
                 .last()
                 .and_then(|batch| batch.malformed.last().map(|bad| bad.fault.to_string()))
         };
-        let told = last_problem(&mut open(&text).unwrap()).unwrap();
-        assert_eq!(told, "it has a key late, which the first lines do not have");
+        let messages = last_problem(&mut open(&text).unwrap()).unwrap();
+        assert_eq!(
+            messages,
+            "its key late is not among those of the first lines"
+        );
         let input = Input::from_bytes("test", text.into_bytes());
         let mut source = JsonLinesSource::open(input, &["late".to_owned()]).unwrap();
         assert_eq!(last_problem(&mut source), None);
@@ -458,9 +463,9 @@ mod tests {
     fn what_is_no_json_lines_is_refused() {
         let refused = |text: &str| open(text).err().unwrap().to_string();
         assert!(refused("").contains("empty"));
-        assert!(refused("\n \n").contains("no object"));
+        assert!(refused("\n \n").contains("no object with a key"));
         assert!(refused("{}\n").contains("no object"));
-        assert!(refused("[\n").contains("line 1: it is no JSON object"));
+        assert!(refused("[\n").contains("line 1: not a JSON object"));
         assert!(refused("{\"a\": 1, \"A\": 2}").contains("the keys a and A"));
     }
 }

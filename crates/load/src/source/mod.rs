@@ -1,6 +1,6 @@
 //! Readers: what turns files into batches.
 //!
-//! A reader knows nothing of tables or ways. It is told how columns will be stored, so that it does not
+//! A reader knows nothing of tables or strategies. It learns how columns will be stored, so that it does not
 //! parse what stays text.
 
 mod arrow;
@@ -13,7 +13,7 @@ mod encoding;
 pub(crate) mod infer;
 mod input;
 mod json_lines;
-mod places;
+mod locations;
 mod selected;
 mod several;
 mod text;
@@ -26,7 +26,7 @@ pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
-pub use places::{Place, Places, Unit};
+pub use locations::{Locations, RowLocation, Unit};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,8 +88,8 @@ pub trait Source: Send {
     }
 
     /// Where its rows come from, by the numbers of its batches.
-    fn places(&self) -> Places {
-        Places::new(self.name(), Unit::Row)
+    fn locations(&self) -> Locations {
+        Locations::new(self.name(), Unit::Row)
     }
 }
 
@@ -135,7 +135,7 @@ pub struct Opening {
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
-    /// Keys that JSON Lines have beside those of the first lines.
+    /// Keys that JSON Lines have in addition to those of the first lines.
     pub more_keys: Vec<String>,
     /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
     /// appear on any line.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{Places, Source, SourceColumn};
+use super::{Locations, Source, SourceColumn};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -109,7 +109,7 @@ impl Source for Selected {
         self.source.files()
     }
 
-    fn places(&self) -> Places {
-        self.source.places()
+    fn locations(&self) -> Locations {
+        self.source.locations()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::blocks::shift;
-use super::places::Places;
+use super::locations::Locations;
 use super::selected::Selected;
 use super::{Opening, Source, SourceColumn, Unit, open_one};
 use crate::affinity::Affinity;
@@ -21,10 +21,10 @@ pub(super) struct SeveralSource {
     columns: Vec<SourceColumn>,
     affinities: Vec<Affinity>,
     stop: Arc<AtomicBool>,
-    places: Places,
+    locations: Locations,
     /// The input that is being read.
     current: Option<Current>,
-    /// The place of the next one in the list.
+    /// The at of the next one in the list.
     next: usize,
     /// Numbers of rows, and bytes, of the inputs that have been read.
     rows: u64,
@@ -63,10 +63,8 @@ impl Shape {
         let columns = source.columns().to_vec();
         Shape {
             first: source.name().to_owned(),
-            unit: source.places().find(1).unit,
-            typed: (0..columns.len())
-                .map(|place| source.is_typed(place))
-                .collect(),
+            unit: source.locations().find(1).unit,
+            typed: (0..columns.len()).map(|at| source.is_typed(at)).collect(),
             columns,
         }
     }
@@ -74,9 +72,9 @@ impl Shape {
     /// Takes up another input, which must have these columns and no others.
     fn take(&mut self, source: &dyn Source) -> Result<(), LoadError> {
         let order = order(&self.first, &self.columns, source)?;
-        for ((column, typed), place) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
-            let found = &source.columns()[place];
-            let is_typed = source.is_typed(place);
+        for ((column, typed), at) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
+            let found = &source.columns()[at];
+            let is_typed = source.is_typed(at);
             if is_typed && *typed {
                 column.declared = common(&column.declared, &found.declared);
             } else if is_typed {
@@ -117,7 +115,7 @@ impl SeveralSource {
             columns: shape.columns,
             affinities: Vec::new(),
             stop: Arc::default(),
-            places: Places::new(shape.first, shape.unit),
+            locations: Locations::new(shape.first, shape.unit),
             current: None,
             next: 0,
             rows: 0,
@@ -139,8 +137,8 @@ impl SeveralSource {
         let mut source = Selected::new(source, order);
         source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
-            let unit = source.places().find(1).unit;
-            self.places.begin(self.rows, source.name(), unit);
+            let unit = source.locations().find(1).unit;
+            self.locations.begin(self.rows, source.name(), unit);
         }
         self.current = Some(Current {
             source,
@@ -212,8 +210,8 @@ impl Source for SeveralSource {
         self.inputs.iter().map(|part| part.path.clone()).collect()
     }
 
-    fn places(&self) -> Places {
-        self.places.clone()
+    fn locations(&self) -> Locations {
+        self.locations.clone()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::blocks::{Batches, Format, Text};
 use super::infer::Kind;
-use super::{Places, Source, SourceColumn};
+use super::{Locations, Source, SourceColumn};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -16,7 +16,7 @@ use crate::table::Column;
 pub struct TextSource<F> {
     name: String,
     total_bytes: Option<u64>,
-    places: Places,
+    locations: Locations,
     columns: Vec<SourceColumn>,
     /// What the values of each column are, as far as they were seen.
     kinds: Vec<Kind>,
@@ -37,7 +37,7 @@ impl<F: Format> TextSource<F> {
         let suggested = columns.iter();
         TextSource {
             total_bytes: input.total(),
-            places: Places::new(&name, format.unit()),
+            locations: Locations::new(&name, format.unit()),
             name,
             columns: suggested
                 .map(|(name, kind)| Column::new(name, kind.declared()))
@@ -101,7 +101,7 @@ impl<F: Format> Source for TextSource<F> {
         self.total_bytes
     }
 
-    fn places(&self) -> Places {
-        self.places.clone()
+    fn locations(&self) -> Locations {
+        self.locations.clone()
     }
 }

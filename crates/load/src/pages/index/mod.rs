@@ -234,7 +234,7 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
     }
     let values: Vec<String> = Fields::of(one)
         .take(plan.key)
-        .map(|field| field.shown())
+        .map(|field| field.to_text())
         .collect();
     LoadError::DuplicateKey {
         columns,

@@ -109,7 +109,7 @@ fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Resul
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(LoadError::Form {
             input: input.to_owned(),
-            reason: "it is damaged in a way that cannot be told more exactly".to_owned(),
+            reason: "it is damaged".to_owned(),
         })
     })
 }

@@ -105,7 +105,7 @@ impl Reader {
         }
         if self.dialect.quote == Some(self.dialect.delimiter) {
             return Err(LoadError::Definition(
-                "the same character divides fields and quotes them".to_owned(),
+                "delimiter and quote are the same character".to_owned(),
             ));
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Reader {
             Some(Record::Broken { reason, .. }) => {
                 return Err(self.wrong(format!("the first line: {reason}")));
             }
-            None => return Err(self.wrong("it has no line with anything in it")),
+            None => return Err(self.wrong("every line is empty")),
         }
         if !header {
             self.names = (1..=fields.len()).map(|n| format!("column{n}")).collect();
@@ -268,18 +268,18 @@ mod tests {
         let batch = source.next().unwrap().unwrap();
         assert_eq!(batch.rows.num_rows(), 2);
         assert_eq!([0, 1].map(|index| batch.numbers.number(index)), [1, 5]);
-        let told: Vec<String> = batch
+        let messages: Vec<String> = batch
             .malformed
             .iter()
             .map(|bad| format!("{} {:?} {}", bad.row, bad.column, bad.fault))
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
                 "2 None it has 1 field instead of 2",
                 "3 Some(\"b\") text follows a closing quote",
                 "4 Some(\"b\") it is not valid UTF-8",
-                "6 Some(\"b\") a quote is opened and never closed",
+                "6 Some(\"b\") a quote is never closed",
             ]
         );
         assert!(source.next().unwrap().is_none());
@@ -348,7 +348,7 @@ mod tests {
             .to_string()
         };
         assert!(refused(b"").contains("empty"));
-        assert!(refused(b"\n\n").contains("no line"));
+        assert!(refused(b"\n\n").contains("every line is empty"));
         assert!(refused(b"a\xff,b\n").contains("header is not valid UTF-8"));
         assert!(refused(b"\"a\"b\n").contains("closing quote"));
     }

@@ -52,7 +52,7 @@ impl Format for Reader {
     }
 
     fn too_long(&self, megabytes: usize) -> String {
-        format!("a row is longer than {megabytes} MiB; probably a quote is opened and never closed")
+        format!("a row is longer than {megabytes} MiB; probably a quote is never closed")
     }
 }
 
@@ -154,8 +154,8 @@ impl<'r> Block<'r> {
     #[cold]
     fn wrong_encoding(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let start = self.fields[listed].range().start;
-        let place = self.wrong.partition_point(|at| *at < start);
-        let wrong = *self.wrong.get(place).filter(|at| **at < end)?;
+        let next = self.wrong.partition_point(|at| *at < start);
+        let wrong = *self.wrong.get(next).filter(|at| **at < end)?;
         let column = self.fields[listed..]
             .iter()
             .position(|field| field.range().contains(&wrong));

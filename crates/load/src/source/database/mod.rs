@@ -234,14 +234,14 @@ fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Colu
     let knows_any = has_strict_tables(connection);
     let statement = connection.prepare(query)?;
     if statement.column_count() == 0 || !statement.is_read_only() {
-        return Err(wrong("the query is none that only reads rows".to_owned()));
+        return Err(wrong("the query must only read rows".to_owned()));
     }
     let mut columns: Vec<Column> = Vec::new();
     for number in 0..statement.column_count() {
         let name = statement.column_name(number).unwrap_or_default();
         if columns.iter().any(|known| same(&known.name, &name)) {
             return Err(wrong(format!(
-                "the query gives two columns {name}; give one another name by AS"
+                "the query returns two columns {name}; rename one with AS"
             )));
         }
         let declared = statement.column_declared_type(number).unwrap_or_default();
@@ -316,7 +316,7 @@ mod tests {
         let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
         assert!(refused(Selection::OnlyTable).contains("several tables: a, b"));
         assert!(refused(Selection::Table("c".to_owned())).contains("no table c; it has a, b"));
-        assert!(query("DELETE FROM a").contains("only reads"));
+        assert!(query("DELETE FROM a").contains("only read rows"));
         assert!(query("SELECT x, x FROM a").contains("two columns x"));
         assert!(query("SELEC").contains("syntax error"));
     }
