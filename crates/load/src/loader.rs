@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::FullText;
-use crate::pages::{self, Layout, Means, PageFile, Written};
+use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 use crate::same_file::refuse_own_input;
@@ -30,7 +30,6 @@ fn usual_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
 
-const AS_ASKED_FOR: &str = "as requested";
 const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
@@ -145,15 +144,15 @@ impl Load<'_> {
         target: &Target,
         is_new: bool,
     ) -> Result<Result<Layout, String>, LoadError> {
-        let layout = match self.refusal(target) {
-            Some(why) => Err(why.to_owned()),
-            None => self.layout_with_indexes(connection, target, is_new)?,
-        };
-        if let Err(why) = &layout {
-            self.refuse_pages(why)?;
-            self.unmake_indexes(connection)?;
+        match self.layout_with_indexes(connection, target, is_new) {
+            Ok(layout) => Ok(Ok(layout)),
+            Err(NoLayout::Failed(error)) => Err(error),
+            Err(NoLayout::Refused(why)) => {
+                self.refuse_pages(&why)?;
+                self.unmake_indexes(connection)?;
+                Ok(Err(why))
+            }
         }
-        Ok(layout)
     }
 
     fn layout_with_indexes(
@@ -161,7 +160,8 @@ impl Load<'_> {
         connection: &Connection,
         target: &Target,
         is_new: bool,
-    ) -> Result<Result<Layout, String>, LoadError> {
+    ) -> Result<Layout, NoLayout> {
+        self.check_request(target)?;
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
             for sql in self.request.table.create_indexes(|_| true) {
@@ -173,13 +173,10 @@ impl Load<'_> {
             return Layout::of_new(connection, target);
         }
         let layout = Layout::of_existing(connection, target)?;
-        Ok(layout.and_then(|layout| {
-            if self.request.on_error == OnError::Skip && layout.is_unique() {
-                Err(SKIPS_DUPLICATES.to_owned())
-            } else {
-                Ok(layout)
-            }
-        }))
+        if self.request.on_error == OnError::Skip && layout.is_unique() {
+            return refused(SKIPS_DUPLICATES);
+        }
+        Ok(layout)
     }
 
     /// Takes back the indexes that the page writer would have filled: SQLite makes them faster after the
@@ -194,17 +191,17 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// What about the request the page writer cannot do.
-    fn refusal(&self, target: &Target) -> Option<&'static str> {
+    /// Refuses what the page writer cannot do of the request.
+    fn check_request(&self, target: &Target) -> Result<(), NoLayout> {
         let table = &self.request.table;
         let skips = self.request.on_error == OnError::Skip;
         let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
         if self.request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
-            Some(AS_ASKED_FOR)
+            refused("as requested")
         } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
-            Some(SKIPS_DUPLICATES)
+            refused(SKIPS_DUPLICATES)
         } else {
-            None
+            Ok(())
         }
     }
 

@@ -327,7 +327,7 @@ mod tests {
                 "12 - : it is not valid UTF-8",
                 "13 id 18446744073709551615,1970-01-02: its UInt64 value cannot be loaded: \
                  18446744073709551615 is above SQLite's largest, 9223372036854775807",
-                "15 day 4,2147483647: its value of the type Date32 cannot be loaded: \
+                "15 day 4,2147483647: its Date32 value cannot be loaded: \
                  Failed to convert 2147483647 to temporal for Date32",
             ]
         );

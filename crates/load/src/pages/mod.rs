@@ -54,7 +54,7 @@ use stored::Conversion;
 use tree::Child;
 
 pub(crate) use file::PageFile;
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, NoLayout, refused};
 pub(crate) use link::link;
 
 /// What was written.

@@ -15,11 +15,11 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::arrow::columns_of;
-use super::divide::{BATCH_BYTES, BATCH_ROWS, divided};
+use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
 use super::selected::positions;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, RowNumbers};
+use crate::batch::Batch;
 use crate::error::LoadError;
 
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
@@ -36,9 +36,7 @@ pub struct ColumnarSource {
     /// Whether it holds texts.
     texts: Vec<bool>,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
-    /// What is left of a batch that is longer than ours.
-    rest: Option<RecordBatch>,
-    rows: u64,
+    parts: Parts,
     /// Batches of the file that have been read.
     read: u64,
     extent: Extent,
@@ -208,39 +206,17 @@ impl ColumnarSource {
             typed: types().map(|kind| *kind != DataType::Null).collect(),
             texts: types().map(is_text).collect(),
             batches,
-            rest: None,
-            rows: 0,
+            parts: Parts::default(),
             read: 0,
             extent,
             total_bytes,
         }
     }
 
-    /// The next rows: some of a longer batch, or a batch.
-    fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
-        let batch = match self.rest.take() {
-            Some(batch) => batch,
-            None => match guarded(&self.name, || Ok(self.batches.next()))? {
-                None => return Ok(None),
-                Some(batch) => {
-                    self.read += 1;
-                    // A batch fails as a whole, and the library does not tell at which of its rows.
-                    batch.map_err(|error| {
-                        let what = format!("in row {} or later: {error}", self.rows + 1);
-                        broken(&self.name, &what)
-                    })?
-                }
-            },
-        };
-        let (part, rest) = divided(batch);
-        self.rest = rest;
-        Ok(Some(part))
-    }
-
     /// The share of the file that has been read.
     fn bytes_read(&self) -> u64 {
         let (read, all) = match self.extent {
-            Extent::Rows(all) => (self.rows, all),
+            Extent::Rows(all) => (self.parts.rows, all),
             Extent::Batches(all) => (self.read, all),
         };
         let bytes = u128::from(self.total_bytes) * u128::from(read);
@@ -268,19 +244,21 @@ impl Source for ColumnarSource {
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(rows) = self.next_rows()? else {
-            return Ok(None);
-        };
-        let first = self.rows + 1;
-        self.rows += rows.num_rows() as u64;
-        Ok(Some(Batch {
-            rows,
-            numbers: RowNumbers {
-                first,
-                left_out: Vec::new(),
-            },
-            malformed: Vec::new(),
+        let name = &self.name;
+        let batch = self.parts.next(|rows| {
+            let Some(batch) = guarded(name, || Ok(self.batches.next()))? else {
+                return Ok(None);
+            };
+            self.read += 1;
+            // A batch fails as a whole, and the library does not tell at which of its rows.
+            batch.map(Some).map_err(|error| {
+                let what = format!("in row {} or later: {error}", rows + 1);
+                broken(name, &what)
+            })
+        })?;
+        Ok(batch.map(|batch| Batch {
             bytes_read: self.bytes_read(),
+            ..batch
         }))
     }
 
