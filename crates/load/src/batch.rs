@@ -107,12 +107,8 @@ pub(crate) fn record_batch<'n>(
         .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
         .collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(
-        |error| LoadError::Form {
-            input: input.to_owned(),
-            reason: error.to_string(),
-        },
-    )
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+        .map_err(|error| LoadError::form(input, error))
 }
 
 #[cfg(test)]

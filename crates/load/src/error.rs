@@ -190,6 +190,30 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// What is wrong with the form of an input.
+    pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
+        LoadError::Form {
+            input: input.into(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// A file that cannot be opened.
+    pub(crate) fn open(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
+        move |source| LoadError::Open {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn write(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
+        move |source| LoadError::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {

@@ -89,10 +89,7 @@ pub fn load(
 fn size(path: &Path) -> Result<u64, LoadError> {
     std::fs::metadata(path)
         .map(|metadata| metadata.len())
-        .map_err(|source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(LoadError::open(path))
 }
 
 /// A load that is going on.

@@ -51,8 +51,7 @@ impl Rejects {
         let Some(path) = self.path.clone() else {
             return Ok(());
         };
-        self.write(&path, &row)
-            .map_err(|source| unwritable(&path, source))
+        self.write(&path, &row).map_err(LoadError::write(&path))
     }
 
     fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
@@ -84,7 +83,7 @@ impl Rejects {
             return Ok(());
         };
         let written = writer.flush().and_then(|()| writer.get_ref().sync());
-        written.map_err(|source| unwritable(path, source))
+        written.map_err(LoadError::write(path))
     }
 
     /// Puts the file in its place, over an older one. Without this call it is gone.
@@ -97,17 +96,9 @@ impl Rejects {
         };
         let file = writer.into_inner().map_err(|error| {
             let source = std::io::Error::new(error.error().kind(), error.to_string());
-            unwritable(path, source)
+            LoadError::write(path)(source)
         })?;
-        file.replace(path)
-            .map_err(|source| unwritable(path, source))
-    }
-}
-
-fn unwritable(path: &Path, source: std::io::Error) -> LoadError {
-    LoadError::Write {
-        path: path.to_owned(),
-        source,
+        file.replace(path).map_err(LoadError::write(path))
     }
 }
 

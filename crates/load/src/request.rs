@@ -136,4 +136,9 @@ impl Summary {
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.time.as_secs_f64()
     }
+
+    /// Bytes of the database per second.
+    pub fn database_rate(&self) -> f64 {
+        self.database_bytes as f64 / self.time.as_secs_f64()
+    }
 }

@@ -126,10 +126,7 @@ impl Staging {
                 return Err(LoadError::LeftoverJournal { journal });
             }
         }
-        let file = Unfinished::next_to(path).map_err(|source| LoadError::Write {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file = Unfinished::next_to(path).map_err(LoadError::write(path))?;
         Ok(Staging {
             file,
             path: path.to_owned(),

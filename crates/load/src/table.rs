@@ -77,6 +77,25 @@ impl Table {
         }
     }
 
+    /// Refuses NULL in a column, whose type is the one declared or else the one suggested.
+    ///
+    /// # Errors
+    /// The source has no such column.
+    pub fn refuse_null(&mut self, name: &str, suggested: &[Column]) -> Result<(), LoadError> {
+        let is_named = |column: &&Column| same(&column.name, name);
+        let at = match self.types.iter().position(|column| is_named(&column)) {
+            Some(at) => at,
+            None => {
+                let column = suggested.iter().find(is_named);
+                let column = column.ok_or_else(|| unknown(name, suggested))?;
+                self.types.push(column.clone());
+                self.types.len() - 1
+            }
+        };
+        self.types[at].not_null = true;
+        Ok(())
+    }
+
     /// The columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
     pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
@@ -86,11 +105,7 @@ impl Table {
         let searched = self.full_text.iter().flat_map(|text| &text.columns);
         for name in named.chain(keys).chain(indexed).chain(searched) {
             if !suggested.iter().any(|column| same(&column.name, name)) {
-                let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
-                return Err(LoadError::Definition(format!(
-                    "the input has no column {name}; it has {}",
-                    known.join(", ")
-                )));
+                return Err(unknown(name, suggested));
             }
         }
         if self.without_rowid && self.full_text.is_some() {
@@ -176,6 +191,12 @@ impl Table {
                 )
             })
     }
+}
+
+fn unknown(name: &str, suggested: &[Column]) -> LoadError {
+    let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
+    let known = known.join(", ");
+    LoadError::Definition(format!("the input has no column {name}; it has {known}"))
 }
 
 /// A name as an SQL identifier.

@@ -77,10 +77,8 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
         };
         let (found, expected) = (batch.rows.num_columns(), self.columns.len());
         if found != expected {
-            return Err(LoadError::Form {
-                input: self.name.clone(),
-                reason: format!("a batch has {found} columns, the schema {expected}"),
-            });
+            let reason = format!("a batch has {found} columns, the schema {expected}");
+            return Err(LoadError::form(&self.name, reason));
         }
         Ok(Some(batch))
     }

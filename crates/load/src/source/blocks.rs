@@ -134,10 +134,8 @@ impl Text {
                 return Ok(cut);
             }
             if self.bytes.len() > self.longest {
-                return Err(LoadError::Form {
-                    input: self.input.name().to_owned(),
-                    reason: format.too_long(self.longest >> 20),
-                });
+                let reason = format.too_long(self.longest >> 20);
+                return Err(LoadError::form(self.input.name(), reason));
             }
             self.fill()?;
         }
@@ -286,10 +284,10 @@ impl<F: Format> Batches<F> {
     /// Names the record with which a block has failed: its first one, which is too long to be read.
     fn named(&self, error: LoadError) -> LoadError {
         match error {
-            LoadError::Form { input, reason } => LoadError::Form {
-                input,
-                reason: format!("{} {}: {reason}", self.unit.name(), self.numbers + 1),
-            },
+            LoadError::Form { input, reason } => {
+                let (unit, number) = (self.unit.name(), self.numbers + 1);
+                LoadError::form(input, format!("{unit} {number}: {reason}"))
+            }
             error => error,
         }
     }

@@ -88,14 +88,10 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kin
     }
     if columns.is_empty() {
         return Err(match first_problem {
-            Some((number, reason)) => LoadError::Form {
-                input: input.to_owned(),
-                reason: format!("line {}: {reason}", number + 1),
-            },
-            None => LoadError::Form {
-                input: input.to_owned(),
-                reason: "it contains no object with a key".to_owned(),
-            },
+            Some((number, reason)) => {
+                LoadError::form(input, format!("line {}: {reason}", number + 1))
+            }
+            None => LoadError::form(input, "it contains no object with a key"),
         });
     }
     for name in more {
@@ -130,10 +126,7 @@ fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError>
                 })
         };
         if let Some(reason) = wrong {
-            return Err(LoadError::Form {
-                input: input.to_owned(),
-                reason,
-            });
+            return Err(LoadError::form(input, reason));
         }
     }
     Ok(())

@@ -28,6 +28,8 @@ pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -113,9 +115,11 @@ impl Format {
     /// # Errors
     /// The file cannot be read.
     pub fn of(path: &Path) -> Result<Format, LoadError> {
-        Ok(if DatabaseSource::is_database(path)? {
+        let beginning = beginning(path)?;
+        let begins_with = |mark: &[u8]| beginning.starts_with(mark);
+        Ok(if begins_with(database::MAGIC) {
             Format::Database
-        } else if columnar::is_columnar(path)? {
+        } else if begins_with(columnar::PARQUET) || begins_with(columnar::ARROW) {
             Format::Columnar
         } else if has_name(path, &[".jsonl", ".ndjson"]) {
             Format::JsonLines
@@ -123,6 +127,17 @@ impl Format {
             Format::Csv
         })
     }
+}
+
+/// The first bytes of a file; none of what can be read only once, such as a pipe.
+fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
+    let mut beginning = Vec::new();
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        File::open(path)
+            .and_then(|file| file.take(16).read_to_end(&mut beginning))
+            .map_err(LoadError::open(path))?;
+    }
+    Ok(beginning)
 }
 
 /// How to open inputs.
@@ -221,10 +236,10 @@ fn has_name(path: &Path, endings: &[&str]) -> bool {
 fn columnar_source(path: &Path, columns: &[String]) -> Result<Box<dyn Source>, LoadError> {
     match ColumnarSource::open_columns(path, columns)? {
         Some(source) => Ok(Box::new(source)),
-        None => Err(LoadError::Form {
-            input: path.display().to_string(),
-            reason: "it is neither a Parquet nor an Arrow IPC file".to_owned(),
-        }),
+        None => Err(LoadError::form(
+            path.display().to_string(),
+            "it is neither a Parquet nor an Arrow IPC file",
+        )),
     }
 }
 

@@ -93,10 +93,7 @@ impl Source for Selected {
             batch.rows = batch
                 .rows
                 .project(&self.order)
-                .map_err(|error| LoadError::Form {
-                    input: self.source.name().to_owned(),
-                    reason: error.to_string(),
-                })?;
+                .map_err(|error| LoadError::form(self.source.name(), error))?;
         }
         Ok(Some(batch))
     }

@@ -217,10 +217,7 @@ impl Source for SeveralSource {
 
 /// Where each of the columns stands in another source, which must have these and no others.
 fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>, LoadError> {
-    let differs = |reason: String| LoadError::Form {
-        input: source.name().to_owned(),
-        reason,
-    };
+    let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();
     let stranger = found
         .iter()

@@ -130,8 +130,11 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
         }
     };
     let plain = args.index.iter().map(index(false));
-    Ok(Table {
-        types: types(args, columns)?,
+    let types = args.types.iter();
+    let mut table = Table {
+        types: types
+            .map(|(name, declared)| Column::new(name, declared))
+            .collect(),
         primary_key: args.primary_key.clone(),
         strict: args.strict,
         without_rowid: args.without_rowid,
@@ -141,38 +144,11 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
             name: args.fts_table.clone(),
         }),
         ..Table::new(&args.table)
-    })
-}
-
-/// The columns for which a type or NOT NULL was declared.
-fn types(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Vec<Column>, Failure> {
-    let mut types: Vec<Column> = args
-        .types
-        .iter()
-        .map(|(name, declared)| Column::new(name, declared))
-        .collect();
+    };
     for name in &args.not_null {
-        let known = |column: &&mut Column| column.name.eq_ignore_ascii_case(name);
-        if let Some(column) = types.iter_mut().find(known) {
-            column.not_null = true;
-            continue;
-        }
-        let suggested = columns
-            .iter()
-            .find(|column| column.name.eq_ignore_ascii_case(name));
-        let suggested = suggested.ok_or_else(|| {
-            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-            Failure::usage(format!(
-                "the input has no column {name}; it has {}",
-                names.join(", ")
-            ))
-        })?;
-        types.push(Column {
-            not_null: true,
-            ..suggested.clone()
-        });
+        table.refuse_null(name, columns)?;
     }
-    Ok(types)
+    Ok(table)
 }
 
 /// Where skipped rows go unless a file is named: into the current directory, under the first input's
@@ -231,8 +207,7 @@ fn rows(count: u64) -> String {
 
 /// How the load compares with what the disk takes.
 fn share(summary: &Summary, raw: &RawWrite) -> String {
-    let rate = raw.bytes as f64 / raw.time.as_secs_f64();
-    let reached = summary.database_bytes as f64 / summary.time.as_secs_f64();
+    let (rate, reached) = (raw.rate(), summary.database_rate());
     format!(
         "disk: {}/s, {:.0} % of the {}/s of raw writes ({})\n",
         HumanBytes(reached as u64),

@@ -3,7 +3,6 @@
 mod ipc;
 
 use std::fs::File;
-use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,15 +16,15 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::arrow::columns_of;
 use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
 use super::selected::positions;
-use super::{Source, SourceColumn};
+use super::{Source, SourceColumn, beginning};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
-const PARQUET: &[u8] = b"PAR1";
+pub(super) const PARQUET: &[u8] = b"PAR1";
 /// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
-const ARROW: &[u8] = b"ARROW1";
+pub(super) const ARROW: &[u8] = b"ARROW1";
 
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
@@ -64,59 +63,27 @@ impl ColumnarSource {
         path: &Path,
         only: &[String],
     ) -> Result<Option<ColumnarSource>, LoadError> {
-        let open = match beginning(path)? {
-            Some(beginning) if beginning.starts_with(PARQUET) => parquet,
-            Some(beginning) if beginning == ARROW => arrow_ipc,
-            _ => return Ok(None),
+        let beginning = beginning(path)?;
+        let open = if beginning.starts_with(PARQUET) {
+            parquet
+        } else if beginning.starts_with(ARROW) {
+            arrow_ipc
+        } else {
+            return Ok(None);
         };
-        let unusable = |source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::open(path).map_err(unusable)?;
+        let unusable = LoadError::open(path);
+        let file = File::open(path).map_err(&unusable)?;
         let total_bytes = file.metadata().map_err(unusable)?.len();
         let name = path.display().to_string();
         guarded(&name.clone(), || open(name, file, total_bytes, only)).map(Some)
     }
 }
 
-/// Whether a file is one of these, by its first bytes.
-pub(super) fn is_columnar(path: &Path) -> Result<bool, LoadError> {
-    let beginning = beginning(path)?;
-    Ok(beginning.is_some_and(|beginning| beginning.starts_with(PARQUET) || beginning == ARROW))
-}
-
-/// The first bytes of a file; nothing of what cannot be read from its end, such as a pipe.
-fn beginning(path: &Path) -> Result<Option<Vec<u8>>, LoadError> {
-    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(None);
-    }
-    let mut beginning = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(ARROW.len() as u64).read_to_end(&mut beginning))
-        .map_err(|source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        })?;
-    Ok(Some(beginning))
-}
-
 /// Does what the libraries of these formats do with a file. They check much of it, but not all: damage
 /// makes them panic at places, which is an error of the file here.
 fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(LoadError::Form {
-            input: input.to_owned(),
-            reason: "it is damaged".to_owned(),
-        })
-    })
-}
-
-fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
-    LoadError::Form {
-        input: input.to_owned(),
-        reason: error.to_string(),
-    }
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))
 }
 
 fn parquet(
@@ -125,8 +92,8 @@ fn parquet(
     total_bytes: u64,
     only: &[String],
 ) -> Result<ColumnarSource, LoadError> {
-    let mut builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| LoadError::form(&name, error))?;
     let rows = builder.metadata().file_metadata().num_rows();
     // A negative number is damage, which reading will find.
     let rows = u64::try_from(rows).unwrap_or(0);
@@ -138,7 +105,11 @@ fn parquet(
         // Not by names, in which the library takes a dot for the way into a nested column.
         let mask = ProjectionMask::roots(builder.parquet_schema(), at.iter().copied());
         builder = builder.with_projection(mask);
-        schema = Arc::new(schema.project(&at).map_err(|error| broken(&name, &error))?);
+        schema = Arc::new(
+            schema
+                .project(&at)
+                .map_err(|error| LoadError::form(&name, error))?,
+        );
     }
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
@@ -148,7 +119,7 @@ fn parquet(
     let reader = builder
         .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
-        .map_err(|error| broken(&name, &error))?;
+        .map_err(|error| LoadError::form(&name, error))?;
     let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
     Ok(ColumnarSource::new(
         name,
@@ -166,7 +137,7 @@ fn arrow_ipc(
     _only: &[String],
 ) -> Result<ColumnarSource, LoadError> {
     let (batches, schema) =
-        ipc::Batches::open(file, total_bytes).map_err(|error| broken(&name, &error))?;
+        ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
     let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
     Ok(ColumnarSource::new(
         name,
@@ -253,7 +224,7 @@ impl Source for ColumnarSource {
             // A batch fails as a whole, and the library does not tell at which of its rows.
             batch.map(Some).map_err(|error| {
                 let what = format!("in row {} or later: {error}", rows + 1);
-                broken(name, &what)
+                LoadError::form(name, what)
             })
         })?;
         Ok(batch.map(|batch| Batch {

@@ -90,10 +90,7 @@ impl TextSource<Reader> {
 
 impl Reader {
     fn wrong(&self, reason: impl Into<String>) -> LoadError {
-        LoadError::Form {
-            input: self.input.clone(),
-            reason: reason.into(),
-        }
+        LoadError::form(&self.input, reason.into())
     }
 
     fn check_dialect(&self) -> Result<(), LoadError> {

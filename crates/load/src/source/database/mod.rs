@@ -2,8 +2,6 @@
 
 mod reading;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +18,7 @@ use crate::table::{Column, quoted, same};
 use reading::{Batches, Reading};
 
 /// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
-const MAGIC: &[u8] = b"SQLite format 3\0";
+pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What is read from another database.
@@ -48,25 +46,6 @@ pub struct DatabaseSource {
 }
 
 impl DatabaseSource {
-    /// Whether a file is a SQLite database, by its first bytes.
-    ///
-    /// # Errors
-    /// It cannot be opened or read.
-    pub fn is_database(path: &Path) -> Result<bool, LoadError> {
-        // Pipes and standard input would lose what is read from them.
-        if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(false);
-        }
-        let mut beginning = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning))
-            .map_err(|source| LoadError::Open {
-                path: path.to_owned(),
-                source,
-            })?;
-        Ok(beginning == MAGIC)
-    }
-
     /// Opens a database. Declared types are the table's own; the columns of a query that are no
     /// table's have none, and `ANY` of STRICT tables is none.
     ///
@@ -181,10 +160,9 @@ fn query(
     };
     let known = names(connection, "type IN ('table', 'view')")?;
     if !known.iter().any(|known| same(known, &table)) {
-        return Err(LoadError::Form {
-            input: input.to_owned(),
-            reason: format!("it has no table {table}; it has {}", known.join(", ")),
-        });
+        let known = known.join(", ");
+        let reason = format!("it has no table {table}; it has {known}");
+        return Err(LoadError::form(input, reason));
     }
     let table = quoted(&table);
     Ok(match only.is_empty() {
@@ -195,14 +173,10 @@ fn query(
 }
 
 fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
-    let wrong = |reason: String| LoadError::Form {
-        input: input.to_owned(),
-        reason,
-    };
     let mut tables = names(connection, "type = 'table'")?;
     match (tables.pop(), tables.is_empty()) {
         (Some(table), true) => Ok(table),
-        (None, _) => Err(wrong("it has no table".to_owned())),
+        (None, _) => Err(LoadError::form(input, "it has no table")),
         (Some(last), false) => {
             tables.push(last);
             Err(LoadError::SeveralTables {
@@ -227,10 +201,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError>
 }
 
 fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
-    let wrong = |reason: String| LoadError::Form {
-        input: input.to_owned(),
-        reason,
-    };
+    let wrong = |reason: String| LoadError::form(input, reason);
     let knows_any = has_strict_tables(connection);
     let statement = connection.prepare(query)?;
     if statement.column_count() == 0 || !statement.is_read_only() {
@@ -290,7 +261,7 @@ mod tests {
             "CREATE TABLE t(id INTEGER PRIMARY KEY, price DECIMAL(10, 2), any);\
              INSERT INTO t VALUES (1, 1.5, 'a'), (2, 2, x'00'), (3, NULL, NULL)",
         );
-        assert!(DatabaseSource::is_database(&path).unwrap());
+        assert_eq!(crate::Format::of(&path).unwrap(), crate::Format::Database);
         let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
         let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
         assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
