@@ -118,7 +118,7 @@ impl From<LoadError> for TrialError {
     fn from(error: LoadError) -> TrialError {
         match error {
             // The loader says of itself what it would do by SQL.
-            LoadError::Way { .. } => TrialError::CannotRun(error.to_string()),
+            LoadError::Strategy { .. } => TrialError::CannotRun(error.to_string()),
             LoadError::Engine(source) | LoadError::Database { source, .. } => {
                 TrialError::Engine(source)
             }

@@ -21,7 +21,10 @@ pub use bindings::{binding_spec, judge_binding};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
-pub use import::{ImportError, TextFile, TextSummary};
+pub use import::{
+    ImportError, TakesNoText, TextFile, TextOptions, TextSummary, TextUse, check_takes_text,
+    use_text,
+};
 pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;

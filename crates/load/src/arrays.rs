@@ -1,4 +1,4 @@
-//! The way through SQL: a batch at a time, by a table-valued function that walks over its columns.
+//! The strategy that uses SQL: a batch at a time, by a table-valued function that walks over its columns.
 //!
 //! Whatever SQL can do with a row happens here as always: triggers, constraints, defaults, generated
 //! columns, foreign keys, virtual tables. A batch that fails is taken apart until the rows to blame are

@@ -1,4 +1,4 @@
-//! What readers give and ways take.
+//! What readers produce and strategies consume.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub enum Fault {
     #[error("it is not valid {0}")]
     Encoding(&'static str),
     /// An object of JSON has a key that is no column.
-    #[error("it has a key {0}, which the first lines do not have")]
+    #[error("its key {0} is not among those of the first lines")]
     UnknownKey(String),
     /// The table refuses it, in SQLite's words.
     #[error("{0}")]
@@ -72,6 +72,12 @@ impl RowNumbers {
             }
         }
         number
+    }
+
+    /// How many rows stand before the one of this number.
+    pub(crate) fn before(&self, number: u64) -> usize {
+        let left_out = self.left_out.partition_point(|left_out| *left_out < number);
+        number.saturating_sub(self.first + left_out as u64) as usize
     }
 
     /// The numbers of the rows from this index of the batch on.
@@ -101,12 +107,8 @@ pub(crate) fn record_batch<'n>(
         .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
         .collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(
-        |error| LoadError::Form {
-            input: input.to_owned(),
-            reason: error.to_string(),
-        },
-    )
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+        .map_err(|error| LoadError::form(input, error))
 }
 
 #[cfg(test)]

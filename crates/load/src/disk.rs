@@ -21,22 +21,26 @@ pub struct RawWrite {
     pub direct: bool,
 }
 
+impl RawWrite {
+    /// Bytes per second.
+    pub fn rate(&self) -> f64 {
+        self.bytes as f64 / self.time.as_secs_f64()
+    }
+}
+
 /// Bytes written at a time.
 const CHUNK: usize = 4 << 20;
 /// Alignment of memory, offsets and lengths that every disk and file system takes for direct I/O.
 const ALIGNMENT: usize = 4_096;
 
-/// Writes as many bytes as a database has into a new file beside it, directly where the file system
+/// Writes as many bytes as a database has into a new file next to it, directly where the file system
 /// allows, and syncs them. They are the database's own first bytes again and again, for disks that
 /// compress. The file is removed.
 ///
 /// # Errors
 /// The database cannot be read, or the file cannot be written.
 pub fn raw_write(database: &Path) -> Result<RawWrite, LoadError> {
-    measure(database).map_err(|source| LoadError::Write {
-        path: database.to_owned(),
-        source,
-    })
+    measure(database).map_err(LoadError::write(database))
 }
 
 fn measure(database: &Path) -> io::Result<RawWrite> {
@@ -47,33 +51,23 @@ fn measure(database: &Path) -> io::Result<RawWrite> {
     let chunk = &mut memory[start..start + CHUNK];
     let held = CHUNK.min(bytes as usize);
     original.read_exact_at(&mut chunk[..held], 0)?;
-    let file = Unfinished::beside(database)?;
+    let file = Unfinished::next_to(database)?;
     let begin = Instant::now();
-    let direct = match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
-        Some(Ok(())) => true,
-        // Refused only when it is tried.
-        Some(Err(error)) if error.kind() == io::ErrorKind::InvalidInput => false,
-        Some(Err(error)) => return Err(error),
-        None => false,
-    };
-    if direct {
-        return Ok(RawWrite {
-            bytes,
-            time: begin.elapsed(),
-            direct,
-        });
-    }
-    let begin = Instant::now();
-    write(
-        &OpenOptions::new().write(true).open(file.path())?,
-        chunk,
-        bytes,
-    )?;
-    Ok(RawWrite {
+    let measured = |begin: Instant, direct| RawWrite {
         bytes,
         time: begin.elapsed(),
         direct,
-    })
+    };
+    match direct(file.path()).map(|file| write(&file, chunk, bytes)) {
+        Some(Ok(())) => return Ok(measured(begin, true)),
+        // Refused only when it is tried.
+        Some(Err(error)) if error.kind() != io::ErrorKind::InvalidInput => return Err(error),
+        _ => {}
+    }
+    let begin = Instant::now();
+    let cached = OpenOptions::new().write(true).open(file.path())?;
+    write(&cached, chunk, bytes)?;
+    Ok(measured(begin, false))
 }
 
 /// Opens a file past the page cache; `None` where the file system refuses.

@@ -8,7 +8,7 @@ use engine::{During, EngineError, SqliteError};
 use thiserror::Error;
 
 use crate::batch::Fault;
-use crate::source::Place;
+use crate::source::RowLocation;
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -52,15 +52,15 @@ pub enum LoadError {
         /// The encoding.
         encoding: &'static str,
     },
-    /// A database has several tables, and which of them to read is not said.
-    #[error("{input}: it has several tables, of which none is named: {}", .tables.join(", "))]
+    /// A database has several tables, and none was chosen.
+    #[error("{input} has several tables: {}", .tables.join(", "))]
     SeveralTables {
         /// The input.
         input: String,
         /// The tables.
         tables: Vec<String>,
     },
-    /// A file is to be written that is read, or in two ways at once.
+    /// A file would be both read and written, or written twice.
     #[error("{path} is both {one} and {other}")]
     SameFile {
         /// The file.
@@ -71,17 +71,17 @@ pub enum LoadError {
         other: &'static str,
     },
     /// A row that cannot be read, or that the table refuses.
-    #[error("{}, {} {}{}: {fault}", .place.input, .place.unit.name(), .place.number, in_column(.column))]
+    #[error("{}, {} {}{}: {fault}", .location.input, .location.unit.name(), .location.number, in_column(.column))]
     Row {
         /// Where it is: the input, and the number of the row (from 1, without the header) or line.
-        place: Place,
+        location: RowLocation,
         /// The column, where one is to blame.
         column: Option<String>,
         /// What is wrong with it.
         fault: Fault,
     },
     /// A column of the input has a type without a counterpart in SQLite.
-    #[error("column {column} has the type {found}, which cannot be loaded")]
+    #[error("column {column} has the type {found}, which SQLite does not have")]
     Type {
         /// The column.
         column: String,
@@ -92,7 +92,7 @@ pub enum LoadError {
     #[error("{0}")]
     Definition(String),
     /// The table is there already.
-    #[error("the database has a table or view {table} already")]
+    #[error("the table or view {table} already exists")]
     TableExists {
         /// The table.
         table: String,
@@ -113,17 +113,27 @@ pub enum LoadError {
         /// The columns of the table.
         known: Vec<String>,
     },
+    /// An input lacks a column that is to be read.
+    #[error("{input} has no column `{column}` (it has {})", .known.join(", "))]
+    NoInputColumn {
+        /// The input.
+        input: String,
+        /// The column.
+        column: String,
+        /// The columns of the input.
+        known: Vec<String>,
+    },
     /// A journal lies where the new database is to be made; SQLite would roll it back into it.
-    #[error("{journal} is the journal of a database that is not there any more")]
+    #[error("{journal} is the journal of a database that no longer exists")]
     LeftoverJournal {
         /// The journal.
         journal: PathBuf,
     },
-    /// The way asked for cannot do this load.
-    #[error("the way `{way}` cannot do this: {reason}")]
-    Way {
-        /// The way.
-        way: &'static str,
+    /// The strategy chosen cannot do this load.
+    #[error("the load strategy `{strategy}` cannot do this: {reason}")]
+    Strategy {
+        /// The strategy.
+        strategy: &'static str,
         /// Why not.
         reason: String,
     },
@@ -136,8 +146,8 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// Entries of indexes that memory does not hold cannot be written to a temporary file, above all where
-    /// the disk is full: beside the database there must be room for them once more.
-    #[error("cannot sort indexes by way of a temporary file in {directory}: {source}")]
+    /// the disk is full: they need as much room again next to the database.
+    #[error("cannot sort indexes in a temporary file in {directory}: {source}")]
     Spill {
         /// Where the database lies.
         directory: PathBuf,
@@ -145,7 +155,7 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// Two rows have the same values where a unique index allows one.
-    #[error("UNIQUE constraint failed: {columns}: the rows with the rowids {} and {} are the same there", .rowids[0], .rowids[1])]
+    #[error("UNIQUE constraint failed: {columns}: rows {} and {} have the same values", .rowids[0], .rowids[1])]
     Duplicate {
         /// The columns.
         columns: String,
@@ -153,7 +163,7 @@ pub enum LoadError {
         rowids: [i64; 2],
     },
     /// Two rows have the same primary key in a table without rowids.
-    #[error("UNIQUE constraint failed: {columns}: two rows have {values} there")]
+    #[error("UNIQUE constraint failed: {columns}: two rows have {values}")]
     DuplicateKey {
         /// The columns.
         columns: String,
@@ -161,10 +171,10 @@ pub enum LoadError {
         values: String,
     },
     /// The finished database does not hold what it should.
-    #[error("the database made is not as it should be, and was not kept: {0}")]
+    #[error("the check of the new database failed, and it was discarded: {0}")]
     Check(String),
     /// The observer asked to stop.
-    #[error("stopped; the database is as it was")]
+    #[error("stopped; the database is unchanged")]
     Interrupted,
     /// SQLite refused to do something with a database, or failed.
     #[error("{}{source}", before(.path, .source))]
@@ -180,6 +190,30 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// What is wrong with the form of an input.
+    pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
+        LoadError::Form {
+            input: input.into(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// A file that cannot be opened.
+    pub(crate) fn open(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
+        move |source| LoadError::Open {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// A file that cannot be written.
+    pub(crate) fn write(path: &Path) -> impl Fn(std::io::Error) -> LoadError {
+        move |source| LoadError::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {

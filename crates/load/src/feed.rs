@@ -43,7 +43,7 @@ pub enum Phase {
     Sync,
 }
 
-/// Told how far the load has come after every batch; `false` ends it.
+/// Called with the progress after every batch; `false` ends the load.
 pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
 
 /// How often the observer is told of a load that waits for its input.
@@ -114,7 +114,7 @@ fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) 
     }
 }
 
-/// Where a way takes its batches from, and where refused rows go.
+/// Where a strategy takes its batches from, and where refused rows go.
 pub(crate) struct Feed<'f> {
     batches: Receiver<Result<Batch, LoadError>>,
     rejects: &'f mut Rejects,

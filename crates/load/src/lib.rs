@@ -2,16 +2,16 @@
 //! Bulk loading into SQLite.
 //!
 //! A [`Source`] gives batches of rows in Arrow's columnar form; [`load`] puts them into a table by one
-//! of several [`Way`]s that have one meaning: the result is what SQL `INSERT` would have produced, or
-//! the database is as it was.
+//! of several strategies ([`LoadStrategy`]) with the same result: what SQL `INSERT` would have produced, or an
+//! unchanged database.
 //!
-//! - [`Way::Pages`] writes a new database's B-tree pages itself;
-//! - [`Way::Arrays`] goes through SQL, a batch at a time, by a table-valued function that walks over
+//! - [`LoadStrategy::Pages`] writes a new database's B-tree pages itself;
+//! - [`LoadStrategy::Arrays`] goes through SQL, a batch at a time, by a table-valued function that walks over
 //!   the columns; it can do whatever SQL can.
 //!
-//! The room knows SQLite through `engine` only. Design constraints:
-//! - readers know nothing of ways, ways nothing of readers: between them stand [`Batch`] and [`Table`];
-//! - a new database is built in a file beside its place and takes that place when it is complete and
+//! The crate knows SQLite through `engine` only. Design constraints:
+//! - readers know nothing of strategies, nor strategies of readers: between them stand [`Batch`] and [`Table`];
+//! - a new database is built in a temporary file next to its path and renamed when it is complete and
 //!   synced; an existing one is changed in one transaction;
 //! - what the page writer cannot do correctly it refuses with a reason, and the rows go through SQL.
 //!
@@ -41,6 +41,8 @@ mod loader;
 mod pages;
 mod rejects;
 mod request;
+mod rows;
+mod same_file;
 mod source;
 mod staging;
 mod table;
@@ -53,9 +55,10 @@ pub use error::LoadError;
 pub use feed::{Observer, Phase, Progress};
 pub use full_text::FullText;
 pub use loader::{MOST_WORKERS, load};
-pub use request::{Mode, OnError, Request, Summary, Way, WayChoice};
+pub use request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
-    JsonLinesSource, Opening, Place, Places, Selection, Source, SourceColumn, Unit, open,
+    JsonLinesSource, Locations, Opening, RowLocation, Selection, Source, SourceColumn, Unit, open,
 };
 pub use table::{Column, Index, Table};

@@ -1,8 +1,7 @@
-//! A load from beginning to end: place, table, way, rows, indexes, and the moment at which all of it
+//! A load from beginning to end: table, strategy, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,11 +12,12 @@ use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::FullText;
-use crate::pages::{self, Layout, Means, PageFile, Written};
+use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
-use crate::request::{Mode, OnError, Request, Summary, Way, WayChoice};
-use crate::source::{Source, is_same_file};
-use crate::staging::{Staging, directory, journal};
+use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
+use crate::same_file::refuse_own_input;
+use crate::source::Source;
+use crate::staging::{Staging, journal};
 use crate::table::{Index, quoted};
 use crate::target::Target;
 
@@ -30,8 +30,7 @@ fn usual_workers() -> usize {
     std::thread::available_parallelism().map_or(1, |count| (2 * count.get()).min(MOST_WORKERS))
 }
 
-const AS_ASKED_FOR: &str = "as asked for";
-const SKIPS_DUPLICATES: &str = "rows that are not unique are to be skipped";
+const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
@@ -59,7 +58,7 @@ pub fn load(
         indexes_made: false,
     };
     let mut rejects = Rejects::new(
-        source.places(),
+        source.locations(),
         request.on_error,
         request.rejects.as_deref(),
     );
@@ -87,60 +86,10 @@ pub fn load(
     })
 }
 
-/// No file that is read can be written at the same time, and none be both database and rejected rows.
-fn refuse_own_input(source: &dyn Source, request: &Request) -> Result<(), LoadError> {
-    let same = |path: &Path, one, other| LoadError::SameFile {
-        path: path.to_owned(),
-        one,
-        other,
-    };
-    for input in source.files() {
-        if is_same_file(&input, &request.database) {
-            return Err(same(&input, INPUT, DATABASE));
-        }
-        if request
-            .rejects
-            .as_deref()
-            .is_some_and(|path| is_same_file(&input, path))
-        {
-            return Err(same(&input, INPUT, REJECTS));
-        }
-    }
-    match &request.rejects {
-        Some(rejects) if rejects.is_dir() => Err(LoadError::Definition(format!(
-            "{} is a directory; the file for rejected rows needs a name of its own",
-            rejects.display()
-        ))),
-        Some(rejects) if is_same_place(rejects, &request.database) => {
-            Err(same(rejects, DATABASE, REJECTS))
-        }
-        _ => Ok(()),
-    }
-}
-
-const INPUT: &str = "an input";
-const DATABASE: &str = "the database to load into";
-const REJECTS: &str = "the file for rejected rows";
-
-/// Whether two paths are, or would be, the same file.
-fn is_same_place(one: &Path, other: &Path) -> bool {
-    one == other
-        || is_same_file(one, other)
-        || place(one).is_some_and(|at| Some(at) == place(other))
-}
-
-/// The true path of a directory and the name of a file in it, which need not be there yet.
-fn place(path: &Path) -> Option<(PathBuf, &OsStr)> {
-    Some((directory(path).canonicalize().ok()?, path.file_name()?))
-}
-
 fn size(path: &Path) -> Result<u64, LoadError> {
     std::fs::metadata(path)
         .map(|metadata| metadata.len())
-        .map_err(|source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        })
+        .map_err(LoadError::open(path))
 }
 
 /// A load that is going on.
@@ -155,7 +104,7 @@ struct Load<'l> {
 }
 
 impl Load<'_> {
-    /// Builds a new database beside its place.
+    /// Builds a new database in a temporary file.
     fn build_new(
         &mut self,
         source: &mut dyn Source,
@@ -166,7 +115,7 @@ impl Load<'_> {
         let connection = self.open_new(staging.path())?;
         connection.execute("BEGIN")?;
         let target = Target::prepare(&connection, self.request, source.columns())?;
-        let layout = self.layout(&connection, &target)?;
+        let layout = self.layout(&connection, &target, true)?;
         let bytes = feed(source, &target, rejects, observer, |feed| {
             let connection = match layout {
                 Ok(layout) => self.by_pages(connection, staging.path(), layout, &target, feed)?,
@@ -190,20 +139,39 @@ impl Load<'_> {
         &mut self,
         connection: &Connection,
         target: &Target,
+        is_new: bool,
     ) -> Result<Result<Layout, String>, LoadError> {
-        if let Some(why) = self.refusal(target) {
-            self.refuse_pages(why)?;
-            return Ok(Err(why.to_owned()));
+        match self.layout_with_indexes(connection, target, is_new) {
+            Ok(layout) => Ok(Ok(layout)),
+            Err(NoLayout::Failed(error)) => Err(error),
+            Err(NoLayout::Refused(why)) => {
+                self.refuse_pages(&why)?;
+                self.unmake_indexes(connection)?;
+                Ok(Err(why))
+            }
         }
-        // They are filled together with the table.
-        for sql in self.request.table.create_indexes(|_| true) {
-            connection.execute(&sql)?;
+    }
+
+    fn layout_with_indexes(
+        &mut self,
+        connection: &Connection,
+        target: &Target,
+        is_new: bool,
+    ) -> Result<Layout, NoLayout> {
+        self.check_request(target)?;
+        if self.request.mode != Mode::Append {
+            // They are filled together with the table.
+            for sql in self.request.table.create_indexes(|_| true) {
+                connection.execute(&sql)?;
+            }
+            self.indexes_made = true;
         }
-        self.indexes_made = true;
-        let layout = Layout::of_new(connection, target)?;
-        if let Err(why) = &layout {
-            self.refuse_pages(why)?;
-            self.unmake_indexes(connection)?;
+        if is_new {
+            return Layout::of_new(connection, target);
+        }
+        let layout = Layout::of_existing(connection, target)?;
+        if self.request.on_error == OnError::Skip && layout.is_unique() {
+            return refused(SKIPS_DUPLICATES);
         }
         Ok(layout)
     }
@@ -220,47 +188,17 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Where the page writer may begin in a database that exists, or why it cannot.
-    fn layout_beyond(
-        &mut self,
-        connection: &Connection,
-        target: &Target,
-    ) -> Result<Result<Layout, String>, LoadError> {
-        let layout = if self.request.way == WayChoice::Only(Way::Arrays) {
-            Err(AS_ASKED_FOR.to_owned())
-        } else {
-            if self.request.mode != Mode::Append && self.refusal(target).is_none() {
-                for sql in self.request.table.create_indexes(|_| true) {
-                    connection.execute(&sql)?;
-                }
-                self.indexes_made = true;
-            }
-            Layout::of_existing(connection, target)?.and_then(|layout| {
-                if self.request.on_error == OnError::Skip && layout.is_unique() {
-                    Err(SKIPS_DUPLICATES.to_owned())
-                } else {
-                    Ok(layout)
-                }
-            })
-        };
-        if let Err(why) = &layout {
-            self.refuse_pages(why)?;
-            self.unmake_indexes(connection)?;
-        }
-        Ok(layout)
-    }
-
-    /// What about the request the page writer cannot do.
-    fn refusal(&self, target: &Target) -> Option<&'static str> {
+    /// Refuses what the page writer cannot do of the request.
+    fn check_request(&self, target: &Target) -> Result<(), NoLayout> {
         let table = &self.request.table;
         let skips = self.request.on_error == OnError::Skip;
         let key_is_index = !table.primary_key.is_empty() && target.rowid_alias.is_none();
-        if self.request.way == WayChoice::Only(Way::Arrays) {
-            Some(AS_ASKED_FOR)
+        if self.request.strategy == StrategyChoice::Only(LoadStrategy::Arrays) {
+            refused("as requested")
         } else if skips && (key_is_index || table.indexes.iter().any(|index| index.unique)) {
-            Some(SKIPS_DUPLICATES)
+            refused(SKIPS_DUPLICATES)
         } else {
-            None
+            Ok(())
         }
     }
 
@@ -287,9 +225,9 @@ impl Load<'_> {
         Means {
             workers: self.request.workers.unwrap_or_else(usual_workers).max(1),
             index_memory: self.request.index_memory,
-            least_rows: match self.request.way {
-                WayChoice::Auto => FEW_ROWS,
-                WayChoice::Only(_) => 0,
+            least_rows: match self.request.strategy {
+                StrategyChoice::Auto => FEW_ROWS,
+                StrategyChoice::Only(_) => 0,
             },
         }
     }
@@ -388,7 +326,7 @@ impl Load<'_> {
     ) -> Result<u64, LoadError> {
         self.check_page_size_of(connection)?;
         let target = Target::prepare(connection, self.request, source.columns())?;
-        let layout = self.layout_beyond(connection, &target)?;
+        let layout = self.layout(connection, &target, false)?;
         feed(source, &target, rejects, observer, |feed| {
             match layout {
                 Ok(layout) => {
@@ -412,7 +350,7 @@ impl Load<'_> {
         match connection.query_i64("PRAGMA main.page_size")? {
             size if size == i64::from(wanted) => Ok(()),
             size => Err(LoadError::Definition(format!(
-                "the database has pages of {size} bytes; a page size can be chosen for a new one only"
+                "the database has pages of {size} bytes; only a new database can have another page size"
             ))),
         }
     }
@@ -435,9 +373,9 @@ impl Load<'_> {
     }
 
     fn refuse_pages(&self, reason: &str) -> Result<(), LoadError> {
-        match self.request.way {
-            WayChoice::Only(Way::Pages) => Err(LoadError::Way {
-                way: Way::Pages.name(),
+        match self.request.strategy {
+            StrategyChoice::Only(LoadStrategy::Pages) => Err(LoadError::Strategy {
+                strategy: LoadStrategy::Pages.name(),
                 reason: reason.to_owned(),
             }),
             _ => Ok(()),
@@ -511,7 +449,7 @@ impl Load<'_> {
             if u64::try_from(rows) != Ok(self.rows) {
                 let expected = self.rows;
                 return Err(LoadError::Check(format!(
-                    "it has {rows} rows instead of {expected}"
+                    "it has {rows} rows, expected {expected}"
                 )));
             }
         }
@@ -524,7 +462,7 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::Definition(format!(
-        "{size} is no page size: it must be a power of two from 512 to 65536"
+        "invalid page size {size}: it must be a power of two from 512 to 65536"
     )))
 }
 
@@ -532,16 +470,6 @@ fn check_page_size(size: u32) -> Result<(), LoadError> {
 mod tests {
     use super::*;
     use crate::table::Table;
-
-    #[test]
-    fn a_place_is_known_by_any_path_though_nothing_is_there_yet() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::create_dir(at("sub")).unwrap();
-        assert!(is_same_place(&at("new.db"), &at("./sub/../new.db")));
-        assert!(!is_same_place(&at("new.db"), &at("sub/new.db")));
-        assert!(!is_same_place(&at("new.db"), &at("missing/new.db")));
-    }
 
     #[test]
     fn what_sqlite_has_not_taken_back_when_it_failed_is_taken_back() {

@@ -6,13 +6,13 @@ use crate::batch::{Fault, Malformed};
 use crate::cells::Rows;
 use crate::error::LoadError;
 use crate::request::OnError;
-use crate::source::Places;
+use crate::source::Locations;
 use crate::staging::Unfinished;
 use engine::{Columns, ValueRef};
 
 /// Takes rows that were refused.
 pub(crate) struct Rejects {
-    places: Places,
+    locations: Locations,
     on_error: OnError,
     path: Option<PathBuf>,
     writer: Option<csv::Writer<Unfinished>>,
@@ -21,9 +21,9 @@ pub(crate) struct Rejects {
 
 impl Rejects {
     /// `path` is the file for skipped rows, which is made when there is one to write.
-    pub(crate) fn new(places: Places, on_error: OnError, path: Option<&Path>) -> Rejects {
+    pub(crate) fn new(locations: Locations, on_error: OnError, path: Option<&Path>) -> Rejects {
         Rejects {
-            places,
+            locations,
             on_error,
             path: path.map(Path::to_owned),
             writer: None,
@@ -42,7 +42,7 @@ impl Rejects {
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
         if self.on_error == OnError::Fail {
             return Err(LoadError::Row {
-                place: self.places.find(row.row),
+                location: self.locations.find(row.row),
                 column: row.column,
                 fault: row.fault,
             });
@@ -51,27 +51,26 @@ impl Rejects {
         let Some(path) = self.path.clone() else {
             return Ok(());
         };
-        self.write(&path, &row)
-            .map_err(|source| unwritable(&path, source))
+        self.write(&path, &row).map_err(LoadError::write(&path))
     }
 
     fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => {
-                let file = Unfinished::beside(path)?;
+                let file = Unfinished::next_to(path)?;
                 let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(file);
                 writer.write_record(["input", "row", "column", "reason", "fields"])?;
                 self.writer.insert(writer)
             }
         };
-        let place = self.places.find(row.row);
-        let number = place.number.to_string();
+        let location = self.locations.find(row.row);
+        let number = location.number.to_string();
         let column = row.column.as_deref().unwrap_or("");
         let reason = row.fault.to_string();
-        let told = [&*place.input, &number, column, &reason];
+        let fixed = [&*location.input, &number, column, &reason];
         let fields = row.fields.iter().map(String::as_str);
-        writer.write_record(told.into_iter().chain(fields))?;
+        writer.write_record(fixed.into_iter().chain(fields))?;
         Ok(())
     }
 
@@ -84,7 +83,7 @@ impl Rejects {
             return Ok(());
         };
         let written = writer.flush().and_then(|()| writer.get_ref().sync());
-        written.map_err(|source| unwritable(path, source))
+        written.map_err(LoadError::write(path))
     }
 
     /// Puts the file in its place, over an older one. Without this call it is gone.
@@ -97,17 +96,9 @@ impl Rejects {
         };
         let file = writer.into_inner().map_err(|error| {
             let source = std::io::Error::new(error.error().kind(), error.to_string());
-            unwritable(path, source)
+            LoadError::write(path)(source)
         })?;
-        file.replace(path)
-            .map_err(|source| unwritable(path, source))
-    }
-}
-
-fn unwritable(path: &Path, source: std::io::Error) -> LoadError {
-    LoadError::Write {
-        path: path.to_owned(),
-        source,
+        file.replace(path).map_err(LoadError::write(path))
     }
 }
 
@@ -118,7 +109,7 @@ pub(crate) fn refused(
     reason: String,
     rows: &Rows,
 ) -> Malformed {
-    let fields = (0..rows.cells().len()).map(|column| shown(rows.value(0, column)));
+    let fields = (0..rows.cells().len()).map(|column| field_text(rows.value(0, column)));
     Malformed {
         row: number,
         column,
@@ -127,7 +118,7 @@ pub(crate) fn refused(
     }
 }
 
-fn shown(value: ValueRef<'_>) -> String {
+fn field_text(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => String::new(),
         value => value.to_value().to_string(),

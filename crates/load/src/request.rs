@@ -1,5 +1,4 @@
-//! What can be asked of a load and what is said of it: the words of the public interface, without any of
-//! the work.
+//! What a load is to do and what it did: the types of the public interface.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,14 +8,14 @@ use crate::table::{Index, Table};
 /// What is to be loaded where, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The database; it is made if it does not exist.
+    /// The database; created if it does not exist.
     pub database: PathBuf,
     /// The table.
     pub table: Table,
     /// What happens if the table exists, or does not.
     pub mode: Mode,
-    /// Which way the rows go.
-    pub way: WayChoice,
+    /// How the rows are written.
+    pub strategy: StrategyChoice,
     /// What happens to rows that cannot be read or that the table refuses.
     pub on_error: OnError,
     /// The file that skipped rows are written to, made only if there are any.
@@ -28,7 +27,7 @@ pub struct Request {
     /// waits for the disk now and then, but at most [`MOST_WORKERS`](crate::MOST_WORKERS).
     pub workers: Option<usize>,
     /// Bytes of memory for sorting indexes, and the rows of a table WITHOUT ROWID; beyond that, sorted runs
-    /// of them go into a temporary file beside the database.
+    /// of them go into a temporary file next to the database.
     pub index_memory: usize,
     /// The VFS by which SQLite opens a database that exists, its default otherwise. Pages are written past
     /// it.
@@ -39,13 +38,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// Makes the table, by the fastest way that can, and fails at the first row that is wrong.
+    /// Makes the table, by the fastest strategy that can, and fails at the first row that is wrong.
     pub fn new(database: impl Into<PathBuf>, table: Table) -> Request {
         Request {
             database: database.into(),
             table,
             mode: Mode::Create,
-            way: WayChoice::Auto,
+            strategy: StrategyChoice::Auto,
             on_error: OnError::Fail,
             rejects: None,
             page_size: None,
@@ -85,30 +84,30 @@ pub enum OnError {
 
 /// How rows get into the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum LoadStrategy {
     /// Pages, written directly: of a new database, or behind the end of one that exists.
     Pages,
     /// SQL over arrays.
     Arrays,
 }
 
-impl Way {
+impl LoadStrategy {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Pages => "pages",
-            Way::Arrays => "arrays",
+            LoadStrategy::Pages => "pages",
+            LoadStrategy::Arrays => "arrays",
         }
     }
 }
 
-/// Which way is asked for.
+/// The choice of a strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WayChoice {
+pub enum StrategyChoice {
     /// The fastest that can do it.
     Auto,
     /// This one, or an error.
-    Only(Way),
+    Only(LoadStrategy),
 }
 
 /// What a load came to.
@@ -116,7 +115,7 @@ pub enum WayChoice {
 pub struct Summary {
     /// Rows in the table that were not there before.
     pub rows: u64,
-    /// Of these, rows by the way [`Way::Pages`]; the others came by [`Way::Arrays`].
+    /// Of these, rows written by [`LoadStrategy::Pages`]; the others by [`LoadStrategy::Arrays`].
     pub rows_by_pages: u64,
     /// Why not all rows were written as pages; `None` if they were.
     pub why_arrays: Option<String>,
@@ -136,5 +135,10 @@ impl Summary {
     /// Rows per second.
     pub fn rows_per_second(&self) -> f64 {
         self.rows as f64 / self.time.as_secs_f64()
+    }
+
+    /// Bytes of the database per second.
+    pub fn database_rate(&self) -> f64 {
+        self.database_bytes as f64 / self.time.as_secs_f64()
     }
 }

@@ -1,8 +1,8 @@
-//! Files that take their place when they are complete.
+//! Files that are renamed to their path when they are complete.
 //!
-//! A new database is built in a file beside its place, so that a load which is stopped at any point
+//! A new database is built in a file next to its path, so that a load which is stopped at any point
 //! leaves nothing under its name. A load that is killed leaves that file, whose name tells what it was;
-//! the next load to the same place removes it. Whether its maker is alive is told by a lock on the file
+//! the next load to the same path removes it. A lock shows whether its maker is alive: on the file
 //! (`flock`), which the system lets go of with the process, however it ended.
 
 use std::fs::{File, Permissions, TryLockError};
@@ -14,25 +14,25 @@ use tempfile::NamedTempFile;
 
 use crate::error::LoadError;
 
-/// What stands in the name between the file's place and what makes it unique.
+/// What stands in the name between the file's path and what makes it unique.
 const MARK: &str = ".unfinished-";
 
-/// A new file in the directory of its place, locked, and removed unless it is kept.
+/// A new file in the directory of a path, locked, and removed unless it is kept.
 #[derive(Debug)]
 pub(crate) struct Unfinished(NamedTempFile);
 
 impl Unfinished {
     /// Makes one, after removing those that killed loads have left.
-    pub(crate) fn beside(place: &Path) -> io::Result<Unfinished> {
-        let name = place.file_name().unwrap_or_default().to_string_lossy();
+    pub(crate) fn next_to(path: &Path) -> io::Result<Unfinished> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!("{name}{MARK}");
-        remove_leftovers(directory(place), &prefix);
+        remove_leftovers(directory(path), &prefix);
         loop {
             let file = tempfile::Builder::new()
                 .prefix(&prefix)
                 // As SQLite makes databases; the process's mask is taken off.
                 .permissions(Permissions::from_mode(0o644))
-                .tempfile_in(directory(place))?;
+                .tempfile_in(directory(path))?;
             match file.as_file().try_lock() {
                 // File systems without such locks: nobody removes what it cannot lock either.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -55,9 +55,9 @@ impl Unfinished {
         self.0.as_file().sync_all()
     }
 
-    /// Puts it in its place, over what is there.
-    pub(crate) fn replace(self, place: &Path) -> io::Result<()> {
-        self.0.persist(place).map(drop).map_err(|error| error.error)
+    /// Renames it to its path, replacing what is there.
+    pub(crate) fn replace(self, path: &Path) -> io::Result<()> {
+        self.0.persist(path).map(drop).map_err(|error| error.error)
     }
 }
 
@@ -111,28 +111,25 @@ pub(crate) fn journal(database: &Path, suffix: &str) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Staging {
     file: Unfinished,
-    place: PathBuf,
+    path: PathBuf,
 }
 
 impl Staging {
-    /// Begins a database that is to be at `place`, where nothing is yet.
+    /// Begins a database that is to be at `path`, where nothing is yet.
     ///
     /// # Errors
     /// A journal lies there, or no file can be made there.
-    pub(crate) fn new(place: &Path) -> Result<Staging, LoadError> {
+    pub(crate) fn new(path: &Path) -> Result<Staging, LoadError> {
         for suffix in ["-journal", "-wal"] {
-            let journal = journal(place, suffix);
+            let journal = journal(path, suffix);
             if journal.exists() {
                 return Err(LoadError::LeftoverJournal { journal });
             }
         }
-        let file = Unfinished::beside(place).map_err(|source| LoadError::Write {
-            path: place.to_owned(),
-            source,
-        })?;
+        let file = Unfinished::next_to(path).map_err(LoadError::write(path))?;
         Ok(Staging {
             file,
-            place: place.to_owned(),
+            path: path.to_owned(),
         })
     }
 
@@ -141,25 +138,25 @@ impl Staging {
         self.file.path()
     }
 
-    /// Syncs the database and puts it in its place, which must still be empty; then syncs the
+    /// Syncs the database and renames it to its path, which must still be free; then syncs the
     /// directory, after which it survives a loss of power.
     ///
     /// # Errors
-    /// Something is at the place by now, or the system refuses.
+    /// The path is taken by now, or the system refuses.
     pub(crate) fn publish(self) -> Result<(), LoadError> {
-        let place = self.place;
+        let path = self.path;
         let unwritable = |source| LoadError::Write {
-            path: place.clone(),
+            path: path.clone(),
             source,
         };
         let file = self.file.0;
         file.as_file().sync_all().map_err(unwritable)?;
         let file = file
-            .persist_noclobber(&place)
+            .persist_noclobber(&path)
             .map_err(|error| unwritable(error.error))?;
         // It is a database like any other from here on.
         drop(file);
-        File::open(directory(&place))
+        File::open(directory(&path))
             .and_then(|directory| directory.sync_all())
             .map_err(unwritable)
     }
@@ -181,8 +178,8 @@ mod tests {
     #[test]
     fn what_a_killed_load_left_is_removed_and_what_is_in_use_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("a.db");
-        let in_use = Unfinished::beside(&place).unwrap();
+        let path = folder.path().join("a.db");
+        let in_use = Unfinished::next_to(&path).unwrap();
         for left in [
             "a.db.unfinished-AbC123",
             "a.db.unfinished-notes",
@@ -190,7 +187,7 @@ mod tests {
         ] {
             std::fs::write(folder.path().join(left), "").unwrap();
         }
-        let new = Unfinished::beside(&place).unwrap();
+        let new = Unfinished::next_to(&path).unwrap();
         let name = |file: &Unfinished| {
             file.path()
                 .file_name()

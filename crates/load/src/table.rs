@@ -77,6 +77,25 @@ impl Table {
         }
     }
 
+    /// Refuses NULL in a column, whose type is the one declared or else the one suggested.
+    ///
+    /// # Errors
+    /// The source has no such column.
+    pub fn refuse_null(&mut self, name: &str, suggested: &[Column]) -> Result<(), LoadError> {
+        let is_named = |column: &&Column| same(&column.name, name);
+        let at = match self.types.iter().position(|column| is_named(&column)) {
+            Some(at) => at,
+            None => {
+                let column = suggested.iter().find(is_named);
+                let column = column.ok_or_else(|| unknown(name, suggested))?;
+                self.types.push(column.clone());
+                self.types.len() - 1
+            }
+        };
+        self.types[at].not_null = true;
+        Ok(())
+    }
+
     /// The columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
     pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
@@ -86,17 +105,12 @@ impl Table {
         let searched = self.full_text.iter().flat_map(|text| &text.columns);
         for name in named.chain(keys).chain(indexed).chain(searched) {
             if !suggested.iter().any(|column| same(&column.name, name)) {
-                let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
-                return Err(LoadError::Definition(format!(
-                    "the input has no column {name}; it has {}",
-                    known.join(", ")
-                )));
+                return Err(unknown(name, suggested));
             }
         }
         if self.without_rowid && self.full_text.is_some() {
             return Err(LoadError::Definition(
-                "a table WITHOUT ROWID cannot have a full-text index, which finds rows by rowid"
-                    .to_owned(),
+                "a full-text index needs rowids; the table is WITHOUT ROWID".to_owned(),
             ));
         }
         suggested.iter().map(|column| self.column(column)).collect()
@@ -179,6 +193,12 @@ impl Table {
     }
 }
 
+fn unknown(name: &str, suggested: &[Column]) -> LoadError {
+    let known: Vec<&str> = suggested.iter().map(|column| &*column.name).collect();
+    let known = known.join(", ");
+    LoadError::Definition(format!("the input has no column {name}; it has {known}"))
+}
+
 /// A name as an SQL identifier.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -235,7 +255,7 @@ fn check_type(column: &Column) -> Result<(), LoadError> {
         return Ok(());
     }
     Err(LoadError::Definition(format!(
-        "`{}` is no type for column {}: a type is words such as INTEGER or VARCHAR(20)",
+        "invalid type `{}` for column {}: use words such as INTEGER or VARCHAR(20)",
         column.declared, column.name
     )))
 }

@@ -17,7 +17,9 @@ use crash::{Bench, Content, Go, Model, Trace, visit};
 use engine::vfs::{Call, FileId, FileKind, RecordingVfs, SyncKind};
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::seed::Seed;
-use pragmark_load::{BatchSource, Column, Index, Mode, Request, Table, Way, WayChoice, load};
+use pragmark_load::{
+    BatchSource, Column, Index, LoadStrategy, Mode, Request, StrategyChoice, Table, load,
+};
 
 fn library() -> Arc<Library> {
     Arc::new(Library::load(&Source::Embedded).unwrap())
@@ -125,7 +127,7 @@ fn record(scene: &Scene) -> Recorded {
     let before = std::fs::read(&path).unwrap();
     let mut request = Request::new(&path, scene.table.clone());
     request.mode = scene.mode;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.vfs = Some(recording.name().to_owned());
     run(&library, &request, 10_000..10_000 + scene.rows);
     let calls = recording.take().into_iter().map(without_folder).collect();
@@ -277,7 +279,7 @@ fn child_that_loads() {
     let library = library();
     let mut request = Request::new(PathBuf::from(database), table("t"));
     request.mode = Mode::Append;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     for number in 0.. {
         run(&library, &request, number * AT_ONCE..(number + 1) * AT_ONCE);
     }

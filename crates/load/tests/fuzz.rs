@@ -11,8 +11,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use engine::{Connection, Library, OpenFlags};
 use pragmark_load::{
-    Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, LoadError, OnError,
-    Request, Source, Table, Way, WayChoice, load,
+    Affinity, Batch, CsvOptions, CsvSource, Encoding, Input, JsonLinesSource, LoadError,
+    LoadStrategy, OnError, Request, Source, StrategyChoice, Table, load,
 };
 use proptest::prelude::*;
 
@@ -329,17 +329,17 @@ proptest! {
     // Each case makes databases.
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
-    /// What a CSV text comes to does not depend on the way, and the database is sound.
+    /// What a CSV text comes to does not depend on the strategy, and the database is sound.
     #[test]
     fn both_ways_make_the_same_table_of_any_text(body in csv_bytes()) {
         let mut text = b"x,y\n".to_vec();
         text.extend_from_slice(&body);
         let folder = tempfile::tempdir().unwrap();
         let mut tables = Vec::new();
-        for way in [Way::Pages, Way::Arrays] {
-            let path = folder.path().join(way.name());
+        for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
+            let path = folder.path().join(strategy.name());
             let mut request = Request::new(&path, Table::new("t"));
-            request.way = WayChoice::Only(way);
+            request.strategy = StrategyChoice::Only(strategy);
             request.on_error = OnError::Skip;
             request.check = true;
             let mut source = csv(text.clone()).unwrap();

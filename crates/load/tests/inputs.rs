@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array};
 use engine::{Connection, Library, OpenFlags, Value};
 use pragmark_load::{
-    LoadError, OnError, Opening, Request, Summary, Table, Way, WayChoice, load, open,
+    LoadError, LoadStrategy, OnError, Opening, Request, StrategyChoice, Summary, Table, load, open,
 };
 
 fn library() -> Arc<Library> {
@@ -75,17 +75,17 @@ fn a_value_that_sqlite_lacks_is_named_by_its_row_and_can_be_skipped() {
     let ids: ArrayRef = Arc::new(UInt64Array::from(vec![1, 1_u64 << 63, 3]));
     let names: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
     write_parquet(&input, vec![("id", ids), ("name", names)]);
-    for way in [Way::Pages, Way::Arrays] {
-        let database = folder.path().join(way.name());
+    for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
+        let database = folder.path().join(strategy.name());
         let rejects = folder.path().join("rejects");
         let mut request = Request::new(&database, Table::new("t"));
-        request.way = WayChoice::Only(way);
+        request.strategy = StrategyChoice::Only(strategy);
         request.rejects = Some(rejects.clone());
         let error = run(std::slice::from_ref(&input), &request).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!(
-                "{}, row 2, column id: its value of the type UInt64 cannot be loaded: \
+                "{}, row 2, column id: its UInt64 value cannot be loaded: \
                  9223372036854775808 is above SQLite's largest, 9223372036854775807",
                 input.display()
             )

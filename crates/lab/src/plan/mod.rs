@@ -1,6 +1,7 @@
 //! From what the user asked for to the plan of a run.
 
 mod confirmation;
+mod shared_memory;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
 
 pub use confirmation::confirmation_plan;
+pub use shared_memory::shared_memory_pilots;
 
 /// The largest part of a time limit that safety tiers may take.
 const TIERS_SHARE: f64 = 0.25;

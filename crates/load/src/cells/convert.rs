@@ -128,7 +128,7 @@ fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), Unfit> {
     match i32::try_from(bytes) {
         Ok(_) => Ok(()),
         Err(_) => Err(Unfit::Values(format!(
-            "{bytes} bytes are more than SQLite keeps in a value"
+            "{bytes} bytes exceed SQLite's limit for a value"
         ))),
     }
 }
@@ -224,13 +224,15 @@ impl Sieve<'_> {
     fn refuse(&mut self, row: usize, column: usize, reason: &str) {
         let rows = &self.batch.rows;
         let data_type = rows.column(column).data_type();
-        let reason = format!("its value of the type {data_type} cannot be loaded: {reason}");
+        let reason = format!("its {data_type} value cannot be loaded: {reason}");
         let fields = rows.columns().iter();
         self.refused.push(Malformed {
             row: self.batch.numbers.number(row),
             column: Some(rows.schema_ref().field(column).name().clone()),
             fault: Fault::Form(reason),
-            fields: fields.map(|column| shown(&column.slice(row, 1))).collect(),
+            fields: fields
+                .map(|column| field_text(&column.slice(row, 1)))
+                .collect(),
         });
     }
 }
@@ -245,7 +247,7 @@ fn converted_columns(rows: &RecordBatch) -> Result<Vec<ArrayRef>, (usize, Unfit)
 
 /// A value in an array of its own as it is shown; one that cannot be converted as the number that it is, or as
 /// the library shows it.
-fn shown(value: &ArrayRef) -> String {
+fn field_text(value: &ArrayRef) -> String {
     let Ok(cells) = Cells::new(value, "") else {
         let number = cast(value, &DataType::Int64);
         return array_value_to_string(number.as_ref().unwrap_or(value), 0).unwrap_or_default();
@@ -308,7 +310,7 @@ mod tests {
             ]
         );
         let malformed = parts.iter().flat_map(|part| &part.malformed);
-        let told: Vec<String> = malformed
+        let messages: Vec<String> = malformed
             .map(|bad| {
                 let column = bad.column.as_deref().unwrap_or("-");
                 format!(
@@ -320,12 +322,12 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
                 "12 - : it is not valid UTF-8",
-                "13 id 18446744073709551615,1970-01-02: its value of the type UInt64 cannot be loaded: \
+                "13 id 18446744073709551615,1970-01-02: its UInt64 value cannot be loaded: \
                  18446744073709551615 is above SQLite's largest, 9223372036854775807",
-                "15 day 4,2147483647: its value of the type Date32 cannot be loaded: \
+                "15 day 4,2147483647: its Date32 value cannot be loaded: \
                  Failed to convert 2147483647 to temporal for Date32",
             ]
         );

@@ -112,14 +112,11 @@ impl PageFile {
 
     fn new(path: &Path, form: &Form, made: Made) -> Result<PageFile, LoadError> {
         let page_size = form.page_size as usize;
-        let unopened = |source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        };
+        let unopened = LoadError::open(path);
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        let file = options.open(path).map_err(unopened)?;
-        let length = file.metadata().map_err(unopened)?.len();
+        let file = options.open(path).map_err(&unopened)?;
+        let length = file.metadata().map_err(&unopened)?.len();
         let direct = if page_size.is_multiple_of(ALIGNMENT) {
             direct(path)
         } else {
@@ -286,10 +283,7 @@ impl PageFile {
         let offset = (u64::from(number) - 1) * self.page_size as u64;
         self.file
             .read_exact_at(&mut bytes, offset)
-            .map_err(|source| LoadError::Open {
-                path: self.path.clone(),
-                source,
-            })?;
+            .map_err(LoadError::open(&self.path))?;
         Ok(NewPage { number, bytes })
     }
 
@@ -323,14 +317,11 @@ impl PageFile {
     }
 
     fn unwritable(&self, source: io::Error) -> LoadError {
-        LoadError::Write {
-            path: self.path.clone(),
-            source,
-        }
+        LoadError::write(&self.path)(source)
     }
 }
 
-// Places in the header (https://sqlite.org/fileformat2.html#the_database_header). The size counts only
+// Locations in the header (https://sqlite.org/fileformat2.html#the_database_header). The size counts only
 // where the other two are equal.
 const CHANGE_COUNTER: u64 = 24;
 const SIZE_IN_PAGES: u64 = 28;

@@ -27,52 +27,55 @@ pub(crate) struct Layout {
     pub(super) indexes: Vec<IndexPlan>,
 }
 
-/// A layout, or why there is none.
-type Possible<T> = Result<Result<T, String>, LoadError>;
+/// Why there is no layout.
+#[derive(Debug)]
+pub(crate) enum NoLayout {
+    /// What pages cannot do.
+    Refused(String),
+    /// It cannot be determined.
+    Failed(LoadError),
+}
+
+impl<E: Into<LoadError>> From<E> for NoLayout {
+    fn from(error: E) -> NoLayout {
+        NoLayout::Failed(error.into())
+    }
+}
+
+/// Refuses, with a reason.
+pub(crate) fn refused<T>(why: impl Into<String>) -> Result<T, NoLayout> {
+    Err(NoLayout::Refused(why.into()))
+}
 
 impl Layout {
     /// Reads where SQLite has put a table that it has just made in a new database, and refuses, with the
     /// reason, forms of database that are not written.
-    pub(crate) fn of_new(connection: &Connection, target: &Target) -> Possible<Layout> {
-        if let Some(why) = refusal_of_form(connection)? {
-            return Ok(Err(why));
-        }
+    pub(crate) fn of_new(connection: &Connection, target: &Target) -> Result<Layout, NoLayout> {
+        check_form(connection)?;
         let columns = (0..target.columns.len()).collect();
         Layout::read(connection, target, columns, 0, Spine::default())
     }
 
     /// The same of a table in a database that others use, within the transaction that will add to it.
-    pub(crate) fn of_existing(connection: &Connection, target: &Target) -> Possible<Layout> {
-        if let Some(why) = refusal_of_form(connection)? {
-            return Ok(Err(why));
-        }
-        let header = match header(connection)? {
-            Ok(header) => header,
-            Err(why) => return Ok(Err(why)),
-        };
-        if let Some(why) = refusal_of_table(connection, target)? {
-            return Ok(Err(why));
-        }
-        let columns = match table_order(connection, target)? {
-            Ok(columns) => columns,
-            Err(why) => return Ok(Err(why)),
-        };
-        let last = match last_rowid(connection, target)? {
-            Ok(last) => last,
-            Err(why) => return Ok(Err(why)),
-        };
+    pub(crate) fn of_existing(
+        connection: &Connection,
+        target: &Target,
+    ) -> Result<Layout, NoLayout> {
+        check_form(connection)?;
+        let reserved = reserved_bytes(connection)?;
+        check_table(connection, target)?;
+        let columns = table_order(connection, target)?;
+        let last = last_rowid(connection, target)?;
         let root = root(connection, "table", &target.table)?;
         let Some(spine) = Spine::read(connection, root, last)? else {
-            return Ok(Err("the table's pages are not understood".to_owned()));
+            return refused("the table's pages are not supported");
         };
-        let layout = Layout::read(connection, target, columns, header.reserved, spine)?;
-        Ok(layout.and_then(|layout| {
-            if layout.spine.is_empty() || layout.indexes.is_empty() {
-                Ok(layout)
-            } else {
-                Err("the table has rows and indexes already".to_owned())
-            }
-        }))
+        let layout = Layout::read(connection, target, columns, reserved, spine)?;
+        if layout.spine.is_empty() || layout.indexes.is_empty() {
+            Ok(layout)
+        } else {
+            refused("the table already has rows and indexes")
+        }
     }
 
     fn read(
@@ -81,11 +84,8 @@ impl Layout {
         columns: Vec<usize>,
         reserved: u8,
         spine: Spine,
-    ) -> Possible<Layout> {
-        let indexes = match index_plans(connection, target, &columns)? {
-            Ok(indexes) => indexes,
-            Err(why) => return Ok(Err(why)),
-        };
+    ) -> Result<Layout, NoLayout> {
+        let indexes = index_plans(connection, target, &columns)?;
         // Page sizes and page numbers are 32 bits wide.
         let form = Form {
             page_size: connection.query_i64("PRAGMA page_size")? as u32,
@@ -94,13 +94,13 @@ impl Layout {
         };
         let has_rowid = !indexes.iter().any(|plan| plan.is_table);
         let root = root(connection, "table", &target.table)?;
-        Ok(Ok(Layout {
+        Ok(Layout {
             form,
             root: has_rowid.then_some(root),
             spine,
             columns,
             indexes,
-        }))
+        })
     }
 
     /// Whether a row may be refused by one of the indexes.
@@ -114,56 +114,46 @@ impl Layout {
     }
 }
 
-/// What about the database as a whole is not written.
-fn refusal_of_form(connection: &Connection) -> Result<Option<String>, EngineError> {
-    Ok(if connection.query_text("PRAGMA encoding")? != "UTF-8" {
-        Some("the database is not in UTF-8".to_owned())
+/// Refuses forms of a database that are not written.
+fn check_form(connection: &Connection) -> Result<(), NoLayout> {
+    if connection.query_text("PRAGMA encoding")? != "UTF-8" {
+        refused("the database is not in UTF-8")
     } else if connection.query_i64("PRAGMA auto_vacuum")? != 0 {
-        Some("the database has auto_vacuum".to_owned())
+        refused("the database has auto_vacuum")
     } else {
-        None
-    })
+        Ok(())
+    }
 }
 
-/// What counts of the header of a database (<https://sqlite.org/fileformat2.html#the_database_header>).
-struct Header {
-    reserved: u8,
-}
-
-/// Reads the header of a database that can be added to behind SQLite's back.
-fn header(connection: &Connection) -> Possible<Header> {
+/// The reserved bytes of each page, from the header of a database that can be added to behind SQLite's back
+/// (<https://sqlite.org/fileformat2.html#the_database_header>).
+fn reserved_bytes(connection: &Connection) -> Result<u8, NoLayout> {
     let mode = connection.query_text("PRAGMA main.journal_mode")?;
     if !["delete", "truncate", "persist"].contains(&&*mode) {
-        return Ok(Err(format!("the journal mode is {mode}")));
+        return refused(format!("the journal mode is {mode}"));
     }
     let page = match spine::read_page(connection, 1) {
-        Ok(page) => page.unwrap_or_default(),
         Err(EngineError::Sqlite(error)) if error.message().contains("sqlite_dbpage") => {
-            return Ok(Err(
-                "the SQLite library has no table sqlite_dbpage".to_owned()
-            ));
+            return refused("the SQLite library has no table sqlite_dbpage");
         }
-        Err(error) => return Err(error.into()),
+        page => page?.unwrap_or_default(),
     };
     let number = |at: usize| page.get(at..at + 4);
-    Ok(if page.len() < 100 || number(24) == Some(&[0; 4]) {
+    if page.len() < 100 || number(24) == Some(&[0; 4]) {
         // An empty file would not be one any more if the load were cut off.
-        Err("the database is empty".to_owned())
+        refused("the database is empty")
     } else if number(24) != number(92) {
         // Its size would follow from the length of the file.
-        Err("the database was last changed by a SQLite before 3.7.0".to_owned())
+        refused("the database was last changed by SQLite older than 3.7.0")
     } else if number(44) != Some(&[0, 0, 0, 4]) {
-        Err("the database has the legacy format".to_owned())
+        refused("the database has the legacy format")
     } else {
-        Ok(Header { reserved: page[20] })
-    })
+        Ok(page[20])
+    }
 }
 
-/// What about a table that was there already pages cannot do.
-fn refusal_of_table(
-    connection: &Connection,
-    target: &Target,
-) -> Result<Option<String>, EngineError> {
+/// Refuses an existing table that needs more than pages.
+fn check_table(connection: &Connection, target: &Target) -> Result<(), NoLayout> {
     let mut query = connection.prepare(
         "SELECT type, sql, rootpage FROM sqlite_master \
          WHERE lower(tbl_name) = lower(?1) AND type IN ('table', 'view', 'trigger')",
@@ -184,18 +174,16 @@ fn refusal_of_table(
                 .map(|(_, reason)| *reason),
         };
         if let Some(reason) = reason {
-            return Ok(Some(format!("the table {reason}")));
+            return refused(format!("the table {reason}"));
         }
     }
     drop(query);
     let foreign = format!("PRAGMA foreign_key_list({})", quoted(&target.table));
     let enforced = connection.query_i64("PRAGMA foreign_keys")? != 0;
     if enforced && !connection.query_all(&foreign)?.is_empty() {
-        return Ok(Some(
-            "the table has foreign keys, which are enforced".to_owned(),
-        ));
+        return refused("foreign keys of the table are enforced");
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Words in the SQL of a table that call for more than storing values.
@@ -213,29 +201,29 @@ fn has_word(sql: &str, word: &str) -> bool {
 }
 
 /// The numbers of the source's columns in the order of the table's, all of which must be there.
-fn table_order(connection: &Connection, target: &Target) -> Possible<Vec<usize>> {
+fn table_order(connection: &Connection, target: &Target) -> Result<Vec<usize>, NoLayout> {
     let sql = format!("PRAGMA table_xinfo({})", quoted(&target.table));
     let mut order = Vec::new();
     for column in connection.query_all(&sql)? {
         let Value::Text(name) = &column[1] else {
-            return Ok(Err("a column that is not understood".to_owned()));
+            return refused("a column is not supported");
         };
         if column.get(6) != Some(&Value::Integer(0)) {
-            return Ok(Err(format!("the column {name} is generated")));
+            return refused(format!("the column {name} is generated"));
         }
         match target.columns.iter().position(|known| known.name == *name) {
             Some(number) => order.push(number),
-            None => return Ok(Err(format!("the input has no column {name}"))),
+            None => return refused(format!("the input has no column {name}")),
         }
     }
     if order.len() != target.columns.len() {
-        return Ok(Err("the input has a column twice".to_owned()));
+        return refused("the input repeats a column");
     }
-    Ok(Ok(order))
+    Ok(order)
 }
 
 /// The largest rowid, unless the rowid cannot be named: columns may be called as it is.
-fn last_rowid(connection: &Connection, target: &Target) -> Possible<Option<i64>> {
+fn last_rowid(connection: &Connection, target: &Target) -> Result<Option<i64>, NoLayout> {
     let is_taken = |name: &&str| {
         let mut columns = target.columns.iter();
         columns.any(|column| column.name.eq_ignore_ascii_case(name))
@@ -245,14 +233,14 @@ fn last_rowid(connection: &Connection, target: &Target) -> Possible<Option<i64>>
         .into_iter()
         .find(|name| !is_taken(name));
     let Some(name) = alias.or(free) else {
-        return Ok(Err("its columns take every name of the rowid".to_owned()));
+        return refused("its columns use every name of the rowid");
     };
     let table = quoted(&target.table);
     let sql = format!("SELECT max({}) FROM main.{table}", quoted(name));
-    Ok(Ok(match connection.query_value(&sql)? {
+    Ok(match connection.query_value(&sql)? {
         Value::Integer(last) => Some(last),
         _ => None,
-    }))
+    })
 }
 
 fn root(connection: &Connection, kind: &str, name: &str) -> Result<u32, EngineError> {
@@ -269,7 +257,7 @@ fn index_plans(
     connection: &Connection,
     target: &Target,
     order: &[usize],
-) -> Possible<Vec<IndexPlan>> {
+) -> Result<Vec<IndexPlan>, NoLayout> {
     let list = format!("PRAGMA index_list({})", quoted(&target.table));
     let mut plans = Vec::new();
     for index in connection.query_all(&list)? {
@@ -281,14 +269,14 @@ fn index_plans(
             Value::Integer(partial),
         ] = &index[..]
         else {
-            return Ok(Err("an index that is not understood".to_owned()));
+            return refused("an index is not supported");
         };
         let columns = connection.query_all(&format!("PRAGMA index_xinfo({})", quoted(name)))?;
         let columns: Option<Vec<PlainColumn>> = columns.iter().map(|row| plain(row)).collect();
         let (Some(columns), 0) = (columns, partial) else {
-            return Ok(Err(format!(
-                "the index {name} is not a plain one over columns of the table"
-            )));
+            return refused(format!(
+                "the index {name} has expressions, a condition or a collation"
+            ));
         };
         let keys = columns.iter().filter(|column| column.is_key);
         let called = keys.clone().map(|column| match column.of {
@@ -310,7 +298,7 @@ fn index_plans(
         });
     }
     plans.sort_by_key(|plan| !plan.is_table);
-    Ok(Ok(plans))
+    Ok(plans)
 }
 
 /// A column of an index that orders as bytes and numbers do.

@@ -151,7 +151,7 @@ impl Field<'_> {
     }
 
     /// The value as a message shows it.
-    pub(super) fn shown(self) -> String {
+    pub(super) fn to_text(self) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match self {
             Field::Null => "NULL".to_owned(),

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
-use super::divide::divided;
+use super::divide::Parts;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, RowNumbers};
+use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::Column;
 
@@ -18,9 +18,7 @@ pub struct BatchSource<I> {
     name: String,
     columns: Vec<SourceColumn>,
     batches: I,
-    /// What is left of a batch that is longer than ours.
-    rest: Option<RecordBatch>,
-    rows: u64,
+    parts: Parts,
 }
 
 impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
@@ -30,17 +28,8 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
             name: name.into(),
             columns: columns_of(schema),
             batches,
-            rest: None,
-            rows: 0,
+            parts: Parts::default(),
         }
-    }
-
-    /// The next rows: some of a longer batch, or a batch.
-    fn next_rows(&mut self) -> Option<RecordBatch> {
-        let batch = self.rest.take().or_else(|| self.batches.next())?;
-        let (part, rest) = divided(batch);
-        self.rest = rest;
-        Some(part)
     }
 }
 
@@ -83,30 +72,15 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(rows) = self.next_rows() else {
+        let Some(batch) = self.parts.next(|_| Ok(self.batches.next()))? else {
             return Ok(None);
         };
-        if rows.num_columns() != self.columns.len() {
-            return Err(LoadError::Form {
-                input: self.name.clone(),
-                reason: format!(
-                    "a batch has {} columns, its schema {}",
-                    rows.num_columns(),
-                    self.columns.len()
-                ),
-            });
+        let (found, expected) = (batch.rows.num_columns(), self.columns.len());
+        if found != expected {
+            let reason = format!("a batch has {found} columns, the schema {expected}");
+            return Err(LoadError::form(&self.name, reason));
         }
-        let first = self.rows + 1;
-        self.rows += rows.num_rows() as u64;
-        Ok(Some(Batch {
-            rows,
-            numbers: RowNumbers {
-                first,
-                left_out: Vec::new(),
-            },
-            malformed: Vec::new(),
-            bytes_read: 0,
-        }))
+        Ok(Some(batch))
     }
 
     fn total_bytes(&self) -> Option<u64> {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::Input;
-use super::places::Unit;
+use super::locations::Unit;
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -29,12 +29,17 @@ const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 const LOOK: Duration = Duration::from_millis(50);
 
 /// What a text format knows about its records.
-pub(super) trait Format: Send + Sync + 'static {
+pub trait Format: Send + Sync + 'static {
     /// Takes note of how the columns will be stored, before anything is parsed.
     fn store_as(&mut self, affinities: &[Affinity]);
 
     /// What its records are counted in.
     fn unit(&self) -> Unit;
+
+    /// Whether every column holds texts, whatever they look like.
+    fn is_all_text(&self) -> bool {
+        false
+    }
 
     /// How many of these bytes, which begin with a record, are whole records; 0 where the first does not
     /// end within them.
@@ -49,7 +54,7 @@ pub(super) trait Format: Send + Sync + 'static {
 
 /// What a block came to. Rows are numbered from 1 within it.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub struct Parsed {
     pub(super) batches: Vec<Batch>,
     /// How many numbers were given, to good rows and malformed ones.
     pub(super) numbers: u64,
@@ -129,10 +134,8 @@ impl Text {
                 return Ok(cut);
             }
             if self.bytes.len() > self.longest {
-                return Err(LoadError::Form {
-                    input: self.input.name().to_owned(),
-                    reason: format.too_long(self.longest >> 20),
-                });
+                let reason = format.too_long(self.longest >> 20);
+                return Err(LoadError::form(self.input.name(), reason));
             }
             self.fill()?;
         }
@@ -181,55 +184,20 @@ struct Job {
 /// What became of a block, and how much of the input had been read by then.
 type Answer = Result<(Parsed, u64), LoadError>;
 
-/// A text that is opened, told how its columns will be stored, and then read.
-pub(super) enum Course<F> {
-    Opened(Box<(Text, F, Arc<AtomicBool>)>),
-    Reading(Batches),
-    Ended,
+/// Where the answers come from.
+enum Supply<F> {
+    /// Other threads, in the order of the input.
+    Threads(Receiver<Receiver<Answer>>),
+    /// The thread that asks.
+    Demand(Box<Text>, F),
 }
 
-impl<F: Format> Course<F> {
-    /// A text of which nothing is parsed yet.
-    pub(super) fn new(text: Text, format: F) -> Course<F> {
-        Course::Opened(Box::new((text, format, Arc::default())))
-    }
-
-    /// How the columns will be stored, and what ends the reading; nothing once that has begun.
-    pub(super) fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        if let Course::Opened(opened) = self {
-            let (_, format, wanted) = &mut **opened;
-            format.store_as(affinities);
-            *wanted = Arc::clone(stop);
-        }
-    }
-
-    /// The next batch; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        loop {
-            *self = match std::mem::replace(self, Course::Ended) {
-                Course::Opened(opened) => {
-                    let (text, format, stop) = *opened;
-                    Course::Reading(Batches::start(text, Arc::new(format), stop))
-                }
-                Course::Reading(mut batches) => {
-                    let batch = batches.next()?;
-                    if batch.is_some() {
-                        *self = Course::Reading(batches);
-                    }
-                    return Ok(batch);
-                }
-                Course::Ended => return Ok(None),
-            };
-        }
-    }
-}
-
-/// Batches of a text that is read and parsed on other threads.
+/// Batches of a text.
 ///
-/// They end by themselves when this is dropped. They are not waited for: one of them may be waiting for
-/// standard input, which may never end.
-pub(super) struct Batches {
-    answers: Receiver<Receiver<Answer>>,
+/// The threads that read and parse it end by themselves when this is dropped. They are not waited for: one
+/// of them may be waiting for standard input, which may never end.
+pub(super) struct Batches<F> {
+    supply: Supply<F>,
     ready: VecDeque<Batch>,
     /// The numbers given to rows before.
     numbers: u64,
@@ -237,11 +205,12 @@ pub(super) struct Batches {
     stop: Arc<AtomicBool>,
 }
 
-impl Batches {
-    /// Starts reading; `stop` ends it.
-    pub(super) fn start(text: Text, format: Arc<impl Format>, stop: Arc<AtomicBool>) -> Batches {
+impl<F: Format> Batches<F> {
+    /// Reads ahead on threads of its own, until `stop`.
+    pub(super) fn ahead(text: Text, format: F, stop: Arc<AtomicBool>) -> Batches<F> {
         let parsers =
             std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST_PARSERS));
+        let format = Arc::new(format);
         let (jobs, waiting) = sync_channel::<Job>(parsers);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..parsers {
@@ -251,8 +220,18 @@ impl Batches {
         let unit = format.unit();
         let (order, answers) = sync_channel(2 * parsers);
         std::thread::spawn(move || read(text, &*format, &jobs, &order));
+        Batches::of(Supply::Threads(answers), unit, stop)
+    }
+
+    /// Reads and parses only when a batch is wanted.
+    pub(super) fn on_demand(text: Text, format: F) -> Batches<F> {
+        let unit = format.unit();
+        Batches::of(Supply::Demand(Box::new(text), format), unit, Arc::default())
+    }
+
+    fn of(supply: Supply<F>, unit: Unit, stop: Arc<AtomicBool>) -> Batches<F> {
         Batches {
-            answers,
+            supply,
             ready: VecDeque::new(),
             numbers: 0,
             unit,
@@ -266,12 +245,7 @@ impl Batches {
             if let Some(batch) = self.ready.pop_front() {
                 return Ok(Some(batch));
             }
-            let Some(answer) = receive(&self.answers, &self.stop) else {
-                return Ok(None);
-            };
-            // A parser answers unless it panicked, in which case nothing can be relied on.
-            let Some(answer) = receive(&answer, &self.stop) else {
-                assert!(self.stop.load(Ordering::Relaxed), "a parser died");
+            let Some(answer) = self.answer() else {
                 return Ok(None);
             };
             let (parsed, bytes_read) = answer.map_err(|error| self.named(error))?;
@@ -286,13 +260,34 @@ impl Batches {
         }
     }
 
+    /// What became of the next block.
+    fn answer(&mut self) -> Option<Answer> {
+        match &mut self.supply {
+            Supply::Threads(answers) => {
+                let answer = receive(answers, &self.stop)?;
+                // A parser answers unless it panicked, in which case nothing can be relied on.
+                let answer = receive(&answer, &self.stop);
+                assert!(
+                    answer.is_some() || self.stop.load(Ordering::Relaxed),
+                    "a parser died"
+                );
+                answer
+            }
+            Supply::Demand(text, format) => {
+                let block = text.next_block(format).transpose()?;
+                let parsed = block.and_then(|block| format.parse(&block));
+                Some(parsed.map(|parsed| (parsed, text.input.bytes_read())))
+            }
+        }
+    }
+
     /// Names the record with which a block has failed: its first one, which is too long to be read.
     fn named(&self, error: LoadError) -> LoadError {
         match error {
-            LoadError::Form { input, reason } => LoadError::Form {
-                input,
-                reason: format!("{} {}: {reason}", self.unit.name(), self.numbers + 1),
-            },
+            LoadError::Form { input, reason } => {
+                let (unit, number) = (self.unit.name(), self.numbers + 1);
+                LoadError::form(input, format!("{unit} {number}: {reason}"))
+            }
             error => error,
         }
     }
@@ -407,7 +402,7 @@ mod tests {
         let input = Input::from_bytes("test", (line.repeat(3_000) + &long).into_bytes()).unwrap();
         let mut text = Text::open(input).unwrap();
         text.longest = BLOCK;
-        let mut batches = Batches::start(text, Arc::new(Lines), Arc::default());
+        let mut batches = Batches::ahead(text, Lines, Arc::default());
         let error = batches.next().unwrap_err().to_string();
         assert_eq!(error, "test: line 3001: longer than 1 MiB");
     }

@@ -9,13 +9,16 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 
+use crate::batch::{Batch, RowNumbers};
+use crate::error::LoadError;
+
 /// Rows in a batch, as for CSV.
 pub(super) const BATCH_ROWS: usize = 65_536;
 /// Bytes of values in a batch, unless one row has more: wide rows come in batches of fewer.
 pub(super) const BATCH_BYTES: usize = 8 << 20;
 
 /// The first rows of a batch, as many as are taken at a time, and what is left of it.
-pub(super) fn divided(batch: RecordBatch) -> (RecordBatch, Option<RecordBatch>) {
+fn divided(batch: RecordBatch) -> (RecordBatch, Option<RecordBatch>) {
     let all = batch.num_rows();
     let mut rows = all.min(BATCH_ROWS);
     while rows > 1 && bytes_of(&batch.slice(0, rows)) > BATCH_BYTES {
@@ -26,6 +29,44 @@ pub(super) fn divided(batch: RecordBatch) -> (RecordBatch, Option<RecordBatch>) 
     }
     let rest = batch.slice(rows, all - rows);
     (batch.slice(0, rows), Some(rest))
+}
+
+/// Batches of any length as those of a source, numbered through.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    /// What is left of a batch that is longer than ours.
+    rest: Option<RecordBatch>,
+    /// Rows so far.
+    pub(super) rows: u64,
+}
+
+impl Parts {
+    /// The next rows: some of a longer batch, or of one that `more` gives.
+    pub(super) fn next(
+        &mut self,
+        more: impl FnOnce(u64) -> Result<Option<RecordBatch>, LoadError>,
+    ) -> Result<Option<Batch>, LoadError> {
+        let batch = match self.rest.take() {
+            Some(batch) => Some(batch),
+            None => more(self.rows)?,
+        };
+        let Some(batch) = batch else {
+            return Ok(None);
+        };
+        let (rows, rest) = divided(batch);
+        self.rest = rest;
+        let first = self.rows + 1;
+        self.rows += rows.num_rows() as u64;
+        Ok(Some(Batch {
+            rows,
+            numbers: RowNumbers {
+                first,
+                left_out: Vec::new(),
+            },
+            malformed: Vec::new(),
+            bytes_read: 0,
+        }))
+    }
 }
 
 fn bytes_of(batch: &RecordBatch) -> usize {

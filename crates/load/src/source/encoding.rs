@@ -43,8 +43,8 @@ impl FromStr for Encoding {
             .map(Encoding)
             .ok_or_else(|| {
                 format!(
-                    "`{label}` is no encoding; for example utf-16le, windows-1252, iso-8859-15 or \
-                     shift_jis are"
+                    "unknown encoding `{label}`; examples: utf-16le, windows-1252, iso-8859-15, \
+                     shift_jis"
                 )
             })
     }

@@ -37,12 +37,9 @@ impl Input {
         if path == Path::new("-") {
             return Input::new("standard input".to_owned(), io::stdin(), None, encoding);
         }
-        let unusable = |source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::open(path).map_err(unusable)?;
-        let metadata = file.metadata().map_err(unusable)?;
+        let unusable = LoadError::open(path);
+        let file = File::open(path).map_err(&unusable)?;
+        let metadata = file.metadata().map_err(&unusable)?;
         if metadata.is_dir() {
             return Err(unusable(io::ErrorKind::IsADirectory.into()));
         }

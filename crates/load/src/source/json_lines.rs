@@ -3,37 +3,29 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use engine::ValueRef;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::blocks::{Course, Format, Parsed, Text};
+use super::Input;
+use super::blocks::{Format, Parsed, Text};
 use super::infer::Kind;
-use super::places::{Places, Unit};
+use super::locations::Unit;
+use super::text::TextSource;
 use super::typed::Gathering;
-use super::{Input, Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault};
+use crate::batch::Fault;
 use crate::error::LoadError;
-use crate::table::{Column, same};
+use crate::table::same;
 
 /// Lines from which columns and types are inferred, if they lie in what was read first.
 const SAMPLE_LINES: usize = 10_000;
 
 /// A reader of JSON Lines.
-pub struct JsonLinesSource {
-    name: String,
-    total_bytes: Option<u64>,
-    columns: Vec<SourceColumn>,
-    /// What the values of each column are, as far as they were seen.
-    kinds: Vec<Kind>,
-    course: Course<Lines>,
-}
+pub type JsonLinesSource = TextSource<Lines>;
 
-impl JsonLinesSource {
+impl TextSource<Lines> {
     /// Reads the beginning of an input. Columns are the keys of the first ten thousand lines (as far as
     /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
     /// later. Types are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects
@@ -45,65 +37,33 @@ impl JsonLinesSource {
         input: Result<Input, LoadError>,
         more: &[String],
     ) -> Result<JsonLinesSource, LoadError> {
+        JsonLinesSource::open_columns(input, more, &[])
+    }
+
+    /// The same; only the columns named, whichever lines have them, unless none is.
+    pub(super) fn open_columns(
+        input: Result<Input, LoadError>,
+        more: &[String],
+        only: &[String],
+    ) -> Result<JsonLinesSource, LoadError> {
         let mut text = Text::open(input?)?;
         let input = text.input();
-        let name = input.name().to_owned();
         let mut lines = Lines {
-            input: name.clone(),
+            input: input.name().to_owned(),
             encoding: input.encoding(),
             names: Vec::new(),
-            places: HashMap::new(),
+            columns_by_key: HashMap::new(),
             affinities: Vec::new(),
+            ignores_others: !only.is_empty(),
         };
-        let total_bytes = input.total();
         let whole = text.whole(&lines)?;
-        let (mut columns, mut kinds) = (Vec::new(), Vec::new());
-        for (place, (key, kind)) in sample(&name, &text.bytes()[..whole], more)?
-            .into_iter()
-            .enumerate()
-        {
-            columns.push(Column::new(&key, kind.declared()));
-            kinds.push(kind);
-            lines.names.push(key.clone());
-            lines.places.insert(key, place);
+        let mut keys = sample(&lines.input, &text.bytes()[..whole], more)?;
+        if !only.is_empty() {
+            keys = selected(&keys, only);
         }
-        Ok(JsonLinesSource {
-            name,
-            total_bytes,
-            columns,
-            kinds,
-            course: Course::new(text, lines),
-        })
-    }
-}
-
-impl Source for JsonLinesSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.kinds[column] != Kind::Unknown
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        self.course.begin(affinities, stop);
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        self.course.next()
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-
-    fn places(&self) -> Places {
-        Places::new(&self.name, Unit::Line)
+        lines.names = keys.iter().map(|(key, _)| key.clone()).collect();
+        lines.columns_by_key = (lines.names.iter().cloned().zip(0..)).collect();
+        Ok(TextSource::new(text, lines, keys))
     }
 }
 
@@ -128,14 +88,10 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kin
     }
     if columns.is_empty() {
         return Err(match first_problem {
-            Some((number, reason)) => LoadError::Form {
-                input: input.to_owned(),
-                reason: format!("line {}: {reason}", number + 1),
-            },
-            None => LoadError::Form {
-                input: input.to_owned(),
-                reason: "it has no object with anything in it".to_owned(),
-            },
+            Some((number, reason)) => {
+                LoadError::form(input, format!("line {}: {reason}", number + 1))
+            }
+            None => LoadError::form(input, "it contains no object with a key"),
         });
     }
     for name in more {
@@ -147,6 +103,15 @@ fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kin
     Ok(columns)
 }
 
+/// Only these keys, with what their values are as far as that is known.
+fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
+    let of = |name: &String| {
+        let found = known.iter().find(|(known, _)| known == name);
+        (name.clone(), found.map_or(Kind::Unknown, |(_, kind)| *kind))
+    };
+    only.iter().map(of).collect()
+}
+
 /// Keys that only JSON tells apart cannot be columns side by side.
 fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
     for (number, (name, _)) in columns.iter().enumerate() {
@@ -156,13 +121,12 @@ fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError>
             columns[..number]
                 .iter()
                 .find(|(known, _)| same(known, name))
-                .map(|(known, _)| format!("the keys {known} and {name} are the same to SQLite"))
+                .map(|(known, _)| {
+                    format!("the keys {known} and {name} differ only in case, which SQLite ignores")
+                })
         };
         if let Some(reason) = wrong {
-            return Err(LoadError::Form {
-                input: input.to_owned(),
-                reason,
-            });
+            return Err(LoadError::form(input, reason));
         }
     }
     Ok(())
@@ -184,13 +148,15 @@ fn common(one: Kind, other: Kind) -> Kind {
 }
 
 /// How to read lines whose keys are known.
-struct Lines {
+pub struct Lines {
     input: String,
     encoding: &'static str,
     names: Vec<String>,
     /// Which column a key is.
-    places: HashMap<String, usize>,
+    columns_by_key: HashMap<String, usize>,
     affinities: Vec<Affinity>,
+    /// Whether a key that is no column is passed over.
+    ignores_others: bool,
 }
 
 impl Format for Lines {
@@ -247,11 +213,14 @@ impl Lines {
         };
         let mut values: Vec<Value<'l>> = (0..self.names.len()).map(|_| Value::Null).collect();
         for (key, raw) in object.0 {
-            let Some(place) = self.places.get(&*key) else {
+            let Some(column) = self.columns_by_key.get(&*key) else {
+                if self.ignores_others {
+                    continue;
+                }
                 return Err((None, Fault::UnknownKey(key.into_owned())));
             };
-            let affinity = self.affinities.get(*place).copied();
-            values[*place] = value(raw, affinity)
+            let affinity = self.affinities.get(*column).copied();
+            values[*column] = value(raw, affinity)
                 .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
@@ -276,8 +245,8 @@ fn object(line: &[u8]) -> Result<Option<Object<'_>>, String> {
             let error = error.to_string();
             let reason = error.split(" at line 1 column ").collect::<Vec<_>>();
             match reason[..] {
-                [reason, column] => format!("it is no JSON object: {reason} at character {column}"),
-                _ => format!("it is no JSON object: {error}"),
+                [reason, column] => format!("not a JSON object: {reason} at character {column}"),
+                _ => format!("not a JSON object: {error}"),
             }
         })
 }
@@ -353,9 +322,13 @@ fn value(raw: &RawValue, affinity: Option<Affinity>) -> Result<Value<'_>, String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
+    use crate::batch::Batch;
+    use crate::table::Column;
     use arrow_array::RecordBatch;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Int64Type;
+    use std::sync::Arc;
 
     fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
         let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());
@@ -441,18 +414,18 @@ mod tests {
         // The sample has seen the key b.
         assert_eq!(declared(&source), ["a INTEGER", "b INTEGER"]);
         let batches = read(&mut source);
-        let told: Vec<String> = batches
+        let messages: Vec<String> = batches
             .iter()
             .flat_map(|batch| &batch.malformed)
             .map(|bad| format!("{}: {}", bad.row, bad.fault))
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
-                "3: it is no JSON object: expected value at character 7",
-                "4: it is no JSON object: invalid type: sequence, expected an object at character 0",
+                "3: not a JSON object: expected value at character 7",
+                "4: not a JSON object: invalid type: sequence, expected an object at character 0",
                 "6: it is not valid UTF-8",
-                "7: it is no JSON object: trailing characters at character 10",
+                "7: not a JSON object: trailing characters at character 10",
             ]
         );
         let last = batches.last().unwrap();
@@ -469,8 +442,11 @@ mod tests {
                 .last()
                 .and_then(|batch| batch.malformed.last().map(|bad| bad.fault.to_string()))
         };
-        let told = last_problem(&mut open(&text).unwrap()).unwrap();
-        assert_eq!(told, "it has a key late, which the first lines do not have");
+        let messages = last_problem(&mut open(&text).unwrap()).unwrap();
+        assert_eq!(
+            messages,
+            "its key late is not among those of the first lines"
+        );
         let input = Input::from_bytes("test", text.into_bytes());
         let mut source = JsonLinesSource::open(input, &["late".to_owned()]).unwrap();
         assert_eq!(last_problem(&mut source), None);
@@ -480,9 +456,9 @@ mod tests {
     fn what_is_no_json_lines_is_refused() {
         let refused = |text: &str| open(text).err().unwrap().to_string();
         assert!(refused("").contains("empty"));
-        assert!(refused("\n \n").contains("no object"));
+        assert!(refused("\n \n").contains("no object with a key"));
         assert!(refused("{}\n").contains("no object"));
-        assert!(refused("[\n").contains("line 1: it is no JSON object"));
+        assert!(refused("[\n").contains("line 1: not a JSON object"));
         assert!(refused("{\"a\": 1, \"A\": 2}").contains("the keys a and A"));
     }
 }

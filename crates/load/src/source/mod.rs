@@ -1,6 +1,6 @@
 //! Readers: what turns files into batches.
 //!
-//! A reader knows nothing of tables or ways. It is told how columns will be stored, so that it does not
+//! A reader knows nothing of tables or strategies. It learns how columns will be stored, so that it does not
 //! parse what stays text.
 
 mod arrow;
@@ -13,20 +13,23 @@ mod encoding;
 pub(crate) mod infer;
 mod input;
 mod json_lines;
-mod places;
+mod locations;
+mod selected;
 mod several;
+mod text;
 mod typed;
 
 pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
-pub(crate) use database::is_same_file;
 pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
-pub use places::{Place, Places, Unit};
+pub use locations::{Locations, RowLocation, Unit};
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +40,7 @@ use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::Column;
+use selected::Selected;
 use several::SeveralSource;
 
 /// A column of a source: its name and the declared type that it suggests.
@@ -56,9 +60,19 @@ pub trait Source: Send {
         true
     }
 
-    /// Tells the affinities of the columns in the table, one for each, before the first batch. Once
+    /// Whether the column in this place holds text by its type.
+    fn is_text(&self, column: usize) -> bool {
+        let declared = &self.columns()[column].declared;
+        self.is_typed(column) && (declared.is_empty() || Affinity::of(declared) == Affinity::Text)
+    }
+
+    /// Reads nothing ahead: rows are read and parsed only while [`Source::next`] waits for them, so that a
+    /// caller can measure other work between its calls.
+    fn read_on_demand(&mut self) {}
+
+    /// Sets the affinities of the columns in the table, one for each, before the first batch. Once
     /// `stop` is true nobody wants rows any more: a source that may have to wait, such as for standard
-    /// input, looks at it now and then, and ends.
+    /// input, checks it regularly and ends.
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>);
 
     /// The next rows; `None` at the end.
@@ -76,8 +90,8 @@ pub trait Source: Send {
     }
 
     /// Where its rows come from, by the numbers of its batches.
-    fn places(&self) -> Places {
-        Places::new(self.name(), Unit::Row)
+    fn locations(&self) -> Locations {
+        Locations::new(self.name(), Unit::Row)
     }
 }
 
@@ -94,6 +108,38 @@ pub enum Format {
     Database,
 }
 
+impl Format {
+    /// The format of a file: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by
+    /// their names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn of(path: &Path) -> Result<Format, LoadError> {
+        let beginning = beginning(path)?;
+        let begins_with = |mark: &[u8]| beginning.starts_with(mark);
+        Ok(if begins_with(database::MAGIC) {
+            Format::Database
+        } else if begins_with(columnar::PARQUET) || begins_with(columnar::ARROW) {
+            Format::Columnar
+        } else if has_name(path, &[".jsonl", ".ndjson"]) {
+            Format::JsonLines
+        } else {
+            Format::Csv
+        })
+    }
+}
+
+/// The first bytes of a file; none of what can be read only once, such as a pipe.
+fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
+    let mut beginning = Vec::new();
+    if std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        File::open(path)
+            .and_then(|file| file.take(16).read_to_end(&mut beginning))
+            .map_err(LoadError::open(path))?;
+    }
+    Ok(beginning)
+}
+
 /// How to open inputs.
 #[derive(Debug, Clone)]
 pub struct Opening {
@@ -104,8 +150,11 @@ pub struct Opening {
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
-    /// Keys that JSON Lines have beside those of the first lines.
+    /// Keys that JSON Lines have in addition to those of the first lines.
     pub more_keys: Vec<String>,
+    /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
+    /// appear on any line.
+    pub columns: Vec<String>,
     /// What of a database is read.
     pub selection: Selection,
     /// The engine that reads databases.
@@ -120,16 +169,16 @@ impl Opening {
             encoding: None,
             csv: CsvOptions::default(),
             more_keys: Vec::new(),
+            columns: Vec::new(),
             selection: Selection::default(),
             library: Arc::clone(library),
         }
     }
 }
 
-/// Opens inputs: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by their
-/// names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV. Standard input (`-`)
-/// is CSV or JSON Lines, because the others are not read from beginning to end. Several inputs are read
-/// one after another; they must have the same columns, in any order.
+/// Opens inputs, each of its [`Format`]. Standard input (`-`) is CSV or JSON Lines, because the others are
+/// not read from beginning to end. Several inputs are read one after another; they must have the same
+/// columns, in any order.
 ///
 /// # Errors
 /// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
@@ -143,52 +192,54 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
     let format = match opening.format {
         Some(format) => format,
-        None => recognised(path)?,
+        None => Format::of(path)?,
     };
-    let input = || Input::open(path, opening.encoding);
-    Ok(match format {
-        Format::Csv => Box::new(CsvSource::open(input(), opening.csv.clone())?),
-        Format::JsonLines => Box::new(JsonLinesSource::open(input(), &opening.more_keys)?),
-        Format::Columnar => columnar_source(path)?,
-        Format::Database => {
-            let library = &opening.library;
-            Box::new(DatabaseSource::open(library, path, &opening.selection)?)
+    let columns = &opening.columns;
+    let source: Box<dyn Source> = match format {
+        Format::Csv => {
+            let mut options = opening.csv.clone();
+            options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
+            Box::new(CsvSource::open(
+                Input::open(path, opening.encoding),
+                options,
+            )?)
         }
-    })
+        Format::JsonLines => {
+            let input = Input::open(path, opening.encoding);
+            let source = JsonLinesSource::open_columns(input, &opening.more_keys, columns)?;
+            return Ok(Box::new(source));
+        }
+        Format::Columnar => columnar_source(path, columns)?,
+        Format::Database => {
+            let (library, selection) = (&opening.library, &opening.selection);
+            let source = DatabaseSource::open_columns(library, path, selection, columns)?;
+            return Ok(Box::new(source));
+        }
+    };
+    match columns.is_empty() {
+        true => Ok(source),
+        false => Ok(Box::new(Selected::named(source, columns)?)),
+    }
 }
 
-/// What a file is.
-fn recognised(path: &Path) -> Result<Format, LoadError> {
-    Ok(if DatabaseSource::is_database(path)? {
-        Format::Database
-    } else if columnar::is_columnar(path)? {
-        Format::Columnar
-    } else if has_name_of_json_lines(path) {
-        Format::JsonLines
-    } else {
-        Format::Csv
-    })
-}
-
-fn has_name_of_json_lines(path: &Path) -> bool {
+/// Whether the name of a file has one of these endings, before `.gz` or `.zst`.
+fn has_name(path: &Path, endings: &[&str]) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_ascii_lowercase();
     let name = name
         .strip_suffix(".gz")
         .or_else(|| name.strip_suffix(".zst"))
         .unwrap_or(&name);
-    [".jsonl", ".ndjson"]
-        .iter()
-        .any(|ending| name.ends_with(ending))
+    endings.iter().any(|ending| name.ends_with(ending))
 }
 
-fn columnar_source(path: &Path) -> Result<Box<dyn Source>, LoadError> {
-    match ColumnarSource::open(path)? {
+fn columnar_source(path: &Path, columns: &[String]) -> Result<Box<dyn Source>, LoadError> {
+    match ColumnarSource::open_columns(path, columns)? {
         Some(source) => Ok(Box::new(source)),
-        None => Err(LoadError::Form {
-            input: path.display().to_string(),
-            reason: "it is neither a Parquet nor an Arrow IPC file".to_owned(),
-        }),
+        None => Err(LoadError::form(
+            path.display().to_string(),
+            "it is neither a Parquet nor an Arrow IPC file",
+        )),
     }
 }
 
@@ -199,10 +250,10 @@ mod tests {
     #[test]
     fn json_lines_are_known_by_their_names() {
         for name in ["a.jsonl", "b.NDJSON", "c.jsonl.gz", "d.ndjson.zst"] {
-            assert!(has_name_of_json_lines(Path::new(name)), "{name}");
+            assert!(has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
         }
         for name in ["a.csv", "b.json", "jsonl", "c.gz"] {
-            assert!(!has_name_of_json_lines(Path::new(name)), "{name}");
+            assert!(!has_name(Path::new(name), &[".jsonl", ".ndjson"]), "{name}");
         }
     }
 }

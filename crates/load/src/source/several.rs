@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrow_array::RecordBatch;
-
 use super::blocks::shift;
-use super::places::Places;
+use super::locations::Locations;
+use super::selected::Selected;
 use super::{Opening, Source, SourceColumn, Unit, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
@@ -22,10 +21,10 @@ pub(super) struct SeveralSource {
     columns: Vec<SourceColumn>,
     affinities: Vec<Affinity>,
     stop: Arc<AtomicBool>,
-    places: Places,
+    locations: Locations,
     /// The input that is being read.
     current: Option<Current>,
-    /// The place of the next one in the list.
+    /// The at of the next one in the list.
     next: usize,
     /// Numbers of rows, and bytes, of the inputs that have been read.
     rows: u64,
@@ -41,9 +40,8 @@ struct Part {
 }
 
 struct Current {
-    source: Box<dyn Source>,
-    /// Where each column of the first input stands in this one.
-    order: Vec<usize>,
+    /// With the columns in the order of the first input.
+    source: Selected,
     /// The number of its last row so far.
     rows: u64,
     /// How much of it has been read so far.
@@ -65,10 +63,8 @@ impl Shape {
         let columns = source.columns().to_vec();
         Shape {
             first: source.name().to_owned(),
-            unit: source.places().find(1).unit,
-            typed: (0..columns.len())
-                .map(|place| source.is_typed(place))
-                .collect(),
+            unit: source.locations().find(1).unit,
+            typed: (0..columns.len()).map(|at| source.is_typed(at)).collect(),
             columns,
         }
     }
@@ -76,9 +72,9 @@ impl Shape {
     /// Takes up another input, which must have these columns and no others.
     fn take(&mut self, source: &dyn Source) -> Result<(), LoadError> {
         let order = order(&self.first, &self.columns, source)?;
-        for ((column, typed), place) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
-            let found = &source.columns()[place];
-            let is_typed = source.is_typed(place);
+        for ((column, typed), at) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
+            let found = &source.columns()[at];
+            let is_typed = source.is_typed(at);
             if is_typed && *typed {
                 column.declared = common(&column.declared, &found.declared);
             } else if is_typed {
@@ -119,7 +115,7 @@ impl SeveralSource {
             columns: shape.columns,
             affinities: Vec::new(),
             stop: Arc::default(),
-            places: Places::new(shape.first, shape.unit),
+            locations: Locations::new(shape.first, shape.unit),
             current: None,
             next: 0,
             rows: 0,
@@ -133,23 +129,19 @@ impl SeveralSource {
             return Ok(false);
         };
         self.next += 1;
-        let mut source = match part.opened.take() {
+        let source = match part.opened.take() {
             Some(source) => source,
             None => open_one(&part.path, &self.opening)?,
         };
         let order = order(&self.name, &self.columns, &*source)?;
-        let mut affinities = self.affinities.clone();
-        for (affinity, place) in self.affinities.iter().zip(&order) {
-            affinities[*place] = *affinity;
-        }
-        source.begin(&affinities, &self.stop);
+        let mut source = Selected::new(source, order);
+        source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
-            let unit = source.places().find(1).unit;
-            self.places.begin(self.rows, source.name(), unit);
+            let unit = source.locations().find(1).unit;
+            self.locations.begin(self.rows, source.name(), unit);
         }
         self.current = Some(Current {
             source,
-            order,
             rows: 0,
             bytes: 0,
         });
@@ -166,14 +158,13 @@ impl SeveralSource {
 
 impl Current {
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(mut batch) = self.source.next()? else {
+        let Some(batch) = self.source.next()? else {
             return Ok(None);
         };
         let numbers = &batch.numbers;
         let count = batch.rows.num_rows() + numbers.left_out.len();
         self.rows = numbers.first + count as u64 - 1;
         self.bytes = batch.bytes_read;
-        batch.rows = reordered(self.source.name(), &batch.rows, &self.order)?;
         Ok(Some(batch))
     }
 }
@@ -219,17 +210,14 @@ impl Source for SeveralSource {
         self.inputs.iter().map(|part| part.path.clone()).collect()
     }
 
-    fn places(&self) -> Places {
-        self.places.clone()
+    fn locations(&self) -> Locations {
+        self.locations.clone()
     }
 }
 
 /// Where each of the columns stands in another source, which must have these and no others.
 fn order(first: &str, columns: &[Column], source: &dyn Source) -> Result<Vec<usize>, LoadError> {
-    let differs = |reason: String| LoadError::Form {
-        input: source.name().to_owned(),
-        reason,
-    };
+    let differs = |reason: String| LoadError::form(source.name(), reason);
     let found = source.columns();
     let stranger = found
         .iter()
@@ -271,16 +259,6 @@ fn common(one: &str, other: &str) -> String {
         _ => Numeric,
     };
     affinity.declared().to_owned()
-}
-
-fn reordered(input: &str, rows: &RecordBatch, order: &[usize]) -> Result<RecordBatch, LoadError> {
-    if order.iter().copied().eq(0..order.len()) {
-        return Ok(rows.clone());
-    }
-    rows.project(order).map_err(|error| LoadError::Form {
-        input: input.to_owned(),
-        reason: error.to_string(),
-    })
 }
 
 #[cfg(test)]

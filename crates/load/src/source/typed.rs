@@ -258,13 +258,13 @@ mod tests {
         gathering.end_batch("test").unwrap();
         let batches = gathering.take();
         let mut next = 1;
-        let told = batches.iter().map(|batch| {
+        let messages = batches.iter().map(|batch| {
             assert_eq!(batch.numbers.first, next);
             next += batch.rows.num_rows() as u64;
             let column = batch.rows.column(0);
             (column.data_type().clone(), column.len())
         });
-        told.collect()
+        messages.collect()
     }
 
     #[test]

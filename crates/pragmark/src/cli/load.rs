@@ -6,23 +6,23 @@ use clap::{Args, ValueEnum};
 
 use super::values::{Quote, column_type, one_byte, quote};
 
-/// Ways of loading.
+/// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WayArg {
-    /// The fastest that can do it.
+pub enum StrategyArg {
+    /// The fastest possible.
     Auto,
-    /// Pages of a new database, written directly.
+    /// Write database pages directly.
     Pages,
-    /// SQL over arrays: triggers, constraints, existing databases.
+    /// Insert through SQL: supports triggers, constraints and any schema.
     Arrays,
 }
 
 /// Formats of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FormatArg {
-    /// Fields between delimiters: CSV, TSV and their kin.
+    /// CSV, TSV and similar.
     Csv,
-    /// A JSON object on each line.
+    /// One JSON object per line.
     JsonLines,
     /// Parquet or Arrow IPC.
     Columnar,
@@ -30,12 +30,12 @@ pub enum FormatArg {
     Database,
 }
 
-/// What happens to a row that is wrong.
+/// What to do with a row that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OnErrorArg {
-    /// It ends the load; the database is as it was.
+    /// Stop; the database stays unchanged.
     Fail,
-    /// It is left out and written to a file.
+    /// Skip it and write it to a file.
     Skip,
 }
 
@@ -50,48 +50,48 @@ Examples:
   pragmark load old.db new.db --query 'SELECT id, name FROM people' --table people
   zcat log.csv.gz | pragmark load - log.db --table log --on-error skip --rejects bad.csv
 
-Whatever happens, the database is afterwards either as it was or complete.")]
+A load that fails or is interrupted leaves the database unchanged.")]
 pub struct LoadArgs {
-    /// The files: CSV, TSV or JSON Lines, plain or compressed by gzip or zstd; Parquet; Arrow IPC; or
-    /// SQLite databases. Several must have the same columns. `-` is standard input.
+    /// Input files: CSV, TSV or JSON Lines, plain or compressed with gzip or zstd; Parquet; Arrow IPC; or
+    /// SQLite databases. Several inputs need the same columns. `-` reads standard input.
     #[arg(required = true, num_args = 1.., value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
-    /// The database; it is made if it does not exist.
+    /// Database; created if it does not exist.
     pub database: PathBuf,
-    /// The table.
+    /// Table to load into.
     #[arg(long, value_name = "NAME")]
     pub table: String,
-    /// Add the rows to a table that exists. Columns go by their names, in any order.
+    /// Add the rows to an existing table. Columns are matched by name.
     #[arg(long)]
     pub append: bool,
-    /// Drop the table, with its indexes and triggers, and make it anew.
+    /// Drop the table with its indexes and triggers, and create it again.
     #[arg(long, conflicts_with = "append")]
     pub replace: bool,
-    /// What the files are. Worth it where neither name nor first bytes tell, as for JSON Lines from
-    /// standard input.
+    /// Format of the inputs [default: detected from name and content]. Use it for JSON Lines from standard
+    /// input.
     #[arg(long, value_enum)]
     pub format: Option<FormatArg>,
-    /// The encoding of texts, such as windows-1252 or utf-16le [default: told from the byte order mark,
-    /// UTF-8 without one].
+    /// Text encoding, such as windows-1252 or utf-16le [default: from the byte order mark, otherwise
+    /// UTF-8].
     #[arg(long, value_name = "NAME")]
     pub encoding: Option<load::Encoding>,
-    /// The table or view of a SQLite database that is read [default: its only table].
+    /// Table or view to read from a SQLite database [default: its only table].
     #[arg(long, value_name = "NAME")]
     pub from_table: Option<String>,
-    /// A query whose answer is read from a SQLite database.
+    /// Query to run on a SQLite database; its result is loaded.
     #[arg(long, value_name = "SQL", conflicts_with = "from_table")]
     pub query: Option<String>,
-    /// The character between fields; `tab` for a tab [default: told from the first line].
+    /// Field delimiter; `tab` for a tab [default: detected from the first line].
     #[arg(long, value_name = "CHARACTER", value_parser = one_byte)]
     pub delimiter: Option<u8>,
-    /// The character around fields that hold delimiters or line ends; `none` where quotes mean
-    /// nothing.
+    /// Quote character around fields that contain delimiters or line breaks; `none` if quotes have no
+    /// meaning.
     #[arg(long, value_name = "CHARACTER", default_value = "\"", value_parser = quote)]
     pub quote: Quote,
-    /// The first line is data; the columns are called column1, column2, ….
+    /// Treat the first line as data; columns are named column1, column2, ….
     #[arg(long)]
     pub no_header: bool,
-    /// What stands for NULL unless it is in quotes [default: nothing between two delimiters].
+    /// Unquoted text that means NULL [default: an empty field].
     #[arg(
         long,
         value_name = "TEXT",
@@ -99,11 +99,11 @@ pub struct LoadArgs {
         hide_default_value = true
     )]
     pub null: String,
-    /// Declared type of a column, such as price=REAL; may be given several times. Worth it where
-    /// the first ten thousand rows do not tell.
+    /// Declared type of a column, such as price=REAL; repeatable. Use it where the first ten thousand rows
+    /// are not representative.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
     pub types: Vec<(String, String)>,
-    /// Columns that must not be NULL, divided by commas.
+    /// NOT NULL columns, separated by commas.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -111,8 +111,8 @@ pub struct LoadArgs {
         conflicts_with = "append"
     )]
     pub not_null: Vec<String>,
-    /// Columns of the primary key, divided by commas. One INTEGER column becomes the rowid, which
-    /// is the fastest key.
+    /// Primary key columns, separated by commas. A single INTEGER column becomes the rowid, the fastest
+    /// key.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -120,15 +120,14 @@ pub struct LoadArgs {
         conflicts_with = "append"
     )]
     pub primary_key: Vec<String>,
-    /// Columns of an index, divided by commas; may be given several times. It is made after the
-    /// rows are in.
+    /// Columns of an index, separated by commas; repeatable. Built after the rows are loaded.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
     pub index: Vec<String>,
-    /// The same for a unique index.
+    /// Columns of a unique index, separated by commas; repeatable.
     #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
     pub unique: Vec<String>,
-    /// Columns of a full-text index (FTS5), divided by commas. It finds rows of the table by rowid and
-    /// is filled after they are in.
+    /// Columns of a full-text index (FTS5), separated by commas. Built after the rows are loaded, with the
+    /// table as external content.
     #[arg(
         long,
         value_name = "COLUMNS",
@@ -139,33 +138,32 @@ pub struct LoadArgs {
     /// Name of the full-text index [default: TABLE_fts].
     #[arg(long, value_name = "NAME", requires = "fts", conflicts_with = "append")]
     pub fts_table: Option<String>,
-    /// Make the table STRICT: a value that does not fit its column's type is an error.
+    /// Create a STRICT table: a value that does not fit its column's type is an error.
     #[arg(long, conflicts_with = "append")]
     pub strict: bool,
-    /// Make the table WITHOUT ROWID, kept in the order of its primary key.
+    /// Create a WITHOUT ROWID table, stored in primary key order.
     #[arg(long, requires = "primary_key", conflicts_with = "append")]
     pub without_rowid: bool,
     /// Page size of a new database in bytes, a power of two from 512 to 65536.
     #[arg(long, value_name = "BYTES")]
     pub page_size: Option<u32>,
-    /// The way the rows go. Worth it to compare them.
+    /// Load strategy. Use it to compare strategies.
     #[arg(long, value_enum, default_value = "auto")]
-    pub way: WayArg,
-    /// What happens to a row that cannot be read or that the table refuses.
+    pub strategy: StrategyArg,
+    /// What to do with a row that cannot be read or violates a constraint.
     #[arg(long, value_enum, default_value = "fail")]
     pub on_error: OnErrorArg,
-    /// File for the rows that were skipped, made only if there are any [default: INPUT.rejected.csv
-    /// in the current directory].
+    /// File for skipped rows, created only if there are any [default: INPUT.rejected.csv in the current
+    /// directory].
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// Check the finished database before it is kept; this reads all of it.
+    /// Check the finished database (integrity_check and row count) before keeping it; reads all of it.
     #[arg(long)]
     pub check: bool,
-    /// Write as many bytes directly afterwards, and say which share of the disk's rate the load has
-    /// reached.
+    /// Afterwards write as many bytes directly and report the load's share of the disk's write rate.
     #[arg(long)]
     pub measure_disk: bool,
-    /// Print no progress.
+    /// Show no progress.
     #[arg(long)]
     pub plain: bool,
 }

@@ -20,7 +20,7 @@ pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
-pub use load::{FormatArg, LoadArgs, OnErrorArg, WayArg};
+pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use reading::{
     ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs, ShowArgs,
 };

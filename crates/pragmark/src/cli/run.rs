@@ -63,6 +63,9 @@ pub struct RunArgs {
     /// Table of --text, where it is a database with several.
     #[arg(long, value_name = "TABLE", requires = "text")]
     pub table: Option<String>,
+    /// Encoding of --text, such as windows-1252 [default: from the byte order mark, otherwise UTF-8].
+    #[arg(long, value_name = "NAME", requires = "text")]
+    pub encoding: Option<load::Encoding>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]

@@ -9,16 +9,17 @@ use std::time::Instant;
 use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use load::{
-    Column, CsvOptions, Fault, Format, FullText, Index, LoadError, Mode, OnError, Opening, Phase,
-    Progress, RawWrite, Request, Selection, SourceColumn, Summary, Table, Way, WayChoice,
+    Column, CsvOptions, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode, OnError,
+    Opening, Phase, Progress, RawWrite, Request, Selection, SourceColumn, StrategyChoice, Summary,
+    Table,
 };
 
 use super::output;
-use crate::cli::{FormatArg, LoadArgs, OnErrorArg, WayArg};
+use crate::cli::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
-/// Loads and says what came of it.
+/// Loads and reports the result.
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
     let mut source = load::open(&args.inputs, &opening(args, &library)?)?;
@@ -33,13 +34,13 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     bar.finish();
     match loaded {
         Ok(summary) => {
-            let mut text = told(&summary, &request);
+            let mut text = outcome(&summary, &request);
             if args.measure_disk {
                 match load::raw_write(&args.database) {
                     Ok(raw) => text += &share(&summary, &raw),
                     Err(error) => {
                         tell!(
-                            "warning: the rows are loaded, but the disk was not measured: {error}"
+                            "warning: the rows are loaded, but the disk could not be measured: {error}"
                         );
                     }
                 }
@@ -47,7 +48,7 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
             output::write_text(None, &text)
         }
         Err(LoadError::Interrupted) => {
-            tell!("stopped; {} is as it was", args.database.display());
+            tell!("stopped; {} is unchanged", args.database.display());
             Ok(Exit::Interrupted)
         }
         Err(error) => Err(error.into()),
@@ -62,6 +63,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
         quote: args.quote.0,
         header: !args.no_header,
         null: args.null.clone(),
+        ..CsvOptions::default()
     };
     opening.encoding = args.encoding;
     // A type names a column, which JSON may have later.
@@ -80,7 +82,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
     let selects = opening.selection != Selection::OnlyTable;
     if selects && named.is_some_and(|format| format != Format::Database) {
         return Err(Failure::usage(
-            "--from-table and --query are for SQLite databases, which --format says the input is not",
+            "--from-table and --query need a SQLite database; --format names another format",
         ));
     }
     opening.format = if selects {
@@ -98,15 +100,13 @@ fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure
         (_, true) => Mode::Replace,
         _ => Mode::Create,
     };
-    request.way = match args.way {
-        WayArg::Auto => WayChoice::Auto,
-        WayArg::Pages => WayChoice::Only(Way::Pages),
-        WayArg::Arrays => WayChoice::Only(Way::Arrays),
+    request.strategy = match args.strategy {
+        StrategyArg::Auto => StrategyChoice::Auto,
+        StrategyArg::Pages => StrategyChoice::Only(LoadStrategy::Pages),
+        StrategyArg::Arrays => StrategyChoice::Only(LoadStrategy::Arrays),
     };
     if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
-        return Err(Failure::usage(
-            "--rejects is for --on-error skip: otherwise the first row that is wrong ends the load",
-        ));
+        return Err(Failure::usage("--rejects requires --on-error skip"));
     }
     if args.on_error == OnErrorArg::Skip {
         request.on_error = OnError::Skip;
@@ -130,8 +130,11 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
         }
     };
     let plain = args.index.iter().map(index(false));
-    Ok(Table {
-        types: types(args, columns)?,
+    let types = args.types.iter();
+    let mut table = Table {
+        types: types
+            .map(|(name, declared)| Column::new(name, declared))
+            .collect(),
         primary_key: args.primary_key.clone(),
         strict: args.strict,
         without_rowid: args.without_rowid,
@@ -141,38 +144,11 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
             name: args.fts_table.clone(),
         }),
         ..Table::new(&args.table)
-    })
-}
-
-/// The columns for which a type or NOT NULL was declared.
-fn types(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Vec<Column>, Failure> {
-    let mut types: Vec<Column> = args
-        .types
-        .iter()
-        .map(|(name, declared)| Column::new(name, declared))
-        .collect();
+    };
     for name in &args.not_null {
-        let known = |column: &&mut Column| column.name.eq_ignore_ascii_case(name);
-        if let Some(column) = types.iter_mut().find(known) {
-            column.not_null = true;
-            continue;
-        }
-        let suggested = columns
-            .iter()
-            .find(|column| column.name.eq_ignore_ascii_case(name));
-        let suggested = suggested.ok_or_else(|| {
-            let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
-            Failure::usage(format!(
-                "the input has no column {name}; it has {}",
-                names.join(", ")
-            ))
-        })?;
-        types.push(Column {
-            not_null: true,
-            ..suggested.clone()
-        });
+        table.refuse_null(name, columns)?;
     }
-    Ok(types)
+    Ok(table)
 }
 
 /// Where skipped rows go unless a file is named: into the current directory, under the first input's
@@ -186,7 +162,7 @@ fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
 }
 
 /// What was done, in words.
-fn told(summary: &Summary, request: &Request) -> String {
+fn outcome(summary: &Summary, request: &Request) -> String {
     let mut text = format!(
         "{} into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
         rows(summary.rows),
@@ -199,24 +175,24 @@ fn told(summary: &Summary, request: &Request) -> String {
     );
     if let Some(full_text) = &request.table.full_text {
         text += &format!(
-            "full-text index: {}; rows changed later reach it by {}\n",
+            "full-text index: {}; after changing rows, update it with {}\n",
             full_text.name(&request.table.name),
             full_text.rebuild(&request.table.name)
         );
     }
     text += &match &summary.why_arrays {
-        None if summary.new_database => "way: pages\n".to_owned(),
-        None => "way: pages, behind those that the database had\n".to_owned(),
-        Some(why) if summary.rows_by_pages == 0 => format!("way: arrays ({why})\n"),
+        None if summary.new_database => "strategy: pages\n".to_owned(),
+        None => "strategy: pages, appended to the database\n".to_owned(),
+        Some(why) if summary.rows_by_pages == 0 => format!("strategy: arrays ({why})\n"),
         Some(why) => format!(
-            "way: pages for the first {}, then arrays ({why})\n",
+            "strategy: pages for the first {}, then arrays ({why})\n",
             rows(summary.rows_by_pages)
         ),
     };
     if summary.rejected > 0 {
         text += &format!("{} skipped", rows(summary.rejected));
         if let Some(path) = &request.rejects {
-            text += &format!("; they are in {}", path.display());
+            text += &format!("; see {}", path.display());
         }
         text.push('\n');
     }
@@ -231,10 +207,9 @@ fn rows(count: u64) -> String {
 
 /// How the load compares with what the disk takes.
 fn share(summary: &Summary, raw: &RawWrite) -> String {
-    let rate = raw.bytes as f64 / raw.time.as_secs_f64();
-    let reached = summary.database_bytes as f64 / summary.time.as_secs_f64();
+    let (rate, reached) = (raw.rate(), summary.database_rate());
     format!(
-        "disk: {}/s reached, {:.0} % of the {}/s that it takes as raw writes ({})\n",
+        "disk: {}/s, {:.0} % of the {}/s of raw writes ({})\n",
         HumanBytes(reached as u64),
         100.0 * reached / rate,
         HumanBytes(rate as u64),
@@ -254,8 +229,8 @@ struct Bar {
 
 /// The forms of the bar: where the size of the input is known, and where not.
 const KNOWN: &str =
-    "{elapsed} gone, {eta} to go  [{wide_bar}] {binary_bytes}/{binary_total_bytes}  {msg}";
-const UNKNOWN: &str = "{elapsed} gone  {spinner} {binary_bytes}  {msg}";
+    "{elapsed} elapsed, {eta} left  [{wide_bar}] {binary_bytes}/{binary_total_bytes}  {msg}";
+const UNKNOWN: &str = "{elapsed} elapsed  {spinner} {binary_bytes}  {msg}";
 
 impl Bar {
     fn new(shown: bool) -> Bar {
@@ -289,8 +264,8 @@ impl Bar {
                 rows(progress.rows),
                 HumanCount((progress.rows as f64 / seconds) as u64)
             ),
-            Phase::Indexes => "making indexes".to_owned(),
-            Phase::FullText => "filling the full-text index".to_owned(),
+            Phase::Indexes => "building indexes".to_owned(),
+            Phase::FullText => "building the full-text index".to_owned(),
             Phase::Check => "checking".to_owned(),
             Phase::Sync => "syncing".to_owned(),
         });
@@ -306,23 +281,22 @@ impl Bar {
 /// What helps with a row that is wrong.
 fn row_hint(fault: &Fault) -> String {
     let remedy = match fault {
-        Fault::Encoding(_) => "name the encoding with --encoding, such as windows-1252",
-        Fault::UnknownKey(_) => "name such keys with --type KEY=TYPE",
-        _ => "repair it",
+        Fault::Encoding(_) => "set the encoding with --encoding, such as windows-1252",
+        Fault::UnknownKey(_) => "declare such keys with --type KEY=TYPE",
+        _ => "correct the row",
     };
-    format!("{remedy}, or leave such rows out with --on-error skip; nothing was loaded")
+    format!("{remedy}, or skip such rows with --on-error skip; nothing was loaded")
 }
 
-const FULL: &str = "make room on the disk, or name a place on another one; nothing was loaded";
+const FULL: &str = "make room on the disk, or choose a path on another one; nothing was loaded";
 
 /// What helps with an error of SQLite's.
 fn hint_of_sqlite(error: &EngineError) -> Option<&'static str> {
     Some(match error.as_sqlite()?.kind() {
-        ErrorKind::Busy => "another program is using the database; try again when it is done",
+        ErrorKind::Busy => "another program is using the database; try again later",
         ErrorKind::Full => FULL,
         ErrorKind::ReadOnly => {
-            "allow writing to the file and to its directory, where SQLite needs a journal; nothing was \
-             loaded"
+            "make the file and its directory writable (SQLite creates a journal there); nothing was loaded"
         }
         _ => return None,
     })
@@ -333,24 +307,24 @@ fn hint(error: &LoadError) -> Option<String> {
     let hint = match error {
         LoadError::Row { fault, .. } => return Some(row_hint(fault)),
         LoadError::HeaderEncoding { .. } => {
-            "name its encoding with --encoding, such as windows-1252"
+            "set the encoding with --encoding, such as windows-1252"
         }
-        LoadError::SeveralTables { .. } => "name one with --from-table, or ask with --query",
+        LoadError::SeveralTables { .. } => "choose one with --from-table, or use --query",
         LoadError::SameFile { .. } => {
-            "name another file; within one database, INSERT … SELECT copies rows"
+            "choose another file; within one database, INSERT … SELECT copies rows"
         }
-        LoadError::TableExists { .. } => "add to it with --append, or make it anew with --replace",
-        LoadError::NoTable { .. } => "leave --append out to make it",
-        LoadError::NoColumn { .. } => "name the columns in the header as in the table",
+        LoadError::TableExists { .. } => "add to it with --append, or recreate it with --replace",
+        LoadError::NoTable { .. } => "omit --append to create it",
+        LoadError::NoColumn { .. } => "use the table's column names in the header",
         LoadError::LeftoverJournal { .. } => {
-            "put the database back that it belongs to, or remove the journal if it belongs to none"
+            "restore its database, or delete the journal if it is not needed"
         }
-        LoadError::Way { .. } => "leave --way out to use the fastest way that can",
+        LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",
         LoadError::Duplicate { .. } | LoadError::DuplicateKey { .. } => {
-            "leave such rows out with --on-error skip; nothing was loaded"
+            "skip such rows with --on-error skip; nothing was loaded"
         }
         LoadError::Type { .. } => "convert the column before loading",
-        LoadError::Read { .. } => "it may be damaged or cut off; nothing was loaded",
+        LoadError::Read { .. } => "it may be damaged or truncated; nothing was loaded",
         LoadError::Write { source, .. } | LoadError::Spill { source, .. }
             if source.kind() == io::ErrorKind::StorageFull =>
         {
@@ -389,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn skipped_rows_go_beside_the_caller_under_the_input_s_name() {
+    fn skipped_rows_go_into_the_current_directory_under_the_name_of_the_input() {
         assert_eq!(
             rejects_file(&["/data/a.csv.gz".into(), "b.csv".into()]),
             Path::new("a.csv.gz.rejected.csv")
@@ -400,7 +374,7 @@ mod tests {
     #[test]
     fn errors_come_with_what_helps() {
         let row = |fault| LoadError::Row {
-            place: load::Places::new("a.csv", load::Unit::Row).find(1),
+            location: load::Locations::new("a.csv", load::Unit::Row).find(1),
             column: None,
             fault,
         };

@@ -1,40 +1,16 @@
 //! Ahead of a run that uses the write-ahead log: whether the measured directories can hold one.
-//!
-//! In WAL mode the connections to a database share memory through a mapped file, which network and
-//! some shared file systems cannot do (<https://sqlite.org/wal.html>, section 5). Whether one can is
-//! seen by doing it: a database of one row in WAL mode. A connection that locks the file exclusively
-//! needs no shared memory, so variants that do are not looked at.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use lab::catalogue::Catalogue;
-use lab::design::Variant;
-use lab::level::Level;
-use lab::plan::{Request, plan};
+use lab::plan::{Request, shared_memory_pilots};
 use lab::record::{EngineRecord, RunPlan};
 use runner::{Driver, Servers, run_pilots};
 
 use crate::failure::Failure;
 
-/// A database of one row in WAL mode; the other variant is there because a comparison has two.
-const PILOT: &str = r#"
-id       = "shared-memory"
-question = "Can this directory hold a database in WAL mode?"
-workload = "quotes"
-base     = { rows = 1 }
-
-[factors]
-journal_mode = ["wal", "delete"]
-
-[design]
-kind      = "one-at-a-time"
-baseline = { journal_mode = "wal" }
-"#;
-
-/// Refuses the run where a directory cannot hold what a variant asks. `Ok(false)` means that it was
-/// interrupted.
+/// Refuses the run where a directory cannot hold a database in WAL mode and a variant needs one. `Ok(false)`
+/// means that it was interrupted.
 pub fn is_there(
     request: &Request,
     run: &RunPlan,
@@ -43,20 +19,8 @@ pub fn is_there(
     interrupted: &AtomicBool,
     catalogue: &Catalogue,
 ) -> Result<bool, Failure> {
-    let directories = directories(run);
-    if directories.is_empty() {
-        return Ok(true);
-    }
-    let pilot = lab::experiment::parse("shared-memory", PILOT, catalogue)
+    let pilots = shared_memory_pilots(request, run, catalogue)
         .map_err(|problems| Failure::usage(problems.to_string()))?;
-    let pilots = plan(
-        Request {
-            experiments: vec![pilot],
-            directories: directories.into_iter().collect(),
-            ..request.clone()
-        },
-        catalogue,
-    );
     for planned in &pilots.experiments {
         let Some(outcomes) = run_pilots(
             &pilots,
@@ -86,59 +50,37 @@ fn refusal(directory: &std::path::Path, problem: &str) -> Failure {
     .hint("choose a directory on a local disk by --dir, or leave journal_mode=wal out, or lock exclusively (locking_mode=exclusive)")
 }
 
-/// The directories on which some variant needs shared memory.
-fn directories(run: &RunPlan) -> BTreeSet<PathBuf> {
-    run.experiments
-        .iter()
-        .filter(|planned| planned.variants.iter().any(needs_shared_memory))
-        .map(|planned| planned.directory.clone())
-        .collect()
-}
-
-fn needs_shared_memory(variant: &Variant) -> bool {
-    let held = |name: &str| variant.settings.get(name).and_then(Level::as_text);
-    held("journal_mode") == Some("wal") && held("locking_mode") != Some("exclusive")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::level::Settings;
+    use lab::experiment::Scale;
+    use lab::level::Level;
 
     #[test]
-    fn only_a_shared_log_needs_shared_memory() {
-        let variant = |over: &[(&str, &str)]| Variant {
-            label: String::new(),
-            name: None,
-            answer: None,
-            levels: Settings::new(),
-            settings: over
-                .iter()
-                .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
-                .collect(),
-        };
-        assert!(needs_shared_memory(&variant(&[("journal_mode", "wal")])));
-        assert!(needs_shared_memory(&variant(&[
-            ("journal_mode", "wal"),
-            ("locking_mode", "normal")
-        ])));
-        assert!(!needs_shared_memory(&variant(&[
-            ("journal_mode", "wal"),
-            ("locking_mode", "exclusive")
-        ])));
-        assert!(!needs_shared_memory(&variant(&[(
-            "journal_mode",
-            "delete"
-        )])));
-        assert!(!needs_shared_memory(&variant(&[])));
-    }
-
-    #[test]
-    fn the_pilot_is_a_valid_experiment_with_the_log_first() {
+    fn the_pilots_are_valid_with_the_log_first() {
         let catalogue = bench::catalogue();
-        let pilot = lab::experiment::parse("shared-memory", PILOT, &catalogue).unwrap();
-        let variants = lab::design::variants(&pilot, lab::experiment::Scale::Quick, &catalogue);
-        assert_eq!(variants.len(), 2);
-        assert!(needs_shared_memory(&variants[0]) && !needs_shared_memory(&variants[1]));
+        let journals = crate::library::named(&["settings-journal-mode".to_owned()], &catalogue);
+        let request = Request {
+            id: "run".to_owned(),
+            created: String::new(),
+            pragmark: String::new(),
+            seed: lab::seed::Seed(1),
+            scale: Scale::Quick,
+            engine: "embedded".to_owned(),
+            quick: true,
+            trial_limit_s: 60.0,
+            budget_s: None,
+            crash_s: 0.0,
+            postgres_given: false,
+            experiments: journals.unwrap(),
+            directories: vec!["/data".into()],
+        };
+        let run = lab::plan::plan(request.clone(), &catalogue);
+        let pilots = shared_memory_pilots(&request, &run, &catalogue).unwrap();
+        let modes = pilots.experiments[0].variants.iter();
+        let modes: Vec<_> = modes
+            .map(|variant| variant.settings["journal_mode"].clone())
+            .collect();
+        assert_eq!(modes, [Level::from("wal"), Level::from("delete")]);
     }
 }

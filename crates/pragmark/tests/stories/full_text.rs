@@ -132,7 +132,7 @@ fn a_run_asks_for_no_more_documents_than_there_are_and_says_how_many_it_uses() {
             .exits(0)
             .complains(&[&told]);
         let page = laboratory.read(&format!("{scale}/report.html"));
-        assert!(page.contains(&format!("not generated ones but {used} in ")));
+        assert!(page.contains(&format!("not generated: {used} in ")));
     }
 }
 

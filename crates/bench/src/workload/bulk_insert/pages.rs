@@ -16,7 +16,7 @@ use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use engine::pragma;
 use lab::level::{Level, Settings};
-use load::{BatchSource, Column, Request, Way, WayChoice, load};
+use load::{BatchSource, Column, LoadStrategy, Request, StrategyChoice, load};
 
 use super::Work;
 use super::insert::Inserted;
@@ -187,7 +187,7 @@ fn request(parameters: &Parameters, settings: &Settings, path: &Path) -> Request
         }];
     }
     let mut request = Request::new(path, table);
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let page_size = settings.get(PAGE_SIZE).and_then(Level::as_int);
     request.page_size = page_size.and_then(|size| u32::try_from(size).ok());
     request

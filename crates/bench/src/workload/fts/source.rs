@@ -1,5 +1,4 @@
-//! Where the documents come from: the generator or a file of the user's, row by row in constant
-//! memory.
+//! The source of documents: the generator or a file of the user's, row by row in constant memory.
 
 use std::path::Path;
 
@@ -10,7 +9,7 @@ use lab::seed::Seed;
 use super::table::optional;
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents, Era, corpus};
-use crate::import::{Rows, TextFile};
+use crate::import::{TextFile, TextOptions, TextRows};
 use crate::settings::Reader;
 use crate::workload::Trial;
 use crate::workload::common::{by_name, from, names, parameter};
@@ -42,17 +41,22 @@ pub(super) fn parameters() -> Vec<Parameter> {
         optional(
             "text_file",
             Accepts::Text,
-            "absolute path of a file with documents of your own instead of generated ones: .csv, .tsv, .jsonl, .parquet or a SQLite database",
+            "absolute path of a file with your own documents, used instead of generated ones: any format that `pragmark load` reads",
         ),
         optional(
             "text_columns",
             Accepts::Text,
-            "columns of the file that are used, apart by commas; all columns of text unless given",
+            "columns of the file to use, separated by commas; all text columns by default",
         ),
         optional(
             "text_table",
             Accepts::Text,
             "table of the file, where it is a database with several",
+        ),
+        optional(
+            "text_encoding",
+            Accepts::Text,
+            "encoding of the file, such as windows-1252; UTF-8 by default, or that of the byte order mark",
         ),
     ]);
     parameters
@@ -76,12 +80,16 @@ impl Source {
         let text = |name: &str| trial.settings.get(name).and_then(Level::as_text);
         match text("text_file") {
             None => Source::generated(trial),
-            Some(path) => Source::file(
-                Path::new(path),
-                text("text_columns"),
-                text("text_table"),
-                Reader(trial.settings).count("rows")?,
-            ),
+            Some(path) => {
+                let encoding = text("text_encoding").map(str::parse).transpose();
+                let options = TextOptions {
+                    columns: text("text_columns").map(split_columns).unwrap_or_default(),
+                    table: text("text_table").map(str::to_owned),
+                    encoding: encoding.map_err(TrialError::CannotRun)?,
+                };
+                let rows = Reader(trial.settings).count("rows")?;
+                Source::file(Path::new(path), options, rows)
+            }
         }
     }
 
@@ -99,20 +107,14 @@ impl Source {
         })
     }
 
-    fn file(
-        path: &Path,
-        columns: Option<&str>,
-        table: Option<&str>,
-        rows: usize,
-    ) -> Result<Source, TrialError> {
+    fn file(path: &Path, options: TextOptions, rows: usize) -> Result<Source, TrialError> {
         if !path.is_absolute() {
             return Err(TrialError::CannotRun(format!(
                 "the path `{}` of `text_file` must be absolute, because trials run in directories of their own",
                 path.display()
             )));
         }
-        let columns = columns.map(split_columns).unwrap_or_default();
-        let file = TextFile::new(path, columns, table.map(str::to_owned))?;
+        let file = TextFile::new(path, options)?;
         let summary = file.check(rows as u64)?;
         Ok(Source {
             rows: summary.rows as usize,
@@ -148,12 +150,9 @@ impl Source {
 
     /// The documents from the first on.
     pub(super) fn open(&self) -> Result<Reading, TrialError> {
-        let rows: Box<dyn Rows> = match &self.origin {
-            Origin::Generator(seed, era) => Box::new(Generated {
-                corpus: Corpus::new(*seed, *era),
-                next: 0,
-            }),
-            Origin::File(file) => file.open(&self.columns)?,
+        let rows = match &self.origin {
+            Origin::Generator(seed, era) => Rows::Generated(Corpus::new(*seed, *era), 0),
+            Origin::File(file) => Rows::Read(file.open(&self.columns)?),
         };
         Ok(Reading {
             rows,
@@ -170,7 +169,7 @@ fn split_columns(list: &str) -> Vec<String> {
 
 /// A pass over the documents.
 pub(super) struct Reading {
-    rows: Box<dyn Rows>,
+    rows: Rows,
     left: usize,
 }
 
@@ -192,17 +191,24 @@ impl Reading {
     }
 }
 
-/// Documents of the generator, one after the other.
-struct Generated {
-    corpus: Corpus,
-    next: u64,
+enum Rows {
+    /// Of the generator, and the number of the next.
+    Generated(Corpus, u64),
+    /// Of a file.
+    Read(TextRows),
 }
 
-impl Rows for Generated {
-    fn next_into(&mut self, documents: &mut Documents) -> Result<bool, crate::import::ImportError> {
-        self.corpus.write(self.next, documents);
-        self.next += 1;
-        Ok(true)
+impl Rows {
+    /// Appends the next row to `documents`; false where there is none.
+    fn next_into(&mut self, documents: &mut Documents) -> Result<bool, TrialError> {
+        match self {
+            Rows::Generated(corpus, next) => {
+                corpus.write(*next, documents);
+                *next += 1;
+                Ok(true)
+            }
+            Rows::Read(rows) => Ok(rows.next_into(documents)?),
+        }
     }
 }
 

@@ -156,7 +156,7 @@ impl Tool {
             Tool::Pragmark(way) => {
                 let mut arguments = owned(&["load", FILE, DATABASE, "--table", "user", "--plain"]);
                 arguments.extend(owned(&["--primary-key", "id", "--type", "area=CHAR(6)"]));
-                arguments.extend(owned(&["--way", way]));
+                arguments.extend(owned(&["--strategy", way]));
                 arguments
             }
             Tool::Shell => owned(&[

@@ -1,13 +1,13 @@
 //! Sorting the entries of indexes, however many there are.
 //!
-//! Each worker piles up the entries of its rows. A pile that has reached its size is sorted, while it still
+//! Each worker collects the entries of its rows. A buffer that has reached its size is sorted, while it still
 //! fits the processor's cache, into a run: the bare cells in order. Runs stay in memory as long as the
-//! worker's share suffices; beyond that they are merged into one, in a temporary file beside the
+//! worker's share suffices; beyond that they are merged into one, in a temporary file next to the
 //! database, so that the runs in files are few and long. In the end all runs of all workers are merged
 //! while the tree is packed.
 
+mod entry_buffer;
 mod merge;
-mod pile;
 mod run;
 
 use std::path::Path;
@@ -15,22 +15,22 @@ use std::path::Path;
 use super::encoder::Encoder;
 use super::index::IndexPlan;
 use crate::error::LoadError;
-use pile::Pile;
+use entry_buffer::EntryBuffer;
 use run::Spill;
 
 pub(super) use merge::Merged;
 pub(super) use run::{Entry, Run};
 
-/// The most bytes of a pile: more do not fit the processor's cache, and fewer make more runs.
-const LARGEST_PILE: usize = 16 << 20;
+/// The most bytes of a buffer: more do not fit the processor's cache, and fewer make more runs.
+const LARGEST_BUFFER: usize = 16 << 20;
 
 /// The entries that one worker collects.
 pub(super) struct Sorter<'p> {
     plans: &'p [IndexPlan],
     /// For each index.
     lists: Vec<List>,
-    /// Bytes after which a pile becomes a run.
-    pile: usize,
+    /// Bytes after which a buffer becomes a run.
+    buffer_bytes: usize,
     /// Bytes that runs may take in memory.
     memory: usize,
     /// Bytes that they take.
@@ -40,7 +40,7 @@ pub(super) struct Sorter<'p> {
 
 #[derive(Default)]
 struct List {
-    pile: Pile,
+    entries: EntryBuffer,
     /// Those in memory.
     new: Vec<Run>,
     spilled: Vec<Run>,
@@ -50,13 +50,13 @@ impl<'p> Sorter<'p> {
     /// `memory` are the bytes that all entries may take; what is more goes into a temporary file in
     /// `directory`.
     pub(super) fn new(plans: &'p [IndexPlan], memory: usize, directory: &Path) -> Sorter<'p> {
-        // The piles take a quarter of the memory at most.
-        let pile = LARGEST_PILE.min(memory / 4 / plans.len().max(1));
+        // The buffers take a quarter of the memory at most.
+        let buffer_bytes = LARGEST_BUFFER.min(memory / 4 / plans.len().max(1));
         Sorter {
             plans,
             lists: plans.iter().map(|_| List::default()).collect(),
-            pile,
-            memory: memory - pile * plans.len(),
+            buffer_bytes,
+            memory: memory - buffer_bytes * plans.len(),
             taken: 0,
             spill: Spill::new(directory),
         }
@@ -68,8 +68,8 @@ impl<'p> Sorter<'p> {
     /// The temporary file cannot be made or written.
     pub(super) fn add(&mut self, index: usize, block: &Encoder<'_>) -> Result<(), LoadError> {
         let list = &mut self.lists[index];
-        list.pile.add(&self.plans[index], block);
-        if list.pile.memory() >= self.pile {
+        list.entries.add(&self.plans[index], block);
+        if list.entries.memory() >= self.buffer_bytes {
             self.sort(index);
         }
         if self.taken > self.memory {
@@ -78,11 +78,11 @@ impl<'p> Sorter<'p> {
         Ok(())
     }
 
-    /// Makes the pile of an index a run in memory.
+    /// Makes the buffer of an index a run in memory.
     fn sort(&mut self, index: usize) {
         let list = &mut self.lists[index];
-        if !list.pile.is_empty() {
-            let run = list.pile.sorted(&self.plans[index]);
+        if !list.entries.is_empty() {
+            let run = list.entries.sorted(&self.plans[index]);
             self.taken += run.memory();
             list.new.push(run);
         }

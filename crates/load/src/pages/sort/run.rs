@@ -194,7 +194,7 @@ impl Run {
     }
 }
 
-/// A temporary file for runs, beside the database: it has no name, so that the system removes it however
+/// A temporary file for runs, next to the database: it has no name, so that the system removes it however
 /// the load ends.
 #[derive(Debug)]
 pub(super) struct SpillFile {

@@ -128,12 +128,10 @@ fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ArrowError> {
 
 fn schema_of(footer: &Footer<'_>) -> Result<SchemaRef, ArrowError> {
     let Some(schema) = footer.schema() else {
-        return Err(damaged("its footer names no columns"));
+        return Err(damaged("its footer has no schema"));
     };
     if !schema.endianness().equals_to_target_endianness() {
-        return Err(damaged(
-            "it was written on a machine with the other order of bytes",
-        ));
+        return Err(damaged("it has the byte order of another architecture"));
     }
     Ok(Arc::new(fb_to_schema(schema)))
 }
@@ -147,10 +145,10 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
         4
     };
     let Some(message) = block.get(begin..metadata) else {
-        return Err(damaged("a block is shorter than its head"));
+        return Err(damaged("a block is shorter than its header"));
     };
     let message = root_as_message(message).map_err(|error| {
-        ArrowError::ParseError(format!("the head of a block is damaged: {error}"))
+        ArrowError::ParseError(format!("the header of a block is damaged: {error}"))
     })?;
     let batch = match message.header_type() {
         MessageHeader::DictionaryBatch => message
@@ -174,7 +172,7 @@ fn check_compressed_lengths(block: &[u8], metadata: usize) -> Result<(), ArrowEr
             && Vec::<u8>::new().try_reserve_exact(length).is_err()
         {
             return Err(damaged(
-                "a compressed column is said to be longer than memory",
+                "a compressed column claims to be longer than memory",
             ));
         }
     }

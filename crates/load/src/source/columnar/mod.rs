@@ -3,7 +3,6 @@
 mod ipc;
 
 use std::fs::File;
-use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +10,21 @@ use std::sync::atomic::AtomicBool;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Schema};
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::arrow::columns_of;
-use super::divide::{BATCH_BYTES, BATCH_ROWS, divided};
-use super::{Source, SourceColumn};
+use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
+use super::selected::positions;
+use super::{Source, SourceColumn, beginning};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, RowNumbers};
+use crate::batch::Batch;
 use crate::error::LoadError;
 
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
-const PARQUET: &[u8] = b"PAR1";
+pub(super) const PARQUET: &[u8] = b"PAR1";
 /// What an Arrow IPC file begins with (<https://arrow.apache.org/docs/format/Columnar.html>).
-const ARROW: &[u8] = b"ARROW1";
+pub(super) const ARROW: &[u8] = b"ARROW1";
 
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
@@ -31,10 +32,10 @@ pub struct ColumnarSource {
     columns: Vec<SourceColumn>,
     /// Whether the type of each column says something of its values.
     typed: Vec<bool>,
+    /// Whether it holds texts.
+    texts: Vec<bool>,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
-    /// What is left of a batch that is longer than ours.
-    rest: Option<RecordBatch>,
-    rows: u64,
+    parts: Parts,
     /// Batches of the file that have been read.
     read: u64,
     extent: Extent,
@@ -54,69 +55,62 @@ impl ColumnarSource {
     /// # Errors
     /// It cannot be opened, or begins as one and is none.
     pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
-        let open = match beginning(path)? {
-            Some(beginning) if beginning.starts_with(PARQUET) => parquet,
-            Some(beginning) if beginning == ARROW => arrow_ipc,
-            _ => return Ok(None),
+        ColumnarSource::open_columns(path, &[])
+    }
+
+    /// The same; of Parquet only the columns named are read, unless none is, in the order of the file.
+    pub(super) fn open_columns(
+        path: &Path,
+        only: &[String],
+    ) -> Result<Option<ColumnarSource>, LoadError> {
+        let beginning = beginning(path)?;
+        let open = if beginning.starts_with(PARQUET) {
+            parquet
+        } else if beginning.starts_with(ARROW) {
+            arrow_ipc
+        } else {
+            return Ok(None);
         };
-        let unusable = |source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::open(path).map_err(unusable)?;
+        let unusable = LoadError::open(path);
+        let file = File::open(path).map_err(&unusable)?;
         let total_bytes = file.metadata().map_err(unusable)?.len();
         let name = path.display().to_string();
-        guarded(&name.clone(), || open(name, file, total_bytes)).map(Some)
+        guarded(&name.clone(), || open(name, file, total_bytes, only)).map(Some)
     }
-}
-
-/// Whether a file is one of these, by its first bytes.
-pub(super) fn is_columnar(path: &Path) -> Result<bool, LoadError> {
-    let beginning = beginning(path)?;
-    Ok(beginning.is_some_and(|beginning| beginning.starts_with(PARQUET) || beginning == ARROW))
-}
-
-/// The first bytes of a file; nothing of what cannot be read from its end, such as a pipe.
-fn beginning(path: &Path) -> Result<Option<Vec<u8>>, LoadError> {
-    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(None);
-    }
-    let mut beginning = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(ARROW.len() as u64).read_to_end(&mut beginning))
-        .map_err(|source| LoadError::Open {
-            path: path.to_owned(),
-            source,
-        })?;
-    Ok(Some(beginning))
 }
 
 /// Does what the libraries of these formats do with a file. They check much of it, but not all: damage
 /// makes them panic at places, which is an error of the file here.
 fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Result<T, LoadError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(LoadError::Form {
-            input: input.to_owned(),
-            reason: "it is damaged in a way that cannot be told more exactly".to_owned(),
-        })
-    })
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))
 }
 
-fn broken(input: &str, error: &impl std::fmt::Display) -> LoadError {
-    LoadError::Form {
-        input: input.to_owned(),
-        reason: error.to_string(),
-    }
-}
-
-fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| broken(&name, &error))?;
+fn parquet(
+    name: String,
+    file: File,
+    total_bytes: u64,
+    only: &[String],
+) -> Result<ColumnarSource, LoadError> {
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| LoadError::form(&name, error))?;
     let rows = builder.metadata().file_metadata().num_rows();
     // A negative number is damage, which reading will find.
     let rows = u64::try_from(rows).unwrap_or(0);
-    let columns = columns_of(builder.schema());
-    let typed = typed(builder.schema());
+    let mut schema = Arc::clone(builder.schema());
+    if !only.is_empty() {
+        let mut at = positions(&name, &columns_of(&schema), only)?;
+        at.sort_unstable();
+        at.dedup();
+        // Not by names, in which the library takes a dot for the way into a nested column.
+        let mask = ProjectionMask::roots(builder.parquet_schema(), at.iter().copied());
+        builder = builder.with_projection(mask);
+        schema = Arc::new(
+            schema
+                .project(&at)
+                .map_err(|error| LoadError::form(&name, error))?,
+        );
+    }
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
     // As the file tells it, which is too few where values are repeated.
@@ -125,41 +119,41 @@ fn parquet(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource,
     let reader = builder
         .with_batch_size(rows_at_a_time(rows_of_file, bytes))
         .build()
-        .map_err(|error| broken(&name, &error))?;
-    Ok(ColumnarSource {
+        .map_err(|error| LoadError::form(&name, error))?;
+    let (batches, extent) = (Box::new(reader), Extent::Rows(rows));
+    Ok(ColumnarSource::new(
         name,
-        columns,
-        typed,
-        batches: Box::new(reader),
-        rest: None,
-        rows: 0,
-        read: 0,
-        extent: Extent::Rows(rows),
+        &schema,
+        batches,
+        extent,
         total_bytes,
-    })
+    ))
 }
 
-fn arrow_ipc(name: String, file: File, total_bytes: u64) -> Result<ColumnarSource, LoadError> {
+fn arrow_ipc(
+    name: String,
+    file: File,
+    total_bytes: u64,
+    _only: &[String],
+) -> Result<ColumnarSource, LoadError> {
     let (batches, schema) =
-        ipc::Batches::open(file, total_bytes).map_err(|error| broken(&name, &error))?;
-    Ok(ColumnarSource {
+        ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
+    let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
+    Ok(ColumnarSource::new(
         name,
-        columns: columns_of(&schema),
-        typed: typed(&schema),
-        extent: Extent::Batches(batches.left()),
-        batches: Box::new(batches),
-        rest: None,
-        rows: 0,
-        read: 0,
+        &schema,
+        batches,
+        extent,
         total_bytes,
-    })
+    ))
 }
 
-fn typed(schema: &Schema) -> Vec<bool> {
-    let fields = schema.fields().iter();
-    fields
-        .map(|field| *field.data_type() != DataType::Null)
-        .collect()
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
 }
 
 /// How many rows make a batch, if `rows` have so many bytes.
@@ -169,27 +163,31 @@ fn rows_at_a_time(rows: usize, bytes: usize) -> usize {
 }
 
 impl ColumnarSource {
-    /// The next rows: some of a longer batch, or a batch.
-    fn next_rows(&mut self) -> Result<Option<RecordBatch>, LoadError> {
-        let batch = match self.rest.take() {
-            Some(batch) => batch,
-            None => match guarded(&self.name, || Ok(self.batches.next()))? {
-                None => return Ok(None),
-                Some(batch) => {
-                    self.read += 1;
-                    batch.map_err(|error| broken(&self.name, &error))?
-                }
-            },
-        };
-        let (part, rest) = divided(batch);
-        self.rest = rest;
-        Ok(Some(part))
+    fn new(
+        name: String,
+        schema: &Schema,
+        batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
+        extent: Extent,
+        total_bytes: u64,
+    ) -> ColumnarSource {
+        let types = || schema.fields().iter().map(|field| field.data_type());
+        ColumnarSource {
+            name,
+            columns: columns_of(schema),
+            typed: types().map(|kind| *kind != DataType::Null).collect(),
+            texts: types().map(is_text).collect(),
+            batches,
+            parts: Parts::default(),
+            read: 0,
+            extent,
+            total_bytes,
+        }
     }
 
     /// The share of the file that has been read.
     fn bytes_read(&self) -> u64 {
         let (read, all) = match self.extent {
-            Extent::Rows(all) => (self.rows, all),
+            Extent::Rows(all) => (self.parts.rows, all),
             Extent::Batches(all) => (self.read, all),
         };
         let bytes = u128::from(self.total_bytes) * u128::from(read);
@@ -210,22 +208,28 @@ impl Source for ColumnarSource {
         self.typed[column]
     }
 
+    fn is_text(&self, column: usize) -> bool {
+        self.texts[column]
+    }
+
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let Some(rows) = self.next_rows()? else {
-            return Ok(None);
-        };
-        let first = self.rows + 1;
-        self.rows += rows.num_rows() as u64;
-        Ok(Some(Batch {
-            rows,
-            numbers: RowNumbers {
-                first,
-                left_out: Vec::new(),
-            },
-            malformed: Vec::new(),
+        let name = &self.name;
+        let batch = self.parts.next(|rows| {
+            let Some(batch) = guarded(name, || Ok(self.batches.next()))? else {
+                return Ok(None);
+            };
+            self.read += 1;
+            // A batch fails as a whole, and the library does not tell at which of its rows.
+            batch.map(Some).map_err(|error| {
+                let what = format!("in row {} or later: {error}", rows + 1);
+                LoadError::form(name, what)
+            })
+        })?;
+        Ok(batch.map(|batch| Batch {
             bytes_read: self.bytes_read(),
+            ..batch
         }))
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Marks<'b, const N: usize> {
     wanted: [u8x64; N],
     /// Where the bytes begin that `bits` stands for.
     base: usize,
-    /// One bit for each place that has not been given yet.
+    /// One bit for each at that has not been given yet.
     bits: u64,
 }
 
@@ -69,9 +69,9 @@ impl<const N: usize> Iterator for Marks<'_, N> {
             }
             self.look();
         }
-        let place = self.base + self.bits.trailing_zeros() as usize;
+        let at = self.base + self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;
-        Some(place)
+        Some(at)
     }
 }
 

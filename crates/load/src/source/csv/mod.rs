@@ -4,17 +4,14 @@ mod marks;
 mod parse;
 pub(crate) mod scan;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
-use super::blocks::{Course, Text};
+use super::Input;
+use super::blocks::Text;
 use super::infer::Kind;
-use super::{Input, Source, SourceColumn};
-use crate::affinity::Affinity;
-use crate::batch::Batch;
+use super::text::TextSource;
 use crate::error::LoadError;
-use crate::table::{Column, same};
-use parse::{Reader, unescaped};
+use crate::table::same;
+pub use parse::Reader;
+use parse::unescaped;
 use scan::{Dialect, Field, Quoting, Record, Records};
 
 /// How a CSV file is written.
@@ -23,6 +20,9 @@ pub struct CsvOptions {
     /// The byte between fields; none to tell it from the first line: the most frequent of comma, tab,
     /// semicolon and `|`.
     pub delimiter: Option<u8>,
+    /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file
+    /// called `.tsv`.
+    pub prefers_tab: bool,
     /// The byte around fields that hold delimiters or line ends, doubled within them; none where
     /// quotes mean nothing.
     pub quote: Option<u8>,
@@ -36,6 +36,7 @@ impl Default for CsvOptions {
     fn default() -> CsvOptions {
         CsvOptions {
             delimiter: None,
+            prefers_tab: false,
             quote: Some(b'"'),
             header: true,
             null: String::new(),
@@ -47,16 +48,9 @@ impl Default for CsvOptions {
 const SAMPLE_ROWS: usize = 10_000;
 
 /// A reader of CSV.
-pub struct CsvSource {
-    name: String,
-    total_bytes: Option<u64>,
-    columns: Vec<SourceColumn>,
-    /// What the values of each column are, as far as they were seen.
-    kinds: Vec<Kind>,
-    course: Course<Reader>,
-}
+pub type CsvSource = TextSource<Reader>;
 
-impl CsvSource {
+impl TextSource<Reader> {
     /// Reads the beginning of an input: the names of the columns, and the types that the first ten
     /// thousand rows suggest (`INTEGER`, `REAL` or `TEXT`; numbers with leading zeros are text).
     ///
@@ -69,15 +63,14 @@ impl CsvSource {
     ) -> Result<CsvSource, LoadError> {
         let mut text = Text::open(input?)?;
         let input = text.input();
-        let name = input.name().to_owned();
-        let (total_bytes, encoding) = (input.total(), input.encoding());
+        let (input, encoding) = (input.name().to_owned(), input.encoding());
         let quote = options.quote;
         let mut reader = Reader {
-            input: name.clone(),
+            input,
             dialect: Dialect {
                 delimiter: options
                     .delimiter
-                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote)),
+                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
                 quote,
             },
             null: options.null.into_bytes(),
@@ -90,28 +83,14 @@ impl CsvSource {
         let header = reader.read_names(&text.bytes()[..whole], options.header)?;
         let kinds = reader.sample(&text.bytes()[header..whole.max(header)]);
         text.skip(header);
-        let columns = reader
-            .names
-            .iter()
-            .zip(&kinds)
-            .map(|(name, kind)| Column::new(name, kind.declared()))
-            .collect();
-        Ok(CsvSource {
-            name,
-            total_bytes,
-            columns,
-            kinds,
-            course: Course::new(text, reader),
-        })
+        let columns = reader.names.iter().cloned().zip(kinds).collect();
+        Ok(TextSource::new(text, reader, columns))
     }
 }
 
 impl Reader {
     fn wrong(&self, reason: impl Into<String>) -> LoadError {
-        LoadError::Form {
-            input: self.input.clone(),
-            reason: reason.into(),
-        }
+        LoadError::form(&self.input, reason.into())
     }
 
     fn check_dialect(&self) -> Result<(), LoadError> {
@@ -123,7 +102,7 @@ impl Reader {
         }
         if self.dialect.quote == Some(self.dialect.delimiter) {
             return Err(LoadError::Definition(
-                "the same character divides fields and quotes them".to_owned(),
+                "delimiter and quote are the same character".to_owned(),
             ));
         }
         Ok(())
@@ -139,7 +118,7 @@ impl Reader {
             Some(Record::Broken { reason, .. }) => {
                 return Err(self.wrong(format!("the first line: {reason}")));
             }
-            None => return Err(self.wrong("it has no line with anything in it")),
+            None => return Err(self.wrong("every line is empty")),
         }
         if !header {
             self.names = (1..=fields.len()).map(|n| format!("column{n}")).collect();
@@ -195,34 +174,8 @@ impl Reader {
     }
 }
 
-impl Source for CsvSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.kinds[column] != Kind::Unknown
-    }
-
-    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
-        self.course.begin(affinities, stop);
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        self.course.next()
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-}
-
 /// The delimiter that is most frequent in the first line, outside of quotes.
-fn guess_delimiter(beginning: &[u8], quote: Option<u8>) -> u8 {
+fn guess_delimiter(beginning: &[u8], quote: Option<u8>, prefers_tab: bool) -> u8 {
     let mut counts = [(b',', 0), (b'\t', 0), (b';', 0), (b'|', 0)];
     let mut within_quotes = false;
     for byte in beginning {
@@ -236,6 +189,9 @@ fn guess_delimiter(beginning: &[u8], quote: Option<u8>) -> u8 {
                 *count += 1;
             }
         }
+    }
+    if prefers_tab && (counts[1].1 > 0 || counts.iter().all(|(_, count)| *count == 0)) {
+        return b'\t';
     }
     // The first of the equally frequent ones.
     counts
@@ -258,7 +214,12 @@ fn unique(names: &[String], wanted: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
+    use crate::affinity::Affinity;
+    use crate::source::SourceColumn;
+    use arrow_array::Array;
     use arrow_schema::DataType;
+    use std::sync::Arc;
 
     fn open(text: &str, options: CsvOptions) -> CsvSource {
         CsvSource::open(Input::from_bytes("test", text.as_bytes().to_vec()), options).unwrap()
@@ -304,18 +265,18 @@ mod tests {
         let batch = source.next().unwrap().unwrap();
         assert_eq!(batch.rows.num_rows(), 2);
         assert_eq!([0, 1].map(|index| batch.numbers.number(index)), [1, 5]);
-        let told: Vec<String> = batch
+        let messages: Vec<String> = batch
             .malformed
             .iter()
             .map(|bad| format!("{} {:?} {}", bad.row, bad.column, bad.fault))
             .collect();
         assert_eq!(
-            told,
+            messages,
             [
                 "2 None it has 1 field instead of 2",
                 "3 Some(\"b\") text follows a closing quote",
                 "4 Some(\"b\") it is not valid UTF-8",
-                "6 Some(\"b\") a quote is opened and never closed",
+                "6 Some(\"b\") a quote is never closed",
             ]
         );
         assert!(source.next().unwrap().is_none());
@@ -384,7 +345,7 @@ mod tests {
             .to_string()
         };
         assert!(refused(b"").contains("empty"));
-        assert!(refused(b"\n\n").contains("no line"));
+        assert!(refused(b"\n\n").contains("every line is empty"));
         assert!(refused(b"a\xff,b\n").contains("header is not valid UTF-8"));
         assert!(refused(b"\"a\"b\n").contains("closing quote"));
     }

@@ -18,7 +18,7 @@ use crate::source::blocks::{Format, Parsed};
 use crate::source::infer::{integer, short_decimal};
 
 /// How to read a CSV text whose columns are known.
-pub(super) struct Reader {
+pub struct Reader {
     /// What the text is called in messages.
     pub(super) input: String,
     pub(super) dialect: Dialect,
@@ -39,6 +39,10 @@ impl Format for Reader {
         Unit::Row
     }
 
+    fn is_all_text(&self) -> bool {
+        true
+    }
+
     fn cut(&self, bytes: &[u8]) -> usize {
         cut(bytes, self.dialect)
     }
@@ -48,7 +52,7 @@ impl Format for Reader {
     }
 
     fn too_long(&self, megabytes: usize) -> String {
-        format!("a row is longer than {megabytes} MiB; probably a quote is opened and never closed")
+        format!("a row is longer than {megabytes} MiB; probably a quote is never closed")
     }
 }
 
@@ -150,8 +154,8 @@ impl<'r> Block<'r> {
     #[cold]
     fn wrong_encoding(&self, listed: usize, end: usize) -> Option<(Option<usize>, Fault)> {
         let start = self.fields[listed].range().start;
-        let place = self.wrong.partition_point(|at| *at < start);
-        let wrong = *self.wrong.get(place).filter(|at| **at < end)?;
+        let next = self.wrong.partition_point(|at| *at < start);
+        let wrong = *self.wrong.get(next).filter(|at| **at < end)?;
         let column = self.fields[listed..]
             .iter()
             .position(|field| field.range().contains(&wrong));

@@ -169,7 +169,7 @@ impl<'b> Records<'b> {
             let Some(close) = self.next_mark(|byte| byte == quote) else {
                 return Err(Wrong {
                     next: self.bytes.len(),
-                    reason: "a quote is opened and never closed",
+                    reason: "a quote is never closed",
                 });
             };
             let behind = self.bytes.get(close + 1).copied();
@@ -324,10 +324,7 @@ mod tests {
             records(b"a,\"b\"c\nd,e\n"),
             ["[1: text follows a closing quote]", "d|e"]
         );
-        assert_eq!(
-            records(b"a,\"b\nc"),
-            ["[1: a quote is opened and never closed]"]
-        );
+        assert_eq!(records(b"a,\"b\nc"), ["[1: a quote is never closed]"]);
     }
 
     #[test]

@@ -1,11 +1,13 @@
-//! A case of a class: what is drawn for it, and loading it by every way beside INSERT.
+//! A case of a class: what is drawn for it, and loading it by every strategy beside INSERT.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use engine::{Connection, ErrorKind, Value};
 use lab::seed::Seed;
-use pragmark_load::{Column, Index, LoadError, Mode, OnError, Request, Summary, Table, WayChoice};
+use pragmark_load::{
+    Column, Index, LoadError, Mode, OnError, Request, StrategyChoice, Summary, Table,
+};
 
 use super::Class;
 use super::compare::compare;
@@ -119,13 +121,13 @@ impl Case {
             && sqlite.is_some_and(|error| error.kind() == ErrorKind::Constraint)
     }
 
-    fn load(&self, database: &Path, way: WayChoice) -> Result<Summary, LoadError> {
+    fn load(&self, database: &Path, strategy: StrategyChoice) -> Result<Summary, LoadError> {
         let mut request = Request::new(database, self.table());
         request.mode = match self.plan.made {
             Made::ByLoad { .. } => Mode::Create,
             Made::BySql(_) => Mode::Append,
         };
-        request.way = way;
+        request.strategy = strategy;
         request.on_error = self.plan.on_error;
         request.workers = Some(self.workers);
         if let Made::ByLoad { exists: false, .. } = self.plan.made {
@@ -166,19 +168,19 @@ impl Case {
         table
     }
 
-    /// Loads by each way and compares with INSERT.
+    /// Loads by each strategy and compares with INSERT.
     ///
     /// # Errors
     /// The first difference.
     pub(super) fn check(&self) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
         let inserted = folder.path().join("insert");
-        for way in self.plan.ways {
+        for strategy in self.plan.strategies {
             let loaded = folder.path().join("load");
             self.prepare(&loaded);
             let summary = self
-                .load(&loaded, *way)
-                .map_err(|error| format!("{way:?}: {error}"))?;
+                .load(&loaded, *strategy)
+                .map_err(|error| format!("{strategy:?}: {error}"))?;
             if !inserted.exists() {
                 self.prepare_as(&inserted, &loaded);
                 let connection = open(&inserted);
@@ -189,11 +191,11 @@ impl Case {
                 }
             }
             let rows: usize = self.batches[self.before..].iter().map(|b| b[0].len()).sum();
-            if *way == PAGES && summary.rows_by_pages != rows as u64 {
+            if *strategy == PAGES && summary.rows_by_pages != rows as u64 {
                 return Err(format!("not all went by pages: {:?}", summary.why_arrays));
             }
             compare(&loaded, &inserted, &self.plan.order)
-                .map_err(|difference| format!("{way:?}: {difference}"))?;
+                .map_err(|difference| format!("{strategy:?}: {difference}"))?;
             std::fs::remove_file(&loaded).unwrap();
         }
         Ok(())

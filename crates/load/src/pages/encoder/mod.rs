@@ -6,15 +6,16 @@
 //! eight or sixteen bytes at a time whatever their length: the bytes too many lie before them, where the
 //! rest of the row, or of the page, is written later.
 
-use arrow_array::Array;
+mod measure;
 
 use super::narrow::{self, Narrow};
-use super::record::{integer_type, number_length};
-use super::stored::{self, Conversion, Stored};
+use super::record::number_length;
+use super::stored::{Conversion, Stored};
 use super::varint;
 use crate::affinity::Affinity;
 use crate::cells::Cells;
 use crate::error::LoadError;
+use measure::measure;
 
 /// Rows of a block: their serial types stay in the processor's cache.
 pub(super) const BLOCK: usize = 256;
@@ -277,132 +278,6 @@ fn lowest_bytes(value: &Stored<'_>, serial_type: u32) -> u128 {
     narrow::last(&place, SLACK, value.length())
 }
 
-/// Finds the serial types of a column's values in the block, and adds them to the rows' lengths.
-fn measure(
-    column: &mut Column<'_>,
-    first: usize,
-    types: &mut [u32],
-    lengths: &mut [Lengths],
-    conversion: &mut Conversion<'_>,
-) -> Result<(), LoadError> {
-    let rows = first..first + lengths.len();
-    match column {
-        Column::Null => types.fill(0),
-        Column::Integers(values) => {
-            let values = (&values.values()[rows], *values as &dyn Array);
-            measure_numbers(values, first, types, lengths, integer_type);
-        }
-        Column::IntegersAsReals(values) => {
-            let values = (&values.values()[rows], *values as &dyn Array);
-            measure_numbers(values, first, types, lengths, |value| {
-                if stored::is_short(value) {
-                    integer_type(value)
-                } else {
-                    REAL
-                }
-            });
-        }
-        Column::Reals(values) => {
-            let values = (&values.values()[rows], *values as &dyn Array);
-            measure_numbers(values, first, types, lengths, |value| {
-                if value.is_nan() { 0 } else { REAL }
-            });
-        }
-        Column::RealsAsNumbers(values, affinity) => {
-            let affinity = *affinity;
-            let values = (&values.values()[rows], *values as &dyn Array);
-            measure_numbers(values, first, types, lengths, |value| {
-                real_type(value, affinity)
-            });
-        }
-        Column::Texts(values) => {
-            let offsets = (
-                &values.value_offsets()[first..=rows.end],
-                *values as &dyn Array,
-            );
-            measure_bytes(offsets, first, 13, types, lengths);
-        }
-        Column::Blobs(values) => {
-            let offsets = (
-                &values.value_offsets()[first..=rows.end],
-                *values as &dyn Array,
-            );
-            measure_bytes(offsets, first, 12, types, lengths);
-        }
-        Column::Converted(cells, affinity, values) => {
-            let cells: &Cells = cells;
-            values.clear();
-            for ((row, serial_type), lengths) in rows.zip(types).zip(lengths) {
-                let value = stored::store(cells.value(row), *affinity, conversion)?;
-                *serial_type = value.serial_type();
-                lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
-                lengths.values += value.length() as u32;
-                values.push(value);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Serial types of numbers; `of` gives the one of a value that is not NULL.
-#[inline]
-fn measure_numbers<T: Copy>(
-    (values, array): (&[T], &dyn Array),
-    first: usize,
-    types: &mut [u32],
-    lengths: &mut [Lengths],
-    of: impl Fn(T) -> u32,
-) {
-    let has_nulls = array.null_count() > 0;
-    for (row, ((value, serial_type), lengths)) in values.iter().zip(types).zip(lengths).enumerate()
-    {
-        *serial_type = if has_nulls && array.is_null(first + row) {
-            0
-        } else {
-            of(*value)
-        };
-        lengths.values += number_length(*serial_type) as u32;
-    }
-}
-
-/// Serial types of texts or blobs, by the one that an empty value has.
-#[inline]
-fn measure_bytes(
-    (offsets, array): (&[i32], &dyn Array),
-    first: usize,
-    empty: u32,
-    types: &mut [u32],
-    lengths: &mut [Lengths],
-) {
-    let has_nulls = array.null_count() > 0;
-    for (row, ((offsets, serial_type), lengths)) in
-        offsets.windows(2).zip(types).zip(lengths).enumerate()
-    {
-        if has_nulls && array.is_null(first + row) {
-            *serial_type = 0;
-            continue;
-        }
-        // Offsets ascend.
-        let length = (offsets[1] - offsets[0]) as u32;
-        *serial_type = 2 * length + empty;
-        lengths.types += varint::length(u64::from(*serial_type)) as u32 - 1;
-        lengths.values += length;
-    }
-}
-
-/// The serial type of a real in a numeric column.
-#[inline]
-fn real_type(value: f64, affinity: Affinity) -> u32 {
-    let whole = value as i64;
-    if value.is_nan() {
-        0
-    } else if !stored::is_whole(value) || affinity == Affinity::Real && !stored::is_short(whole) {
-        REAL
-    } else {
-        integer_type(whole)
-    }
-}
-
 /// Writes a value so that it ends at `end`, and returns where it begins.
 #[inline]
 fn put_value(
@@ -546,7 +421,7 @@ mod tests {
             encoder.take(1, 4, &mut conversion).unwrap();
             for row in 0..4 {
                 let values: Result<Vec<Stored<'_>>, _> = (cells.iter())
-                    .map(|cells| stored::store(cells.value(row + 1), affinity, &mut conversion))
+                    .map(|cells| crate::pages::stored::store(cells.value(row + 1), affinity, &mut conversion))
                     .collect();
                 let expected = plain(&values.unwrap());
                 let length = encoder.length(row);

@@ -1,7 +1,7 @@
 //! The classes: which schemas there are, and what is to be put into them.
 
 use lab::seed::SplitMix64;
-use pragmark_load::{OnError, Way, WayChoice};
+use pragmark_load::{LoadStrategy, OnError, StrategyChoice};
 
 /// What a case loads, and where.
 pub(super) struct Plan {
@@ -20,7 +20,7 @@ pub(super) struct Plan {
     /// Whether the table has rows before the load.
     pub(super) rows_before: bool,
     pub(super) on_error: OnError,
-    pub(super) ways: &'static [WayChoice],
+    pub(super) strategies: &'static [StrategyChoice],
 }
 
 /// A column of the input.
@@ -61,11 +61,11 @@ pub(super) enum Made {
     BySql(&'static str),
 }
 
-pub(super) const PAGES: WayChoice = WayChoice::Only(Way::Pages);
-const ARRAYS: WayChoice = WayChoice::Only(Way::Arrays);
-const BOTH: &[WayChoice] = &[PAGES, ARRAYS];
+pub(super) const PAGES: StrategyChoice = StrategyChoice::Only(LoadStrategy::Pages);
+const ARRAYS: StrategyChoice = StrategyChoice::Only(LoadStrategy::Arrays);
+const BOTH: &[StrategyChoice] = &[PAGES, ARRAYS];
 /// For what the page writer leaves to SQL.
-const AS_IT_CAN: &[WayChoice] = &[WayChoice::Auto];
+const AS_IT_CAN: &[StrategyChoice] = &[StrategyChoice::Auto];
 
 const DECLARED: &[&str] = &[
     "INTEGER",
@@ -129,7 +129,7 @@ impl Plan {
             reserved: 0,
             rows_before: false,
             on_error: OnError::Fail,
-            ways: BOTH,
+            strategies: BOTH,
         }
     }
 
@@ -141,7 +141,7 @@ impl Plan {
     ) -> Plan {
         let columns = and_some(random, columns);
         Plan {
-            ways: AS_IT_CAN,
+            strategies: AS_IT_CAN,
             ..Plan::new(random, columns, Made::BySql(sql))
         }
     }
@@ -262,7 +262,7 @@ pub(super) fn descending(random: &mut SplitMix64) -> Plan {
         ("INTEGER", Content::Few),
     ];
     Plan {
-        ways: BOTH,
+        strategies: BOTH,
         ..Plan::by_sql(
             random,
             &unique,
@@ -410,7 +410,7 @@ pub(super) fn triggers(random: &mut SplitMix64) -> Plan {
 pub(super) fn rows_before(random: &mut SplitMix64) -> Plan {
     Plan {
         rows_before: true,
-        ways: BOTH,
+        strategies: BOTH,
         ..Plan::by_sql(
             random,
             &[("INTEGER PRIMARY KEY", Content::Key)],
@@ -437,7 +437,7 @@ pub(super) fn rows_and_indexes_before(random: &mut SplitMix64) -> Plan {
 pub(super) fn refused_rows(random: &mut SplitMix64) -> Plan {
     Plan {
         on_error: OnError::Skip,
-        ways: &[ARRAYS],
+        strategies: &[ARRAYS],
         ..Plan::by_sql(
             random,
             &[

@@ -1,6 +1,6 @@
 //! Entries of one index as rows give them, until there are enough of them to be sorted.
 //!
-//! An entry is its cell, ready to be written, and sixteen bytes that decide about its place: the prefix of
+//! An entry is its cell, ready to be written, and sixteen bytes that decide about its position: the prefix of
 //! its first value, and where the cell lies, which tells the order in which rows came. Cells lie in chunks
 //! of memory that are filled from their ends, as the [`Encoder`] writes.
 
@@ -19,18 +19,18 @@ const WHOLE: u64 = (1 << BITS) - 1;
 
 /// Where a cell lies. Numbers order as rows came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
+struct CellAddress(u64);
 
-impl Place {
+impl CellAddress {
     /// `back` is the distance from the chunk's end to the cell's beginning, at least 1.
-    fn new(chunk: usize, back: usize, length: usize, is_exact: bool) -> Place {
+    fn new(chunk: usize, back: usize, length: usize, is_exact: bool) -> CellAddress {
         let (back, length) = if has_own_chunk(length) {
             (0, WHOLE)
         } else {
             (back as u64 - 1, length as u64)
         };
         let place = (chunk as u64) << BITS | back;
-        Place((place << BITS | length) << 1 | u64::from(is_exact))
+        CellAddress((place << BITS | length) << 1 | u64::from(is_exact))
     }
 
     fn chunk(self) -> usize {
@@ -58,14 +58,14 @@ fn has_own_chunk(length: usize) -> bool {
 #[derive(Debug, Clone, Copy)]
 struct Item {
     prefix: u64,
-    place: Place,
+    address: CellAddress,
 }
 
 impl Item {
-    /// Prefix and place as one number, because comparing that takes no branch.
+    /// Prefix and address as one number, because comparing that takes no branch.
     #[inline]
     fn order(&self) -> u128 {
-        u128::from(self.prefix) << 64 | u128::from(self.place.0)
+        u128::from(self.prefix) << 64 | u128::from(self.address.0)
     }
 }
 
@@ -113,7 +113,7 @@ impl Chunk {
 
 /// The entries of one index that one worker has collected.
 #[derive(Debug, Default)]
-pub(super) struct Pile {
+pub(super) struct EntryBuffer {
     chunks: Vec<Chunk>,
     /// Chunks of usual size that are empty, to be used again.
     spare: Vec<Chunk>,
@@ -124,7 +124,7 @@ pub(super) struct Pile {
     unused: usize,
 }
 
-impl Pile {
+impl EntryBuffer {
     /// Adds the entries of a block, which has the columns of the index.
     pub(super) fn add(&mut self, plan: &IndexPlan, block: &Encoder<'_>) {
         let decides = plan.first_column_decides();
@@ -142,7 +142,7 @@ impl Pile {
             let is_exact = prefix.is_exact && decides;
             self.items.push(Item {
                 prefix: prefix.bits,
-                place: Place::new(self.chunks.len() - 1, back, length, is_exact),
+                address: CellAddress::new(self.chunks.len() - 1, back, length, is_exact),
             });
             self.bytes += length;
         }
@@ -176,11 +176,11 @@ impl Pile {
 
     #[inline]
     fn cell(&self, item: Item) -> &[u8] {
-        let bytes = &self.chunks[item.place.chunk()].bytes;
-        match item.place.length() {
+        let bytes = &self.chunks[item.address.chunk()].bytes;
+        match item.address.length() {
             WHOLE => &bytes[SLACK..],
             length => {
-                let start = bytes.len() - item.place.back();
+                let start = bytes.len() - item.address.back();
                 &bytes[start..start + length as usize]
             }
         }
@@ -205,7 +205,7 @@ impl Pile {
         items.sort_unstable_by_key(Item::order);
         // Prefixes that do not tell all leave groups in the order in which rows came.
         for group in groups(&mut items) {
-            if !group.iter().all(|item| item.place.is_exact()) {
+            if !group.iter().all(|item| item.address.is_exact()) {
                 self.sort_group(plan, group);
             }
         }
@@ -329,12 +329,12 @@ mod tests {
             let mut block =
                 Encoder::new(used.map(|(column, affinity)| Some((&columns[column], affinity))));
             block.take(0, rows, &mut conversion).unwrap();
-            let mut pile = Pile::default();
+            let mut buffer = EntryBuffer::default();
             // Twice, so that memory is used again.
             for _ in 0..2 {
-                pile.add(&plan, &block);
-                let run = pile.sorted(&plan);
-                prop_assert!(pile.is_empty() && pile.memory() == 0);
+                buffer.add(&plan, &block);
+                let run = buffer.sorted(&plan);
+                prop_assert!(buffer.is_empty() && buffer.memory() == 0);
                 let found = cells(&run);
                 prop_assert_eq!(found.len(), rows);
                 let in_order = found.is_sorted_by(|one, other| {
@@ -347,16 +347,16 @@ mod tests {
     }
 
     #[test]
-    fn places_keep_what_they_are_made_of_and_order_as_rows_came() {
+    fn addresses_keep_what_they_are_made_of_and_order_as_rows_came() {
         let places = [(0, 10, 10), (0, CHUNK, 20), (1, 1, 1), (1, CHUNK - 1, 5)];
-        let made = places.map(|(chunk, back, length)| Place::new(chunk, back, length, true));
+        let made = places.map(|(chunk, back, length)| CellAddress::new(chunk, back, length, true));
         for (place, (chunk, back, length)) in made.iter().zip(places) {
             assert_eq!((place.chunk(), place.back()), (chunk, back));
             assert_eq!((place.length(), place.is_exact()), (length as u64, true));
         }
         assert!(made.is_sorted());
         for length in [CHUNK - 1, CHUNK, 5 * CHUNK] {
-            assert_eq!(Place::new(7, length, length, false).length(), WHOLE);
+            assert_eq!(CellAddress::new(7, length, length, false).length(), WHOLE);
         }
     }
 }

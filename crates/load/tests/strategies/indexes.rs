@@ -33,7 +33,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
         .to_string();
     assert_eq!(
         error,
-        "UNIQUE constraint failed: t.c0: the rows with the rowids 10 and 11 are the same there"
+        "UNIQUE constraint failed: t.c0: rows 10 and 11 have the same values"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
@@ -58,7 +58,7 @@ fn a_primary_key_of_any_columns_is_unique_but_for_null() {
     table.primary_key = vec!["c1".to_owned(), "c0".to_owned()];
     let mut request = Request::new(folder.path().join("db"), table);
     request.check = true;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let text = |text: &str| Value::Text(text.to_owned());
     let rows = |keys: &[Option<i64>]| {
         let texts = keys.iter().map(|_| text("a")).collect();

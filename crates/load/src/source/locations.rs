@@ -23,7 +23,7 @@ impl Unit {
 
 /// A row, as a person finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct RowLocation {
     /// The input.
     pub input: String,
     /// What is counted.
@@ -34,7 +34,7 @@ pub struct Place {
 
 /// Where rows come from, by their numbers; grows while a source goes on to further inputs.
 #[derive(Debug, Clone)]
-pub struct Places(Arc<Mutex<Vec<Begin>>>);
+pub struct Locations(Arc<Mutex<Vec<Begin>>>);
 
 /// Where an input begins.
 #[derive(Debug)]
@@ -45,12 +45,12 @@ struct Begin {
     unit: Unit,
 }
 
-impl Places {
+impl Locations {
     /// All rows come from this input.
-    pub fn new(input: impl Into<String>, unit: Unit) -> Places {
-        let places = Places(Arc::default());
-        places.begin(0, input, unit);
-        places
+    pub fn new(input: impl Into<String>, unit: Unit) -> Locations {
+        let locations = Locations(Arc::default());
+        locations.begin(0, input, unit);
+        locations
     }
 
     /// Behind so many rows, rows come from this input.
@@ -66,12 +66,12 @@ impl Places {
     }
 
     /// Where the row of this number is.
-    pub fn find(&self, row: u64) -> Place {
+    pub fn find(&self, row: u64) -> RowLocation {
         let begins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = begins.partition_point(|begin| begin.before < row.max(1));
         // `new` has put the first one there.
         let begin = &begins[behind - 1];
-        Place {
+        RowLocation {
             input: begin.input.clone(),
             unit: begin.unit,
             number: row - begin.before,
@@ -85,12 +85,17 @@ mod tests {
 
     #[test]
     fn rows_are_found_in_the_input_they_come_from() {
-        let places = Places::new("a", Unit::Row);
-        places.begin(3, "b", Unit::Line);
-        places.begin(3, "c", Unit::Row);
+        let locations = Locations::new("a", Unit::Row);
+        locations.begin(3, "b", Unit::Line);
+        locations.begin(3, "c", Unit::Row);
         let found = |row| {
-            let place = places.find(row);
-            format!("{} {} {}", place.input, place.unit.name(), place.number)
+            let location = locations.find(row);
+            format!(
+                "{} {} {}",
+                location.input,
+                location.unit.name(),
+                location.number
+            )
         };
         assert_eq!(found(3), "a row 3");
         // The second input is empty.

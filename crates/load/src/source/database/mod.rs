@@ -1,37 +1,26 @@
 //! Another SQLite database: a table, a view or the answer to a query.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+mod reading;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{Connection, Library, OpenFlags, Statement, Step, Value, ValueRef};
+use engine::{Connection, Library, OpenFlags, Value};
 
-use super::blocks::receive;
-use super::typed::Gathering;
+use super::selected::positions;
 use super::{Source, SourceColumn};
 use crate::affinity::Affinity;
-use crate::batch::{Batch, Fault};
+use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::{Column, quoted, same};
+use reading::{Batches, Reading};
 
 /// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
-const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Rows in a batch, as for CSV.
-const BATCH_ROWS: usize = 65_536;
-/// Bytes of text and blobs in a batch: no more than this and one row.
-const BATCH_BYTES: usize = 8 << 20;
-/// Rows in a batch that cannot be read: all of their fields are kept until they are told.
-const BATCH_MALFORMED: usize = 1_024;
+pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Batches read ahead.
-const AHEAD: usize = 2;
-
 /// What is read from another database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Selection {
@@ -48,46 +37,15 @@ pub enum Selection {
 pub struct DatabaseSource {
     name: String,
     columns: Vec<SourceColumn>,
-    /// The length of the file.
-    bytes: u64,
-    state: State,
-}
-
-/// A source is opened, told how columns will be stored, and read.
-enum State {
-    Opened {
-        connection: Connection,
-        query: String,
-        affinities: Vec<Affinity>,
-        stop: Arc<AtomicBool>,
-    },
-    Reading {
-        batches: Receiver<Result<Batch, LoadError>>,
-        stop: Arc<AtomicBool>,
-    },
-    Ended,
+    on_demand: bool,
+    stop: Arc<AtomicBool>,
+    /// Until the first batch is wanted.
+    opened: Option<(Connection, Reading)>,
+    /// From then to the end.
+    batches: Option<Batches>,
 }
 
 impl DatabaseSource {
-    /// Whether a file is a SQLite database, by its first bytes.
-    ///
-    /// # Errors
-    /// It cannot be opened or read.
-    pub fn is_database(path: &Path) -> Result<bool, LoadError> {
-        // Pipes and standard input would lose what is read from them.
-        if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(false);
-        }
-        let mut beginning = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning))
-            .map_err(|source| LoadError::Open {
-                path: path.to_owned(),
-                source,
-            })?;
-        Ok(beginning == MAGIC)
-    }
-
     /// Opens a database. Declared types are the table's own; the columns of a query that are no
     /// table's have none, and `ANY` of STRICT tables is none.
     ///
@@ -98,29 +56,50 @@ impl DatabaseSource {
         path: &Path,
         selection: &Selection,
     ) -> Result<DatabaseSource, LoadError> {
-        DatabaseSource::try_open(library, path, selection).map_err(|error| error.in_database(path))
+        DatabaseSource::open_columns(library, path, selection, &[])
+    }
+
+    /// The same; only the columns named, unless none is.
+    pub(super) fn open_columns(
+        library: &Arc<Library>,
+        path: &Path,
+        selection: &Selection,
+        only: &[String],
+    ) -> Result<DatabaseSource, LoadError> {
+        DatabaseSource::try_open(library, path, selection, only)
+            .map_err(|error| error.in_database(path))
     }
 
     fn try_open(
         library: &Arc<Library>,
         path: &Path,
         selection: &Selection,
+        only: &[String],
     ) -> Result<DatabaseSource, LoadError> {
         let connection = Connection::open(library, path, OpenFlags::READ_ONLY, None)?;
         connection.busy_timeout(PATIENCE)?;
         let name = path.display().to_string();
-        let query = query(&connection, &name, selection)?;
-        let columns = columns(&connection, &name, &query)?;
+        let mut query = query(&connection, &name, selection, &[])?;
+        let mut columns = columns(&connection, &name, &query)?;
+        if !only.is_empty() {
+            let at = positions(&name, &columns, only)?;
+            columns = at.iter().map(|at| columns[*at].clone()).collect();
+            query = self::query(&connection, &name, selection, only)?;
+        }
+        let reading = Reading {
+            input: name.clone(),
+            names: columns.iter().map(|column| column.name.clone()).collect(),
+            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+            affinities: Vec::new(),
+            query,
+        };
         Ok(DatabaseSource {
             name,
             columns,
-            bytes: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            state: State::Opened {
-                connection,
-                query,
-                affinities: Vec::new(),
-                stop: Arc::default(),
-            },
+            on_demand: false,
+            stop: Arc::default(),
+            opened: Some((connection, reading)),
+            batches: None,
         })
     }
 }
@@ -134,50 +113,29 @@ impl Source for DatabaseSource {
         &self.columns
     }
 
-    fn begin(&mut self, table: &[Affinity], wanted: &Arc<AtomicBool>) {
-        if let State::Opened {
-            affinities, stop, ..
-        } = &mut self.state
-        {
-            *affinities = table.to_vec();
-            *stop = Arc::clone(wanted);
+    fn read_on_demand(&mut self) {
+        self.on_demand = true;
+    }
+
+    fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
+        if let Some((_, reading)) = &mut self.opened {
+            reading.affinities = affinities.to_vec();
+            self.stop = Arc::clone(stop);
         }
     }
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        loop {
-            self.state = match std::mem::replace(&mut self.state, State::Ended) {
-                State::Opened {
-                    connection,
-                    query,
-                    affinities,
-                    stop,
-                } => {
-                    let names = self.columns.iter().map(|column| column.name.clone());
-                    let reading = Reading {
-                        input: self.name.clone(),
-                        names: names.collect(),
-                        bytes: self.bytes,
-                        affinities,
-                        query,
-                        stop: Arc::clone(&stop),
-                    };
-                    let (sender, batches) = sync_channel(AHEAD);
-                    // A statement borrows its connection, so both stay on one thread; it ends when
-                    // nobody takes batches any more.
-                    std::thread::spawn(move || reading.run(&connection, &sender));
-                    State::Reading { batches, stop }
-                }
-                State::Reading { batches, stop } => {
-                    let batch = receive(&batches, &stop).transpose()?;
-                    if batch.is_some() {
-                        self.state = State::Reading { batches, stop };
-                    }
-                    return Ok(batch);
-                }
-                State::Ended => return Ok(None),
-            };
+        if let Some((connection, reading)) = self.opened.take() {
+            self.batches = Some(reading.start(connection, self.on_demand, &self.stop));
         }
+        let Some(batches) = &self.batches else {
+            return Ok(None);
+        };
+        let batch = batches.next(&self.stop).transpose();
+        if !matches!(batch, Ok(Some(_))) {
+            self.batches = None;
+        }
+        batch
     }
 
     fn total_bytes(&self) -> Option<u64> {
@@ -185,32 +143,40 @@ impl Source for DatabaseSource {
     }
 }
 
-/// The query that gives the rows wanted.
-fn query(connection: &Connection, input: &str, selection: &Selection) -> Result<String, LoadError> {
+/// The query that gives the rows wanted, with only these columns where any is named.
+fn query(
+    connection: &Connection,
+    input: &str,
+    selection: &Selection,
+    only: &[String],
+) -> Result<String, LoadError> {
+    let list: Vec<String> = only.iter().map(|name| quoted(name)).collect();
+    let list = list.join(", ");
     let table = match selection {
-        Selection::Query(query) => return Ok(query.clone()),
+        Selection::Query(query) if only.is_empty() => return Ok(query.clone()),
+        Selection::Query(query) => return Ok(format!("SELECT {list} FROM ({query})")),
         Selection::Table(table) => table.clone(),
         Selection::OnlyTable => only_table(connection, input)?,
     };
     let known = names(connection, "type IN ('table', 'view')")?;
     if !known.iter().any(|known| same(known, &table)) {
-        return Err(LoadError::Form {
-            input: input.to_owned(),
-            reason: format!("it has no table {table}; it has {}", known.join(", ")),
-        });
+        let known = known.join(", ");
+        let reason = format!("it has no table {table}; it has {known}");
+        return Err(LoadError::form(input, reason));
     }
-    Ok(format!("SELECT * FROM main.{}", quoted(&table)))
+    let table = quoted(&table);
+    Ok(match only.is_empty() {
+        true => format!("SELECT * FROM main.{table}"),
+        // An index of all these columns would give the rows in another order.
+        false => format!("SELECT {list} FROM main.{table} NOT INDEXED"),
+    })
 }
 
 fn only_table(connection: &Connection, input: &str) -> Result<String, LoadError> {
-    let wrong = |reason: String| LoadError::Form {
-        input: input.to_owned(),
-        reason,
-    };
     let mut tables = names(connection, "type = 'table'")?;
     match (tables.pop(), tables.is_empty()) {
         (Some(table), true) => Ok(table),
-        (None, _) => Err(wrong("it has no table".to_owned())),
+        (None, _) => Err(LoadError::form(input, "it has no table")),
         (Some(last), false) => {
             tables.push(last);
             Err(LoadError::SeveralTables {
@@ -235,21 +201,18 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError>
 }
 
 fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
-    let wrong = |reason: String| LoadError::Form {
-        input: input.to_owned(),
-        reason,
-    };
+    let wrong = |reason: String| LoadError::form(input, reason);
     let knows_any = has_strict_tables(connection);
     let statement = connection.prepare(query)?;
     if statement.column_count() == 0 || !statement.is_read_only() {
-        return Err(wrong("the query is none that only reads rows".to_owned()));
+        return Err(wrong("the query must only read rows".to_owned()));
     }
     let mut columns: Vec<Column> = Vec::new();
     for number in 0..statement.column_count() {
         let name = statement.column_name(number).unwrap_or_default();
         if columns.iter().any(|known| same(&known.name, &name)) {
             return Err(wrong(format!(
-                "the query gives two columns {name}; give one another name by AS"
+                "the query returns two columns {name}; rename one with AS"
             )));
         }
         let declared = statement.column_declared_type(number).unwrap_or_default();
@@ -271,121 +234,11 @@ fn has_strict_tables(connection: &Connection) -> bool {
     tables.is_ok_and(|tables| tables.iter().any(is_strict))
 }
 
-/// A query being read.
-struct Reading {
-    input: String,
-    /// The length of the file.
-    bytes: u64,
-    names: Vec<String>,
-    affinities: Vec<Affinity>,
-    query: String,
-    stop: Arc<AtomicBool>,
-}
-
-impl Reading {
-    /// Sends batches until the end, an error, or until nobody takes them.
-    fn run(&self, connection: &Connection, sender: &SyncSender<Result<Batch, LoadError>>) {
-        if let Err(error) = self.read(connection, sender) {
-            // If nobody takes it, nobody wants to know.
-            let _ = sender.send(Err(error.in_database(Path::new(&self.input))));
-        }
-    }
-
-    fn read(
-        &self,
-        connection: &Connection,
-        sender: &SyncSender<Result<Batch, LoadError>>,
-    ) -> Result<(), LoadError> {
-        let mut statement = connection.prepare(&self.query)?;
-        let mut gathering = Gathering::new(&self.names, &self.affinities, 0);
-        let mut bytes = 0;
-        while statement.step()? == Step::Row {
-            // A batch ends when there is a row for the next one, so that the last one is known as such.
-            if is_full(&gathering, bytes) {
-                gathering.end_batch(&self.input)?;
-                bytes = 0;
-            }
-            bytes += self.take(&statement, &mut gathering)?;
-            for batch in gathering.take() {
-                if sender.send(Ok(batch)).is_err() || self.stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-            }
-        }
-        gathering.end_batch(&self.input)?;
-        let mut batches = gathering.take();
-        if let Some(last) = batches.last_mut() {
-            last.bytes_read = self.bytes;
-        }
-        for batch in batches {
-            if sender.send(Ok(batch)).is_err() {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the row that the statement stands on, and returns the bytes that are kept of it: of its texts
-    /// and blobs, or of its fields as they are told where it cannot be read.
-    fn take(
-        &self,
-        statement: &Statement<'_, '_>,
-        gathering: &mut Gathering,
-    ) -> Result<usize, LoadError> {
-        let mut values = Vec::with_capacity(self.names.len());
-        let mut wrong = None;
-        for (number, name) in self.names.iter().enumerate() {
-            let value = statement.column_value_ref(number as i32);
-            if value.is_err() {
-                wrong = wrong.or(Some(name));
-            }
-            values.push(value.unwrap_or(ValueRef::Null));
-        }
-        if let Some(name) = wrong {
-            let fields: Vec<String> = (0..self.names.len() as i32)
-                .map(|number| match statement.column_value(number) {
-                    Value::Null => String::new(),
-                    value => value.to_string(),
-                })
-                .collect();
-            let bytes = fields.iter().map(String::len).sum();
-            gathering.reject(
-                Some(name.clone()),
-                Fault::Form("its text is not valid UTF-8".to_owned()),
-                fields,
-            );
-            return Ok(bytes);
-        }
-        gathering.push(&self.input, &values)?;
-        let length = |value: &ValueRef<'_>| match value {
-            ValueRef::Text(text) => text.len(),
-            ValueRef::Blob(bytes) => bytes.len(),
-            _ => 0,
-        };
-        Ok(values.iter().map(length).sum())
-    }
-}
-
-/// Whether the batch under way, of so many bytes, is as long as a batch may be.
-fn is_full(gathering: &Gathering, bytes: usize) -> bool {
-    gathering.rows() >= BATCH_ROWS
-        || gathering.malformed() >= BATCH_MALFORMED
-        || bytes >= BATCH_BYTES
-}
-
-/// Whether two paths are the same file, by whatever links; false where one of them is none.
-pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.dev(), metadata.ino()))
-    };
-    identity(one).is_some_and(|one| Some(one) == identity(other))
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
+    use super::reading::BATCH_ROWS;
     use super::*;
 
     fn library() -> Arc<Library> {
@@ -408,7 +261,7 @@ mod tests {
             "CREATE TABLE t(id INTEGER PRIMARY KEY, price DECIMAL(10, 2), any);\
              INSERT INTO t VALUES (1, 1.5, 'a'), (2, 2, x'00'), (3, NULL, NULL)",
         );
-        assert!(DatabaseSource::is_database(&path).unwrap());
+        assert_eq!(crate::Format::of(&path).unwrap(), crate::Format::Database);
         let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
         let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
         assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
@@ -432,11 +285,9 @@ mod tests {
             opened.err().unwrap().to_string()
         };
         let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
-        assert!(
-            refused(Selection::OnlyTable).contains("several tables, of which none is named: a, b")
-        );
+        assert!(refused(Selection::OnlyTable).contains("several tables: a, b"));
         assert!(refused(Selection::Table("c".to_owned())).contains("no table c; it has a, b"));
-        assert!(query("DELETE FROM a").contains("only reads"));
+        assert!(query("DELETE FROM a").contains("only read rows"));
         assert!(query("SELECT x, x FROM a").contains("two columns x"));
         assert!(query("SELEC").contains("syntax error"));
     }

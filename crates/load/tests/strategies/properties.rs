@@ -1,212 +1,9 @@
-//! Every way gives what SQL INSERT gives: rows, types, rowids and a sound database, whatever the table,
-//! the values and the size of pages.
-//!
-//! `PROPTEST_CASES=10000 cargo test --release -p pragmark-load --test ways` looks longer;
-//! `cargo test --release -p pragmark-load --test ways -- --ignored a_million` at a million rows of each
-//! class of schema that `classes` lists, or as many as `PRAGMARK_TEST_ROWS` says.
+//! Any table and any rows: every strategy gives what INSERT gives.
 
-mod classes;
-mod edges;
-mod existing;
-mod indexes;
-mod new;
-mod sorted;
-
-use std::path::Path;
-use std::sync::Arc;
-
-use arrow_array::{
-    ArrayRef, BinaryArray, Float64Array, Int64Array, NullArray, RecordBatch, RecordBatchOptions,
-    StringArray,
-};
-use arrow_schema::{DataType, Field, Schema};
-use engine::{Connection, Library, OpenFlags, Source, Value};
-use pragmark_load::{
-    BatchSource, Column, Index, LoadError, Mode, OnError, Request, Summary, Table, Way, WayChoice,
-    load,
-};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-fn library() -> Arc<Library> {
-    thread_local! {
-        static LIBRARY: Arc<Library> = Arc::new(Library::load(&Source::Embedded).unwrap());
-    }
-    LIBRARY.with(Arc::clone)
-}
-
-fn open(path: &Path) -> Connection {
-    Connection::open(&library(), path, OpenFlags::default(), None).unwrap()
-}
-
-/// A table with rows in batches, as columns of values.
-#[derive(Debug, Clone)]
-struct Case {
-    declared: Vec<&'static str>,
-    strict: bool,
-    rowid_alias: bool,
-    page_size: u32,
-    workers: usize,
-    /// Columns of indexes.
-    indexes: Vec<Vec<usize>>,
-    /// Columns of the primary key of a table WITHOUT ROWID; none for other tables.
-    key: Vec<usize>,
-    /// Whether the entries of indexes are sorted in memory alone; otherwise each block of rows is a run of
-    /// its own in a file.
-    sorted: bool,
-    batches: Vec<Vec<Vec<Value>>>,
-}
-
-impl Case {
-    fn table(&self) -> Table {
-        let mut table = Table::new("t");
-        table.strict = self.strict;
-        table.types = self
-            .declared
-            .iter()
-            .enumerate()
-            .map(|(number, declared)| Column::new(format!("c{number}"), *declared))
-            .collect();
-        if self.rowid_alias {
-            table.primary_key = vec!["c0".to_owned()];
-        }
-        if !self.key.is_empty() {
-            table.primary_key = self.key.iter().map(|number| format!("c{number}")).collect();
-            table.without_rowid = true;
-        }
-        table.indexes = self.indexes.iter().map(|columns| index(columns)).collect();
-        table
-    }
-
-    fn batches(&self) -> Vec<RecordBatch> {
-        self.batches.iter().map(|columns| batch(columns)).collect()
-    }
-
-    fn load(&self, database: &Path, way: Way) -> Result<Summary, LoadError> {
-        let mut request = Request::new(database, self.table());
-        request.way = WayChoice::Only(way);
-        request.page_size = Some(self.page_size);
-        request.workers = Some(self.workers);
-        request.check = true;
-        if !self.sorted {
-            request.index_memory = 0;
-        }
-        run(self.batches(), &request)
-    }
-
-    /// The same by one prepared INSERT for each row.
-    fn insert(&self, database: &Path, create: &str) {
-        self.insert_part(database, create, &self.batches);
-    }
-
-    fn insert_part(&self, database: &Path, create: &str, batches: &[Vec<Vec<Value>>]) {
-        let connection = open(database);
-        connection
-            .execute(&format!(
-                "PRAGMA page_size = {}; BEGIN; {create}",
-                self.page_size
-            ))
-            .unwrap();
-        let places = vec!["?"; self.declared.len()].join(", ");
-        let mut insert = connection
-            .prepare(&format!("INSERT INTO t VALUES ({places})"))
-            .unwrap();
-        for columns in batches {
-            for row in 0..columns[0].len() {
-                for (number, values) in columns.iter().enumerate() {
-                    insert.bind_value(number as i32 + 1, &values[row]).unwrap();
-                }
-                insert.run().unwrap();
-            }
-        }
-        drop(insert);
-        connection.execute("COMMIT").unwrap();
-    }
-}
-
-fn index(columns: &[usize]) -> Index {
-    Index {
-        columns: columns.iter().map(|number| format!("c{number}")).collect(),
-        unique: false,
-    }
-}
-
-fn run(batches: Vec<RecordBatch>, request: &Request) -> Result<Summary, LoadError> {
-    let names = request.table.types.iter().map(|column| column.name.clone());
-    let fields: Vec<Field> = names
-        .map(|name| Field::new(name, DataType::Null, true))
-        .collect();
-    let mut source = BatchSource::new("test", &Schema::new(fields), batches.into_iter());
-    load(&library(), &mut source, request, &mut |_| true)
-}
-
-/// A batch of columns, each of one type besides NULL.
-fn batch(columns: &[Vec<Value>]) -> RecordBatch {
-    let arrays: Vec<ArrayRef> = columns.iter().map(|values| array(values)).collect();
-    let fields: Vec<Field> = arrays
-        .iter()
-        .enumerate()
-        .map(|(number, array)| Field::new(format!("c{number}"), array.data_type().clone(), true))
-        .collect();
-    let options = RecordBatchOptions::new().with_row_count(Some(columns[0].len()));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).unwrap()
-}
-
-fn array(values: &[Value]) -> ArrayRef {
-    macro_rules! collect {
-        ($array:ty, $variant:path) => {
-            Arc::new(
-                values
-                    .iter()
-                    .map(|value| match value {
-                        $variant(value) => Some(value.clone()),
-                        _ => None,
-                    })
-                    .collect::<$array>(),
-            )
-        };
-    }
-    match values.iter().find(|value| **value != Value::Null) {
-        None => Arc::new(NullArray::new(values.len())),
-        Some(Value::Integer(_)) => collect!(Int64Array, Value::Integer),
-        Some(Value::Real(_)) => collect!(Float64Array, Value::Real),
-        Some(Value::Text(_)) => collect!(StringArray, Value::Text),
-        Some(_) => Arc::new(
-            values
-                .iter()
-                .map(|value| match value {
-                    Value::Blob(bytes) => Some(bytes.as_slice()),
-                    _ => None,
-                })
-                .collect::<BinaryArray>(),
-        ),
-    }
-}
-
-/// All that SQL tells of the table: schema, rowids, types and values.
-fn told(database: &Path, columns: usize) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
-    told_by(database, columns, "rowid")
-}
-
-/// The same in the order of these columns, which are told first.
-fn told_by(database: &Path, columns: usize, order: &str) -> (Vec<Vec<Value>>, Vec<Vec<Value>>) {
-    let connection = open(database);
-    let check = connection.query_all("PRAGMA integrity_check").unwrap();
-    assert_eq!(check, [[Value::Text("ok".to_owned())]]);
-    let list: Vec<String> = (0..columns)
-        .map(|number| format!("typeof(c{number}), quote(c{number})"))
-        .collect();
-    let rows = connection
-        .query_all(&format!(
-            "SELECT {order}, {} FROM t ORDER BY {order}",
-            list.join(", ")
-        ))
-        .unwrap();
-    let schema = connection
-        .query_all("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
-        .unwrap();
-    (schema, rows)
-}
+use super::*;
 
 fn integers() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -381,39 +178,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_way_gives_what_insert_gives(case in cases(60)) {
+    fn every_strategy_gives_what_insert_gives(case in cases(60)) {
         check_new(&case);
-    }
-}
-
-impl Case {
-    /// Adds batches to the table in a database that exists.
-    fn append(&self, database: &Path, first: usize, way: WayChoice) -> Result<Summary, LoadError> {
-        let mut request = Request::new(database, self.table());
-        request.mode = Mode::Append;
-        request.way = way;
-        request.workers = Some(self.workers);
-        request.check = true;
-        if !self.sorted {
-            request.index_memory = 0;
-        }
-        run(self.batches().split_off(first), &request)
-    }
-
-    fn create(&self, database: &Path) -> String {
-        let empty = Case {
-            batches: Vec::new(),
-            ..self.clone()
-        };
-        empty.load(database, Way::Arrays).unwrap();
-        let (objects, _) = told(database, self.declared.len());
-        std::fs::remove_file(database).unwrap();
-        let sql: Vec<String> = objects.iter().map(|object| object[3].to_string()).collect();
-        sql.join("; ")
-    }
-
-    fn rows(&self, batches: &[Vec<Vec<Value>>]) -> usize {
-        batches.iter().map(|columns| columns[0].len()).sum()
     }
 }
 
@@ -493,40 +259,30 @@ proptest! {
     }
 }
 
-/// Reserves bytes at the end of each page of a database whose only page is the empty schema.
-fn reserve(database: &Path, page_size: u16, reserved: u8) {
-    let mut bytes = std::fs::read(database).unwrap();
-    assert_eq!(bytes.len(), usize::from(page_size));
-    bytes[20] = reserved;
-    let content = page_size - u16::from(reserved);
-    bytes[105..107].copy_from_slice(&content.to_be_bytes());
-    std::fs::write(database, bytes).unwrap();
-}
-
-/// A new table by every way against INSERT.
+/// A new table by every strategy against INSERT.
 fn check_new(case: &Case) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let rows: usize = case.batches.iter().map(|columns| columns[0].len()).sum();
 
-    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    let summary = case.load(&path("pages"), LoadStrategy::Pages).unwrap();
     assert_eq!(
         (summary.rows, summary.rows_by_pages),
         (rows as u64, rows as u64)
     );
-    let summary = case.load(&path("arrays"), Way::Arrays).unwrap();
+    let summary = case.load(&path("arrays"), LoadStrategy::Arrays).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (rows as u64, 0));
 
-    let by_pages = told(&path("pages"), case.declared.len());
+    let by_pages = contents(&path("pages"), case.declared.len());
     let create: Vec<String> = by_pages
         .0
         .iter()
         .map(|object| object[3].to_string())
         .collect();
     case.insert(&path("insert"), &create.join("; "));
-    let by_insert = told(&path("insert"), case.declared.len());
+    let by_insert = contents(&path("insert"), case.declared.len());
     assert_eq!(&by_pages, &by_insert);
-    assert_eq!(told(&path("arrays"), case.declared.len()), by_insert);
+    assert_eq!(contents(&path("arrays"), case.declared.len()), by_insert);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 3, "{:?}", left);
 }
@@ -542,17 +298,17 @@ fn check_added(case: &Case, first: usize) {
 
     let rows = case.rows(added);
     let can = case.indexes.is_empty() || case.rows(before) == 0;
-    let way = if can {
-        WayChoice::Only(Way::Pages)
+    let strategy = if can {
+        StrategyChoice::Only(LoadStrategy::Pages)
     } else {
-        WayChoice::Auto
+        StrategyChoice::Auto
     };
-    let summary = case.append(&path("pages"), before.len(), way).unwrap();
+    let summary = case.append(&path("pages"), before.len(), strategy).unwrap();
     assert_eq!(summary.rows, rows as u64);
     assert_eq!(summary.rows_by_pages, if can { rows as u64 } else { 0 });
     assert_eq!(
-        told(&path("pages"), case.declared.len()),
-        told(&path("insert"), case.declared.len())
+        contents(&path("pages"), case.declared.len()),
+        contents(&path("insert"), case.declared.len())
     );
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 2, "{:?}", left);
@@ -562,7 +318,7 @@ fn check_added(case: &Case, first: usize) {
 fn check_keyed(case: &Case) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let summary = case.load(&path("pages"), Way::Pages).unwrap();
+    let summary = case.load(&path("pages"), LoadStrategy::Pages).unwrap();
     let rows = case.rows(&case.batches) as u64;
     assert_eq!((summary.rows, summary.rows_by_pages), (rows, rows));
     let order = case
@@ -571,7 +327,7 @@ fn check_keyed(case: &Case) {
         .map(|number| format!("c{number}"))
         .collect::<Vec<_>>()
         .join(", ");
-    let by_pages = told_by(&path("pages"), case.declared.len(), &order);
+    let by_pages = contents_by(&path("pages"), case.declared.len(), &order);
     let create: Vec<String> = (by_pages.0.iter())
         .filter(|object| object[3] != Value::Null)
         .map(|object| object[3].to_string())
@@ -579,24 +335,6 @@ fn check_keyed(case: &Case) {
     case.insert(&path("insert"), &create.join("; "));
     assert_eq!(
         by_pages,
-        told_by(&path("insert"), case.declared.len(), &order)
+        contents_by(&path("insert"), case.declared.len(), &order)
     );
-}
-
-/// Rows with a key and a text of some length.
-fn many(rows: std::ops::Range<i64>, length: usize) -> RecordBatch {
-    let keys = rows.clone().map(Value::Integer).collect();
-    let texts = rows
-        .map(|row| Value::Text(format!("{row:0length$}")))
-        .collect();
-    batch(&[keys, texts])
-}
-
-fn two_columns(primary_key: bool) -> Table {
-    let mut table = Table::new("t");
-    table.types = vec![Column::new("c0", "INTEGER"), Column::new("c1", "TEXT")];
-    if primary_key {
-        table.primary_key = vec!["c0".to_owned()];
-    }
-    table
 }

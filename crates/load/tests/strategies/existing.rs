@@ -45,7 +45,7 @@ fn a_table_grows_at_its_right_edge_through_many_levels() {
         let database = folder.path().join("db");
         let mut request = Request::new(&database, two_columns(true));
         request.page_size = Some(page_size);
-        request.way = WayChoice::Only(Way::Pages);
+        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
         request.workers = Some(workers);
         request.check = true;
         let mut rows = 0;
@@ -92,12 +92,12 @@ fn what_pages_cannot_add_goes_on_through_sql_in_one_transaction() {
     assert_eq!((summary.rows, summary.rows_by_pages), (5_020, 5_000));
 
     // A row that SQL refuses takes back what was written as pages, too.
-    let before = told(&database, 2);
+    let before = contents(&database, 2);
     let bytes = std::fs::read(&database).unwrap();
     let batches = vec![many(10_000..15_000, 5), many(8_999..9_000, 5)];
     let error = run(batches, &request).unwrap_err().to_string();
     assert!(error.contains("UNIQUE constraint failed: t.c0"), "{error}");
-    assert_eq!(told(&database, 2), before);
+    assert_eq!(contents(&database, 2), before);
     assert_eq!(std::fs::read(&database).unwrap().len(), bytes.len());
 }
 
@@ -133,7 +133,7 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
         ),
         (
             "CREATE TABLE t(c0, c1); CREATE INDEX i ON t(c0); INSERT INTO t VALUES (-1, '')",
-            "rows and indexes already",
+            "already has rows and indexes",
         ),
         (
             "CREATE TABLE t(c0, c1); CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT 1; END",
@@ -168,7 +168,7 @@ fn tables_that_ask_for_more_than_storing_go_through_sql() {
         assert_eq!((summary.rows, summary.rows_by_pages), (2_000, 0), "{sql}");
         let why = summary.why_arrays.unwrap();
         assert!(why.contains(reason), "{sql}: {why}");
-        request.way = WayChoice::Only(Way::Pages);
+        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
         assert!(run(vec![many(2_000..4_000, 4)], &request).is_err(), "{sql}");
     }
 }
@@ -200,7 +200,7 @@ fn columns_find_their_places_in_a_table_that_was_there() {
         .unwrap();
     let mut request = Request::new(&database, two_columns(false));
     request.mode = Mode::Append;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.check = true;
     run(vec![many(0..5_000, 6)], &request).unwrap();
     let connection = open(&database);
@@ -241,7 +241,7 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
         },
     ];
     let mut request = Request::new(&database, table);
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.check = true;
     for mode in [Mode::Create, Mode::Replace] {
         request.mode = mode;
@@ -257,10 +257,10 @@ fn a_new_table_in_a_database_that_exists_is_written_as_pages() {
             6_000
         );
     }
-    let before = told(&database, 2);
+    let before = contents(&database, 2);
     let error = run(vec![many(0..5_000, 9), many(4_000..4_001, 9)], &request).unwrap_err();
     assert!(matches!(error, LoadError::Duplicate { .. }), "{error}");
-    assert_eq!(told(&database, 2), before);
+    assert_eq!(contents(&database, 2), before);
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn readers_see_the_old_database_until_the_load_is_committed() {
     let mut request = Request::new(&database, two_columns(false));
     run(vec![many(0..5_000, 6)], &request).unwrap();
     request.mode = Mode::Append;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let reader = open(&database);
     let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
     let batches = (1..5).map(|part| many(part * 5_000..(part + 1) * 5_000, 6));
@@ -296,7 +296,7 @@ fn a_commit_that_a_reader_keeps_waiting_leaves_the_database_as_it_was() {
     run(vec![many(0..5_000, 6)], &request).unwrap();
     let before = std::fs::read(&database).unwrap();
     request.mode = Mode::Append;
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     let reader = open(&database);
     reader.execute("BEGIN").unwrap();
     assert_eq!(reader.query_i64("SELECT count(*) FROM t").unwrap(), 5_000);
@@ -336,7 +336,7 @@ fn a_page_size_is_for_new_databases_and_no_option_is_passed_over() {
     assert_eq!(run(vec![many(0..3, 4)], &request).unwrap().rows, 3);
     request.page_size = Some(1_000);
     let error = run(vec![many(0..3, 4)], &request).unwrap_err().to_string();
-    assert!(error.contains("1000 is no page size"), "{error}");
+    assert!(error.contains("invalid page size 1000"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Classes of schemas, each with tables of thousands of rows: whatever the way, the database is the one
+//! Classes of schemas, each with tables of thousands of rows: whatever the strategy, the database is the one
 //! that INSERT makes.
 //!
 //! The cases of `main.rs` are small and shrink when they fail; these are large, drawn by a plain

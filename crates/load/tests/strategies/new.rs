@@ -16,7 +16,7 @@ fn bytes_that_are_reserved_in_every_page_stay_free() {
         let mut table = two_columns(true);
         table.indexes = vec![index(&[1])];
         let mut request = Request::new(&database, table);
-        request.way = WayChoice::Only(Way::Pages);
+        request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
         request.check = true;
         run(
             vec![many(0..3_000, 20), many(3_000..3_100, 2_000)],
@@ -99,7 +99,7 @@ fn what_pages_cannot_do_goes_on_through_sql() {
     let why = summary.why_arrays.unwrap();
     assert!(why.contains("do not ascend: 0 after 4999"), "{why}");
 
-    request.way = WayChoice::Only(Way::Pages);
+    request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.database = folder.path().join("other");
     let error = run(batches, &request).unwrap_err().to_string();
     assert!(error.contains("do not ascend"), "{error}");
@@ -143,9 +143,9 @@ fn tables_are_made_replaced_and_appended_to_as_asked() {
 fn a_load_that_is_stopped_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("db");
-    for way in [Way::Pages, Way::Arrays] {
+    for strategy in [LoadStrategy::Pages, LoadStrategy::Arrays] {
         let mut request = Request::new(&database, two_columns(false));
-        request.way = WayChoice::Only(way);
+        request.strategy = StrategyChoice::Only(strategy);
         let fields = ["c0", "c1"].map(|name| Field::new(name, DataType::Null, true));
         let endless = (0..).map(|part| many(part * 100..(part + 1) * 100, 4));
         let mut source = BatchSource::new("test", &Schema::new(fields.to_vec()), endless);
@@ -170,7 +170,7 @@ fn a_journal_without_its_database_is_not_rolled_back_into_the_new_one() {
     ));
 }
 
-/// 1.2 GB: `cargo test --release -p pragmark-load --test ways -- --ignored`.
+/// 1.2 GB: `cargo test --release -p pragmark-load --test strategies -- --ignored`.
 #[test]
 #[ignore = "writes 1.2 GB"]
 fn a_database_past_the_lock_byte_page_is_sound() {
@@ -214,7 +214,7 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
         open(&database).execute(sql).unwrap();
         let mut request = Request::new(&database, two_columns(true));
         request.mode = Mode::Append;
-        request.way = WayChoice::Only(Way::Arrays);
+        request.strategy = StrategyChoice::Only(LoadStrategy::Arrays);
         let batches = [1..50, 50..90, 200..210, 210..260, 100..120];
         let keys: Vec<i64> = batches
             .clone()
@@ -246,8 +246,8 @@ fn keys_that_sqlite_gives_itself_are_the_ones_that_were_given() {
 #[test]
 fn batches_of_single_rows_fill_their_pages() {
     let folder = tempfile::tempdir().unwrap();
-    let pages = [Way::Pages, Way::Arrays].map(|way| {
-        let database = folder.path().join(way.name());
+    let pages = [LoadStrategy::Pages, LoadStrategy::Arrays].map(|strategy| {
+        let database = folder.path().join(strategy.name());
         let values = (0..6_000_i64).map(|n| match n % 2 {
             0 => Value::Integer(n),
             _ => Value::Text(format!("value {n}")),
@@ -255,7 +255,7 @@ fn batches_of_single_rows_fill_their_pages() {
         let mut table = Table::new("t");
         table.types = vec![Column::new("c0", "BLOB")];
         let mut request = Request::new(&database, table);
-        request.way = WayChoice::Only(way);
+        request.strategy = StrategyChoice::Only(strategy);
         request.workers = Some(4);
         request.check = true;
         run(

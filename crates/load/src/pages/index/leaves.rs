@@ -1,0 +1,362 @@
+//! The pages of such a tree: leaves filled with entries in order, and the levels above them.
+
+use std::ops::Range;
+
+use crate::error::LoadError;
+use crate::pages::buffer::Buffer;
+use crate::pages::file::PageFile;
+use crate::pages::packer::write_header;
+use crate::pages::sort::Entry;
+use crate::pages::varint;
+
+/// Writes what stands above a level of several pages, up to the root.
+pub(super) fn write_levels(file: &PageFile, root: u32, level: Level<'_>) -> Result<(), LoadError> {
+    let Level {
+        mut children,
+        mut dividers,
+        ..
+    } = level;
+    loop {
+        let groups = groups(children.len(), &dividers, file.usable());
+        if groups.len() == 1 {
+            let mut buffer = Buffer::new(file.page_size(), 1);
+            let index = buffer.add();
+            fill_interior(buffer.page(index), file.usable(), &children, &dividers, 0);
+            return file.write_page(root, buffer.bytes());
+        }
+        let mut level = Level::new(file);
+        for group in &groups {
+            level.interior(&children[group.clone()], &dividers, group.start)?;
+            if group.end < children.len() {
+                level.dividers.push(dividers.get(group.end - 1));
+            }
+        }
+        level.flush()?;
+        (children, dividers) = (level.children, level.dividers);
+    }
+}
+
+/// The types of pages.
+const INDEX_LEAF: u8 = 0x0a;
+const INDEX_INTERIOR: u8 = 0x02;
+const LEAF_HEADER: usize = 8;
+const INTERIOR_HEADER: usize = 12;
+/// What a cell takes in a leaf at least, so that there is room for a free block where it was.
+const LEAST_CELL: usize = 4;
+/// Bytes after which the buffer is written.
+const FLUSH: usize = 1 << 20;
+
+/// Cells in one piece of memory.
+#[derive(Debug, Default, Clone)]
+struct Cells {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Cells {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, number: usize) -> &[u8] {
+        let start = if number == 0 {
+            0
+        } else {
+            self.ends[number - 1]
+        };
+        &self.bytes[start..self.ends[number]]
+    }
+
+    fn push(&mut self, cell: &[u8]) {
+        self.bytes.extend_from_slice(cell);
+        self.ends.push(self.bytes.len());
+    }
+}
+
+/// The leaf that is being filled.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    index: usize,
+    /// Where the cells begin, which are filled from the end.
+    content: usize,
+    /// The length of the last cell.
+    last: usize,
+}
+
+/// The leaves, and what becomes the level above.
+pub(super) struct Leaves<'f> {
+    file: &'f PageFile,
+    level: Level<'f>,
+    open: Option<Open>,
+    /// The pointers to the open leaf's cells, which go into the page when it is full.
+    pointers: Vec<u8>,
+    /// The cell behind the last leaf, which is full: it comes between that one and the next, if there is
+    /// a next one.
+    between: Option<Vec<u8>>,
+    /// Bytes that a cell may have to be for certain a whole one.
+    whole: usize,
+}
+
+impl<'f> Leaves<'f> {
+    pub(super) fn new(file: &'f PageFile) -> Leaves<'f> {
+        Leaves {
+            file,
+            level: Level::new(file),
+            open: None,
+            pointers: Vec::new(),
+            between: None,
+            whole: longest_whole(file.usable()),
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: Entry<'_>) -> Result<(), LoadError> {
+        if entry.cell.len() <= self.whole {
+            return self.push_cell(entry.cell);
+        }
+        let cell = cell(self.file, entry)?;
+        self.push_cell(&cell)
+    }
+
+    #[inline]
+    fn push_cell(&mut self, cell: &[u8]) -> Result<(), LoadError> {
+        let mut open = match self.open {
+            Some(open) if self.between.is_none() => open,
+            _ => self.open_leaf()?,
+        };
+        let room = cell.len().max(LEAST_CELL);
+        if LEAF_HEADER + self.pointers.len() + 2 + room > open.content {
+            self.between = Some(cell.to_vec());
+            return Ok(());
+        }
+        open.content -= room;
+        open.last = cell.len();
+        let place = &mut self.level.buffer.page(open.index)[open.content..open.content + room];
+        place[..cell.len()].copy_from_slice(cell);
+        place[cell.len()..].fill(0);
+        let pointer = (open.content as u16).to_be_bytes();
+        self.pointers.extend_from_slice(&pointer);
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// Closes the leaf that is full, and opens the next one.
+    fn open_leaf(&mut self) -> Result<Open, LoadError> {
+        self.close();
+        if let Some(between) = self.between.take() {
+            self.level.dividers.push(&between);
+        }
+        self.level.flush_when_full()?;
+        let open = Open {
+            index: self.level.buffer.add(),
+            content: self.file.usable(),
+            last: 0,
+        };
+        self.open = Some(open);
+        Ok(open)
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let page = self.level.buffer.page(open.index);
+        write_header(page, INDEX_LEAF, self.pointers.len() / 2, open.content);
+        let behind = LEAF_HEADER + self.pointers.len();
+        page[LEAF_HEADER..behind].copy_from_slice(&self.pointers);
+        page[behind..open.content].fill(0);
+        page[self.file.usable()..].fill(0);
+        self.pointers.clear();
+    }
+
+    /// Sees to it that a leaf follows the cell that comes between leaves: it becomes that leaf's, and the
+    /// last cell of the full leaf takes its place.
+    fn complete(&mut self) -> Result<(), LoadError> {
+        if let (Some(cell), Some(mut open)) = (self.between.take(), self.open) {
+            let page = self.level.buffer.page(open.index);
+            self.between = Some(page[open.content..open.content + open.last].to_vec());
+            open.content += open.last.max(LEAST_CELL);
+            self.open = Some(open);
+            self.pointers.truncate(self.pointers.len() - 2);
+            self.open_leaf()?;
+            self.push_cell(&cell)?;
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Writes the last leaves.
+    pub(super) fn finish(mut self) -> Result<Level<'f>, LoadError> {
+        self.complete()?;
+        self.level.flush()?;
+        Ok(self.level)
+    }
+
+    /// Writes the last leaves; where there is one only, it is the root, and nothing stands above it.
+    pub(super) fn finish_alone(mut self, root: u32) -> Result<Option<Level<'f>>, LoadError> {
+        self.complete()?;
+        if self.level.children.is_empty() && self.level.buffer.pages() == 1 {
+            self.file.write_page(root, self.level.buffer.bytes())?;
+            return Ok(None);
+        }
+        self.level.flush()?;
+        Ok(Some(self.level))
+    }
+}
+
+/// The pages of one level as they are written, with the cells between them.
+pub(super) struct Level<'f> {
+    file: &'f PageFile,
+    buffer: Buffer,
+    children: Vec<u32>,
+    dividers: Cells,
+}
+
+impl<'f> Level<'f> {
+    pub(super) fn new(file: &'f PageFile) -> Level<'f> {
+        Level {
+            file,
+            buffer: Buffer::new(file.page_size(), FLUSH / file.page_size() + 1),
+            children: Vec::new(),
+            dividers: Cells::default(),
+        }
+    }
+
+    /// Adds the pages of a range behind these, with the cell that comes between.
+    pub(super) fn append(&mut self, range: &Level<'_>, between: Option<&[u8]>) {
+        if let Some(between) = between {
+            self.dividers.push(between);
+        }
+        self.children.extend_from_slice(&range.children);
+        for number in 0..range.dividers.len() {
+            self.dividers.push(range.dividers.get(number));
+        }
+    }
+
+    /// A page of these children; the first divider among them has the number `first`.
+    fn interior(
+        &mut self,
+        children: &[u32],
+        dividers: &Cells,
+        first: usize,
+    ) -> Result<(), LoadError> {
+        let index = self.buffer.add();
+        fill_interior(
+            self.buffer.page(index),
+            self.file.usable(),
+            children,
+            dividers,
+            first,
+        );
+        self.flush_when_full()
+    }
+
+    fn flush_when_full(&mut self) -> Result<(), LoadError> {
+        if self.buffer.bytes().len() >= FLUSH {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LoadError> {
+        let pages = self.buffer.pages();
+        if pages > 0 {
+            let range = self.file.reserve(pages)?;
+            self.file.write(range, self.buffer.bytes())?;
+            self.children
+                .extend((0..pages).map(|index| range.page(index)));
+            self.buffer.clear(FLUSH / self.file.page_size() + 1);
+        }
+        Ok(())
+    }
+}
+
+/// The longest record that a page keeps whole.
+fn longest_whole(usable: usize) -> usize {
+    (usable - 12) * 64 / 255 - 23
+}
+
+/// The cell of an entry as a page has it: its length, what stays in the page, and where the rest is, which
+/// is written at once.
+pub(super) fn cell(file: &PageFile, entry: Entry<'_>) -> Result<Vec<u8>, LoadError> {
+    let (usable, record) = (file.usable(), entry.record());
+    let whole = longest_whole(usable);
+    if record.len() <= whole {
+        return Ok(entry.cell.to_vec());
+    }
+    let least = (usable - 12) * 32 / 255 - 23;
+    let wanted = least + (record.len() - least) % (usable - 4);
+    let local = if wanted <= whole { wanted } else { least };
+    let mut cell = Vec::new();
+    varint::push(&mut cell, record.len() as u64);
+    cell.extend_from_slice(&record[..local]);
+    let first = write_chain(file, &record[local..])?;
+    cell.extend_from_slice(&first.to_be_bytes());
+    Ok(cell)
+}
+
+/// Writes a chain of overflow pages and returns the number of the first.
+fn write_chain(file: &PageFile, rest: &[u8]) -> Result<u32, LoadError> {
+    let chunks = rest.chunks(file.usable() - 4);
+    let range = file.reserve(chunks.len())?;
+    let mut buffer = Buffer::new(file.page_size(), chunks.len());
+    let last = chunks.len() - 1;
+    for (number, chunk) in chunks.enumerate() {
+        let index = buffer.add();
+        let page = buffer.page(index);
+        let next = if number < last {
+            range.page(number + 1)
+        } else {
+            0
+        };
+        page[..4].copy_from_slice(&next.to_be_bytes());
+        page[4..4 + chunk.len()].copy_from_slice(chunk);
+        page[4 + chunk.len()..].fill(0);
+    }
+    file.write(range, buffer.bytes())?;
+    Ok(range.page(0))
+}
+
+/// Divides children among pages: as many as fit, and never a single one for the last page. Between two
+/// pages a divider is left for the level above.
+fn groups(children: usize, dividers: &Cells, usable: usize) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let (mut start, mut room) = (0, usable - INTERIOR_HEADER);
+    for number in 1..children {
+        let needed = 4 + dividers.get(number - 1).len() + 2;
+        if number > start && needed > room {
+            groups.push(start..number);
+            (start, room) = (number, usable - INTERIOR_HEADER);
+        } else if number > start {
+            room -= needed;
+        }
+    }
+    groups.push(start..children);
+    if let [.., before, last] = &mut groups[..]
+        && last.len() == 1
+    {
+        before.end -= 1;
+        last.start -= 1;
+    }
+    groups
+}
+
+fn fill_interior(page: &mut [u8], usable: usize, children: &[u32], dividers: &Cells, first: usize) {
+    let (page, reserved) = page.split_at_mut(usable);
+    reserved.fill(0);
+    let cells = children.len() - 1;
+    let mut content = page.len();
+    for (number, child) in children.iter().enumerate().take(cells) {
+        let cell = dividers.get(first + number);
+        content -= 4 + cell.len();
+        page[content..content + 4].copy_from_slice(&child.to_be_bytes());
+        page[content + 4..content + 4 + cell.len()].copy_from_slice(cell);
+        put_pointer(page, INTERIOR_HEADER + 2 * number, content);
+    }
+    write_header(page, INDEX_INTERIOR, cells, content);
+    page[8..12].copy_from_slice(&children[cells].to_be_bytes());
+    page[INTERIOR_HEADER + 2 * cells..content].fill(0);
+}
+
+fn put_pointer(page: &mut [u8], at: usize, content: usize) {
+    page[at..at + 2].copy_from_slice(&(content as u16).to_be_bytes());
+}

@@ -1,0 +1,214 @@
+//! Which batches can be written as pages, and the rowids that their rows get.
+
+use arrow_array::{Array, Int64Array};
+
+use super::Written;
+use super::jobs::{Job, Outbox, Rowids};
+use super::spine::Spine;
+use crate::affinity::Affinity;
+use crate::batch::Batch;
+use crate::cells::{Cells, Rows};
+use crate::error::LoadError;
+use crate::feed::Feed;
+use crate::target::Target;
+
+/// Decides about batches, in their order.
+pub(super) struct Sequencer<'t> {
+    target: &'t Target,
+    /// Rows that the first batch must have.
+    least_rows: usize,
+    /// The last rowid given; none before the first row.
+    last: Option<i64>,
+    rows: u64,
+}
+
+impl<'t> Sequencer<'t> {
+    pub(super) fn new(target: &'t Target, spine: &Spine, least_rows: usize) -> Sequencer<'t> {
+        Sequencer {
+            target,
+            least_rows: if spine.is_empty() { 0 } else { least_rows },
+            last: spine.last(),
+            rows: 0,
+        }
+    }
+
+    /// Hands out jobs until the feed ends, a batch cannot be written, or nobody takes them: then a
+    /// worker has failed, and its error tells why.
+    pub(super) fn run(
+        &mut self,
+        feed: &mut Feed<'_>,
+        send: impl FnMut(Job) -> bool,
+    ) -> Result<Written, LoadError> {
+        let mut outbox = Outbox::new(send);
+        let stopped = self.take_all(feed, &mut outbox)?;
+        outbox.hand_out();
+        Ok(Written {
+            rows: self.rows,
+            stopped,
+        })
+    }
+
+    /// Takes batches as long as it can; gives the one that cannot be written, with the reason.
+    fn take_all(
+        &mut self,
+        feed: &mut Feed<'_>,
+        outbox: &mut Outbox<impl FnMut(Job) -> bool>,
+    ) -> Result<Option<(Batch, String)>, LoadError> {
+        while let Some(batch) = feed.next()? {
+            let rows = Rows::of(&batch)?;
+            let rowids = match self.decide(&rows) {
+                Ok(rowids) => rowids,
+                Err(reason) => return Ok(Some((batch, reason))),
+            };
+            if !outbox.take(&rows, rowids) {
+                return Ok(None);
+            }
+            let count = rows.range().len() as u64;
+            self.rows += count;
+            feed.loaded(count)?;
+        }
+        Ok(None)
+    }
+
+    /// The rowids of a batch that can be written.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn decide(&mut self, rows: &Rows) -> Result<Rowids, String> {
+        let count = rows.range().len();
+        let is_first = self.rows == 0 && count > 0;
+        if is_first && count < self.least_rows && rows.bytes() < FEW_BYTES {
+            return Err(FEW_ROWS.to_owned());
+        }
+        self.check(rows)?;
+        self.rowids(rows.cells(), count)
+    }
+
+    /// Whether every row of the batch fits the table for certain.
+    fn check(&self, rows: &Rows) -> Result<(), String> {
+        for (number, (column, cells)) in self.target.columns.iter().zip(rows.cells()).enumerate() {
+            if Some(number) == self.target.rowid_alias {
+                continue;
+            }
+            if column.not_null && cells.has_nulls() {
+                return Err(format!("NULL in column {}, which is NOT NULL", column.name));
+            }
+            if self.target.strict && !fits_strictly(&column.declared, cells) {
+                return Err(format!(
+                    "values in column {} may not be {}",
+                    column.name, column.declared
+                ));
+            }
+            let may_be_number = !matches!(column.affinity, Affinity::Text | Affinity::Blob);
+            if may_be_number && cells.has_nul_bytes() {
+                return Err(format!(
+                    "text with NUL bytes in the numeric column {}",
+                    column.name
+                ));
+            }
+        }
+        if longest_row(rows) > LONGEST_ROW {
+            return Err("rows may be too long".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The rowids of a batch: the column that is the rowid by another name, or the next ones.
+    fn rowids(&mut self, cells: &[Cells], rows: usize) -> Result<Rowids, String> {
+        let Some(alias) = self.target.rowid_alias else {
+            return self.next_rowids(rows);
+        };
+        let rowids = match &cells[alias] {
+            Cells::Integer(values) if self.go_on(values) => values.clone(),
+            Cells::Null => self.each_rowid((0..rows).map(|_| None))?,
+            Cells::Integer(values) => self.each_rowid(values.iter())?,
+            _ => return Err("values in the primary key may not be integers".to_owned()),
+        };
+        if rows > 0 {
+            self.last = Some(rowids.value(rows - 1));
+        }
+        Ok(Rowids::Listed(rowids))
+    }
+
+    /// As many rowids after the last one.
+    fn next_rowids(&mut self, rows: usize) -> Result<Rowids, String> {
+        let last = self.last.unwrap_or(0);
+        let behind = last.checked_add(rows as i64).ok_or(NO_ROWID)?;
+        if rows > 0 {
+            self.last = Some(behind);
+        }
+        Ok(Rowids::From(last.wrapping_add(1)))
+    }
+
+    /// Whether these are rowids as they are: all there, and each above the one before.
+    fn go_on(&self, values: &Int64Array) -> bool {
+        let slice = values.values();
+        let above_last = match (self.last, slice.first()) {
+            (Some(last), Some(first)) => last < *first,
+            _ => true,
+        };
+        // Without a way out, which would keep it from being several at a time.
+        let ascend = slice
+            .windows(2)
+            .fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));
+        values.null_count() == 0 && above_last && ascend
+    }
+
+    /// Decides about rowids one by one.
+    fn each_rowid(&self, own: impl Iterator<Item = Option<i64>>) -> Result<Int64Array, String> {
+        let mut last = self.last;
+        let rowids: Result<Vec<i64>, String> = own.map(|own| next_rowid(&mut last, own)).collect();
+        rowids.map(Int64Array::from)
+    }
+}
+
+const FEW_ROWS: &str = "too few rows for pages of their own";
+/// Bytes of values that are enough for pages of their own, however few rows they are.
+const FEW_BYTES: usize = 256 << 10;
+const NO_ROWID: &str = "the largest rowid is taken";
+
+/// The rowid of a row: its own, which must be above the last one, or the one after it.
+#[inline]
+fn next_rowid(last: &mut Option<i64>, own: Option<i64>) -> Result<i64, String> {
+    let next = match (own, *last) {
+        (Some(own), Some(last)) if own <= last => {
+            return Err(format!(
+                "primary keys are not in ascending order: {own} after {last}"
+            ));
+        }
+        (Some(own), _) => own,
+        (None, Some(last)) => {
+            // As SQLite: one more than the largest, which may be negative; at the end it tries others.
+            last.checked_add(1).ok_or(NO_ROWID)?
+        }
+        (None, None) => 1,
+    };
+    *last = Some(next);
+    Ok(next)
+}
+
+/// SQLite's limit for a row (`SQLITE_MAX_LENGTH`), with room for its numbers
+/// (<https://sqlite.org/limits.html>).
+const LONGEST_ROW: usize = 900_000_000;
+
+/// The bytes of texts and blobs that a row has at most.
+fn longest_row(rows: &Rows) -> usize {
+    let all: usize = rows.cells().iter().map(Cells::bytes).sum();
+    if all <= LONGEST_ROW {
+        return all;
+    }
+    let of_row = |row| rows.cells().iter().map(|cells| cells.length(row)).sum();
+    rows.range().map(of_row).max().unwrap_or(0)
+}
+
+/// Whether a STRICT column takes all these values whatever they are.
+fn fits_strictly(declared: &str, cells: &Cells) -> bool {
+    match (declared.to_ascii_uppercase().as_str(), cells) {
+        (_, Cells::Null) | ("ANY", _) => true,
+        ("INT" | "INTEGER", cells) => matches!(cells, Cells::Integer(_)),
+        ("REAL", cells) => matches!(cells, Cells::Integer(_) | Cells::Real(_)),
+        ("TEXT", cells) => !matches!(cells, Cells::Blob(_)),
+        ("BLOB", cells) => matches!(cells, Cells::Blob(_)),
+        _ => false,
+    }
+}

@@ -1,0 +1,218 @@
+//! Inputs other than one CSV file.
+
+use super::{TOWNS, connection, dump, files};
+use crate::laboratory::Laboratory;
+
+#[test]
+fn json_lines_are_loaded_with_their_types() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "a.jsonl",
+        concat!(
+            "{\"id\": 1, \"name\": \"Bonn\", \"open\": true, \"tags\": [\"a\", 1.50]}\n",
+            "\n",
+            "{\"id\": 2, \"name\": null, \"open\": false, \"area\": 95.99}\n",
+        ),
+    );
+    laboratory
+        .pragmark(&["load", "a.jsonl", "a.db", "--table", "t", "--check"])
+        .exits(0)
+        .says(&["2 rows into t", "strategy: pages"]);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "a.db",
+            "SELECT id, name, open, tags, area, typeof(tags) FROM t"
+        ),
+        "1|Bonn|1|[\"a\", 1.50]|NULL|text\n2|NULL|0|NULL|95.99|null"
+    );
+    laboratory.write("b.jsonl", "{\"id\": 1}\n\n{\"id\": 2\n");
+    laboratory
+        .pragmark(&["load", "b.jsonl", "b.db", "--table", "t"])
+        .exits(3)
+        .complains(&["b.jsonl, line 3: not a JSON object", "--on-error skip"]);
+}
+
+#[test]
+fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "id,zip\n1,53111\n2,53112\n");
+    laboratory.write("b.csv", "zip,id\n04020,3\n");
+    let load = |inputs: &[&str], database: &str| {
+        let arguments = [&["load"], inputs, &[database, "--table", "t"]].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&["a.csv", "b.csv"], "ab.db")
+        .exits(0)
+        .says(&["3 rows"]);
+    // The second file has shown that these are no numbers.
+    assert_eq!(
+        dump(&laboratory, "ab.db", "SELECT id, zip, typeof(zip) FROM t"),
+        "1|53111|text\n2|53112|text\n3|04020|text"
+    );
+    laboratory.write("c.csv", "id,zip\n4,1\n5\n");
+    load(&["a.csv", "c.csv"], "ac.db")
+        .exits(3)
+        .complains(&["c.csv, row 2: it has 1 field instead of 2"]);
+    laboratory.write("d.csv", "id,town\n4,Bonn\n");
+    load(&["a.csv", "d.csv"], "ad.db")
+        .exits(3)
+        .complains(&["d.csv: it has a column town, which a.csv does not have"]);
+}
+
+#[test]
+fn no_file_that_is_read_is_written() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "id,zip\n1,53111\n2\n");
+    laboratory.write("b.csv", "id,zip\n3,53112\n");
+    for name in ["a", "b"] {
+        let (csv, database) = (format!("{name}.csv"), format!("{name}.db"));
+        laboratory
+            .pragmark(&[
+                "load",
+                &csv,
+                &database,
+                "--table",
+                "t",
+                "--on-error",
+                "skip",
+            ])
+            .exits(0);
+    }
+    std::fs::hard_link(
+        laboratory.path().join("b.db"),
+        laboratory.path().join("link.db"),
+    )
+    .unwrap();
+    let before = std::fs::read(laboratory.path().join("b.db")).unwrap();
+    let names = files(&laboratory);
+    let refused = |arguments: &[&str], words: &str| {
+        let arguments = [
+            &["load"],
+            arguments,
+            &["--table", "u", "--on-error", "skip"],
+        ]
+        .concat();
+        laboratory
+            .pragmark(&arguments)
+            .exits(2)
+            .complains(&[words, "choose another file"]);
+    };
+    let target = "is both an input and the database to load into";
+    refused(&["a.db", "b.db", "b.db"], target);
+    refused(&["a.db", "b.db", "link.db"], target);
+    let rejects = "is both an input and the file of rejected rows";
+    refused(&["a.csv", "new.db", "--rejects", "a.csv"], rejects);
+    refused(
+        &["a.csv", "b.csv", "new.db", "--rejects", "./b.csv"],
+        rejects,
+    );
+    let both = "is both the database to load into and the file of rejected rows";
+    refused(&["a.csv", "b.db", "--rejects", "b.db"], both);
+    refused(&["a.csv", "new.db", "--rejects", "new.db"], both);
+    assert_eq!(files(&laboratory), names);
+    assert_eq!(
+        std::fs::read(laboratory.path().join("b.db")).unwrap(),
+        before
+    );
+}
+
+#[test]
+fn texts_in_other_encodings_are_read() {
+    let laboratory = Laboratory::new();
+    let path = laboratory.path().join("latin.csv");
+    std::fs::write(path, b"id,name\n1,Li\xe8ge\n2,caf\xe9\n").unwrap();
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "latin.csv", "latin.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&[]).exits(3).complains(&[
+        "latin.csv, row 1, column name: it is not valid UTF-8",
+        "--encoding",
+    ]);
+    load(&["--encoding", "no-such"])
+        .exits(2)
+        .complains(&["unknown encoding"]);
+    load(&["--encoding", "latin1"]).exits(0);
+    assert_eq!(
+        dump(&laboratory, "latin.db", "SELECT name FROM t"),
+        "Liège\ncafé"
+    );
+    let utf_16: Vec<u8> = "\u{feff}name\n\u{1d11e}\n"
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    std::fs::write(laboratory.path().join("wide.csv"), utf_16).unwrap();
+    laboratory
+        .pragmark(&["load", "wide.csv", "wide.db", "--table", "t"])
+        .exits(0);
+    assert_eq!(
+        dump(&laboratory, "wide.db", "SELECT name FROM t"),
+        "\u{1d11e}"
+    );
+}
+
+#[test]
+fn another_database_is_read_by_table_or_query() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--primary-key",
+            "id",
+        ])
+        .exits(0);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.db",
+            "copy.db",
+            "--table",
+            "copied",
+            "--primary-key",
+            "id",
+        ])
+        .exits(0)
+        .says(&["3 rows into copied"]);
+    assert_eq!(
+        dump(&laboratory, "copy.db", "SELECT * FROM copied"),
+        dump(&laboratory, "towns.db", "SELECT * FROM towns")
+    );
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.db",
+            "copy.db",
+            "--table",
+            "names",
+            "--query",
+            "SELECT name, length(name) AS length FROM towns WHERE id < 3",
+        ])
+        .exits(0)
+        .says(&["2 rows into names"]);
+    assert_eq!(
+        dump(&laboratory, "copy.db", "SELECT * FROM names"),
+        "Bonn|4\nLinz, Donau|11"
+    );
+    laboratory
+        .pragmark(&["load", "copy.db", "new.db", "--table", "t"])
+        .exits(3)
+        .complains(&["several tables", "copied, names", "--from-table"]);
+    laboratory
+        .pragmark(&[
+            "load",
+            "copy.db",
+            "copy.db",
+            "--table",
+            "t",
+            "--from-table",
+            "names",
+        ])
+        .exits(2)
+        .complains(&["copy.db is both an input and the database to load into"]);
+}

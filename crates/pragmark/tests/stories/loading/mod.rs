@@ -1,0 +1,386 @@
+//! Loading data: what a user does with a CSV file, and what happens when something is wrong with it.
+
+mod failures;
+mod inputs;
+
+use crate::laboratory::{Laboratory, wait_until};
+
+const TOWNS: &str = "\
+id,name,people,area,postcode
+1,Bonn,335789,141.06,53111
+2,\"Linz, Donau\",212538,95.99,04020
+3,\"Sant \"\"Juli\u{e0}\"\"
+de L\u{f2}ria\",,60.2,\u{2116} 7
+";
+
+fn dump(laboratory: &Laboratory, database: &str, sql: &str) -> String {
+    let rows = connection(laboratory, database).query_all(sql).unwrap();
+    let shown = rows.iter().map(|row| {
+        let values: Vec<String> = row.iter().map(ToString::to_string).collect();
+        values.join("|")
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+fn connection(laboratory: &Laboratory, database: &str) -> engine::Connection {
+    let library = engine::Library::load(&engine::Source::Embedded).unwrap();
+    let path = laboratory.path().join(database);
+    engine::Connection::open(&library.into(), &path, engine::OpenFlags::READ_WRITE, None).unwrap()
+}
+
+fn files(laboratory: &Laboratory) -> Vec<String> {
+    let entries = std::fs::read_dir(laboratory.path()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--primary-key",
+            "id",
+            "--index",
+            "name,people",
+            "--check",
+        ])
+        .exits(0)
+        .says(&["3 rows into towns", "rows/s", "strategy: pages"]);
+    assert_eq!(
+        dump(&laboratory, "towns.db", "SELECT * FROM towns"),
+        "1|Bonn|335789|141.06|53111\n2|Linz, Donau|212538|95.99|04020\n3|Sant \"Julià\"\nde Lòria|NULL|60.2|№ 7"
+    );
+    let schema = dump(&laboratory, "towns.db", "SELECT sql FROM sqlite_master");
+    assert_eq!(
+        schema,
+        "CREATE TABLE \"towns\" (\"id\" INTEGER PRIMARY KEY, \"name\" TEXT, \"people\" INTEGER, \"area\" REAL, \"postcode\" TEXT)\n\
+         CREATE INDEX \"towns_name_people_index\" ON \"towns\" (\"name\", \"people\")"
+    );
+    assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
+}
+
+#[test]
+fn rows_are_added_by_the_names_of_their_columns() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory.write("more.tsv", "name\tid\nGraz\t4\n");
+    laboratory
+        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
+        .exits(0);
+    laboratory
+        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
+        .exits(3)
+        .complains(&["already", "--append", "--replace"]);
+    laboratory
+        .pragmark(&[
+            "load", "more.tsv", "towns.db", "--table", "towns", "--append",
+        ])
+        .exits(0)
+        .says(&["1 row into", "strategy: arrays"]);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "towns.db",
+            "SELECT id, name FROM towns WHERE people IS NULL AND id > 3"
+        ),
+        "4|Graz"
+    );
+    laboratory
+        .pragmark(&[
+            "load",
+            "more.tsv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--replace",
+            "--type",
+            "id=TEXT",
+        ])
+        .exits(0);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "towns.db",
+            "SELECT name, id, typeof(id) FROM towns"
+        ),
+        "Graz|4|text"
+    );
+}
+
+#[test]
+fn a_malformed_row_is_named_and_nothing_is_loaded() {
+    let laboratory = Laboratory::new();
+    laboratory.write("bad.csv", "a,b\n1,2\n3\n\"4\"x,5\n6,7\n");
+    laboratory
+        .pragmark(&["load", "bad.csv", "bad.db", "--table", "t"])
+        .exits(3)
+        .complains(&[
+            "bad.csv, row 2: it has 1 field instead of 2",
+            "--on-error skip",
+        ]);
+    assert_eq!(files(&laboratory), ["bad.csv", "small.toml"]);
+    laboratory
+        .pragmark(&[
+            "load",
+            "bad.csv",
+            "bad.db",
+            "--table",
+            "t",
+            "--on-error",
+            "skip",
+        ])
+        .exits(0)
+        .says(&["2 rows into t", "2 rows skipped; see bad.csv.rejected.csv"]);
+    assert_eq!(
+        laboratory.read("bad.csv.rejected.csv"),
+        "input,row,column,reason,fields\nbad.csv,2,,it has 1 field instead of 2,3\nbad.csv,3,a,text follows a closing quote,\"\"\"4\"\"x,5\"\n"
+    );
+    assert_eq!(dump(&laboratory, "bad.db", "SELECT * FROM t"), "1|2\n6|7");
+}
+
+#[test]
+fn long_ids_keep_their_digits() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "ids.csv",
+        "id,longer\n1234567890123456789,18446744073709551616\n1234567890123456790,18446744073709551617\n",
+    );
+    laboratory.write(
+        "ids.jsonl",
+        "{\"id\":1234567890123456789,\"longer\":18446744073709551616}\n{\"id\":1234567890123456790,\"longer\":18446744073709551617}\n",
+    );
+    for input in ["ids.csv", "ids.jsonl"] {
+        let database = format!("{input}.db");
+        let arguments = ["load", input, &database, "--table", "t", "--unique", "id"];
+        laboratory.pragmark(&arguments).exits(0);
+        assert_eq!(
+            dump(
+                &laboratory,
+                &database,
+                "SELECT typeof(id), id, longer FROM t"
+            ),
+            "integer|1234567890123456789|18446744073709551616\ninteger|1234567890123456790|18446744073709551617"
+        );
+    }
+}
+
+#[test]
+fn a_place_where_rejected_rows_cannot_go_is_told_before_anything_is_loaded() {
+    let laboratory = Laboratory::new();
+    laboratory.write("bad.csv", "a,b\n1,2\n3\n");
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "bad.csv", "bad.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    std::fs::create_dir(laboratory.path().join("folder")).unwrap();
+    load(&["--on-error", "skip", "--rejects", "folder"])
+        .exits(2)
+        .complains(&["folder is a directory"]);
+    assert!(!laboratory.path().join("bad.db").exists());
+}
+
+#[test]
+fn a_value_that_does_not_fit_a_strict_table_is_named() {
+    let laboratory = Laboratory::new();
+    laboratory.write("bad.csv", "a,b\n1,2\nmany,3\n");
+    let arguments = [
+        "load",
+        "bad.csv",
+        "bad.db",
+        "--table",
+        "t",
+        "--strict",
+        "--type",
+        "a=INTEGER",
+    ];
+    laboratory
+        .pragmark(&arguments)
+        .exits(3)
+        .complains(&["row 2: cannot store TEXT value in INTEGER column t.a"]);
+    assert_eq!(files(&laboratory), ["bad.csv", "small.toml"]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_leave_nothing_behind() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory.write("empty.csv", "");
+    laboratory.write(
+        "no.db",
+        "this is no database, but long enough to look like a file of some kind",
+    );
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "towns.csv", "towns.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&["--type", "nmae=TEXT"])
+        .exits(2)
+        .complains(&["no column nmae", "id, name, people"]);
+    load(&["--type", "id=INT); DROP TABLE t"])
+        .exits(2)
+        .complains(&["invalid type"]);
+    load(&["--page-size", "1000"])
+        .exits(2)
+        .complains(&["power of two"]);
+    load(&["--not-null", "nothing"])
+        .exits(2)
+        .complains(&["no column nothing"]);
+    load(&[
+        "--unique",
+        "id",
+        "--on-error",
+        "skip",
+        "--strategy",
+        "pages",
+    ])
+    .exits(3)
+    .complains(&[
+        "the load strategy `pages` cannot do this: duplicate rows are to be skipped",
+        "--strategy",
+    ]);
+    laboratory
+        .pragmark(&["load", "missing.csv", "towns.db", "--table", "t"])
+        .exits(3)
+        .complains(&["cannot open missing.csv"]);
+    laboratory
+        .pragmark(&["load", "empty.csv", "towns.db", "--table", "t"])
+        .exits(3)
+        .complains(&["is empty"]);
+    laboratory
+        .pragmark(&["load", "towns.csv", "no.db", "--table", "t"])
+        .exits(3)
+        .complains(&["file is not a database"]);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "no/such/folder/towns.db",
+            "--table",
+            "t",
+        ])
+        .exits(3)
+        .complains(&["cannot write no/such/folder/towns.db"]);
+    assert_eq!(
+        files(&laboratory),
+        ["empty.csv", "no.db", "small.toml", "towns.csv"]
+    );
+}
+
+#[test]
+fn a_full_text_index_finds_what_was_loaded() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    let load = |more: &[&str]| {
+        let arguments = [
+            &[
+                "load",
+                "towns.csv",
+                "towns.db",
+                "--table",
+                "towns",
+                "--fts",
+                "name",
+                "--check",
+            ],
+            more,
+        ];
+        laboratory.pragmark(&arguments.concat())
+    };
+    load(&["--page-size", "8192"])
+        .exits(0)
+        .says(&["full-text index: towns_fts", "strategy: pages"]);
+    let found = "SELECT id FROM towns WHERE rowid IN (SELECT rowid FROM towns_fts('donau'))";
+    assert_eq!(dump(&laboratory, "towns.db", found), "2");
+    assert_eq!(dump(&laboratory, "towns.db", "PRAGMA page_size"), "8192");
+    load(&["--replace"]).exits(0);
+    assert_eq!(dump(&laboratory, "towns.db", found), "2");
+    load(&["--replace", "--fts-table", "towns"])
+        .exits(3)
+        .complains(&["already"]);
+    load(&["--replace", "--fts", "nothing"])
+        .exits(2)
+        .complains(&["no column nothing"]);
+}
+
+#[test]
+fn the_share_of_the_disk_is_measured_when_asked_for() {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+        .pragmark(&[
+            "load",
+            "towns.csv",
+            "towns.db",
+            "--table",
+            "towns",
+            "--measure-disk",
+        ])
+        .exits(0)
+        .says(&["disk: ", "% of the", "raw writes"]);
+    assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
+}
+
+/// The comparison of tools with few rows, and without the tools of which a test cannot know whether they
+/// are installed.
+const FEW_TOOLS: &str = r#"
+id = "few-tools"
+question = "How fast do tools load a file?"
+workload = "load-file"
+base = { rows = 5_000 }
+factors = { tool = ["pragmark-pages", "pragmark-arrays", "pandas"] }
+[design]
+kind = "one-at-a-time"
+baseline = { tool = "pragmark-pages" }
+stopping = { rounds = 3, max_rounds = 3 }
+"#;
+
+#[test]
+fn tools_that_load_are_compared_and_one_that_is_missing_is_skipped_with_how_to_get_it() {
+    let laboratory = Laboratory::new();
+    laboratory.write("tools.toml", FEW_TOOLS);
+    laboratory
+        .pragmark_with_variables(
+            &[("PRAGMARK_PYTHON", "/no/such/python")],
+            &["run", "tools.toml", "--out", "run"],
+        )
+        .exits(0);
+    let outcomes = |variant: &str| {
+        let variant = format!("tool={variant}");
+        let trials = laboratory.trials("run");
+        let of_variant = trials
+            .into_iter()
+            .filter(move |trial| trial["variant"] == *variant);
+        of_variant
+            .map(|trial| trial["outcome"].clone())
+            .collect::<Vec<_>>()
+    };
+    for variant in ["pragmark-pages", "pragmark-arrays"] {
+        let outcomes = outcomes(variant);
+        assert!(outcomes.len() >= 3, "{variant}: {outcomes:?}");
+        for outcome in outcomes {
+            let measured = &outcome["measured"];
+            let metrics = &measured["metrics"];
+            for metric in ["seconds", "rows_per_s", "db_bytes"] {
+                assert!(metrics[metric].as_f64().unwrap() > 0.0, "{metric}");
+            }
+            let version = measured["tables"][0]["rows"][0][0].as_str().unwrap();
+            assert!(version.starts_with("pragmark"), "{version}");
+        }
+    }
+    for outcome in outcomes("pandas") {
+        let why = outcome["skipped"]["why"].as_str().unwrap();
+        for part in ["/no/such/python", "pip install pandas", "PRAGMARK_PYTHON"] {
+            assert!(why.contains(part), "{why}");
+        }
+    }
+}
