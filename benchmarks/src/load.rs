@@ -11,7 +11,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::load::{BatchSource, Column, Index, Mode, Request, Table, Way, WayChoice, load};
+use ::load::{
+    BatchSource, Column, Index, LoadStrategy, Mode, Request, StrategyChoice, Table, load,
+};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use clap::ValueEnum;
@@ -45,7 +47,7 @@ pub enum Copy {
 /// What is timed beside the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    way: Way,
+    strategy: LoadStrategy,
     workers: usize,
     /// Whether the database exists, with the empty table, before the clock starts.
     exists: bool,
@@ -58,8 +60,8 @@ impl Method {
         } else {
             ""
         };
-        match self.way {
-            Way::Pages => format!("pages, {} thread(s){place}", self.workers),
+        match self.strategy {
+            LoadStrategy::Pages => format!("pages, {} thread(s){place}", self.workers),
             way => way.name().to_owned(),
         }
     }
@@ -81,7 +83,7 @@ impl FromStr for Method {
             _ => return Err(wanted()),
         };
         Ok(Method {
-            way: Way::Pages,
+            strategy: LoadStrategy::Pages,
             workers,
             exists,
         })
@@ -89,7 +91,7 @@ impl FromStr for Method {
 }
 
 const ARRAYS: Method = Method {
-    way: Way::Arrays,
+    strategy: LoadStrategy::Arrays,
     workers: 1,
     exists: false,
 };
@@ -311,7 +313,7 @@ impl Bench<'_> {
 
     fn load(&self, path: &Path, method: Method) -> Result<(), Failure> {
         let mut request = Request::new(path, self.table());
-        request.way = WayChoice::Only(method.way);
+        request.strategy = StrategyChoice::Only(method.strategy);
         request.workers = Some(method.workers);
         if method.exists {
             request.mode = Mode::Append;
