@@ -44,26 +44,22 @@ pub struct Failure {
 impl Failure {
     /// Invalid input.
     pub fn usage(message: impl Display) -> Failure {
-        Failure {
-            exit: Exit::Usage,
-            message: message.to_string(),
-            hint: None,
-        }
+        Failure::new(Exit::Usage, message)
     }
 
     /// A file, directory, engine or driver that could not be used.
     pub fn unusable(message: impl Display) -> Failure {
-        Failure {
-            exit: Exit::Unusable,
-            message: message.to_string(),
-            hint: None,
-        }
+        Failure::new(Exit::Unusable, message)
     }
 
     /// A command that was stopped by a signal.
     pub fn interrupted(message: impl Display) -> Failure {
+        Failure::new(Exit::Interrupted, message)
+    }
+
+    fn new(exit: Exit, message: impl Display) -> Failure {
         Failure {
-            exit: Exit::Interrupted,
+            exit,
             message: message.to_string(),
             hint: None,
         }
