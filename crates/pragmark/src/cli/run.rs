@@ -57,8 +57,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub drivers: Option<PathBuf>,
     /// File with your own documents for the experiments on full-text search, instead of generated
-    /// ones: CSV or TSV with a header, JSON Lines, Parquet, or a SQLite database. Use it to find the
-    /// tokenizer that suits your text.
+    /// ones, in any format of `pragmark load`: CSV or TSV with a header, JSON Lines, Parquet, Arrow or
+    /// a SQLite database. Use it to find the tokenizer that suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
     /// Columns of --text to use, of any type [default: all text columns].
