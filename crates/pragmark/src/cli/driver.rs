@@ -13,8 +13,9 @@ Examples:
   pragmark driver install            install all drivers
   pragmark run bindings              measure the cost of a call through each")]
 pub struct DriverArgs {
-    /// Directory of drivers, one folder per language, instead of those included in pragmark. Use it
-    /// to write or change a driver.
+    /// Directory of your own drivers, one folder per language; a driver replaces an included one of the
+    /// same name. Use it to write or change a driver [default: PRAGMARK_DRIVERS, otherwise
+    /// pragmark/drivers in the user's data directory].
     #[arg(long, value_name = "DIR", global = true)]
     pub drivers: Option<PathBuf>,
     /// The command.

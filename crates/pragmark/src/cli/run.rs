@@ -52,8 +52,9 @@ pub struct RunArgs {
     /// directory, started from the installed PostgreSQL].
     #[arg(long, value_name = "URI")]
     pub postgres: Option<String>,
-    /// Directory of drivers for other languages, instead of those included in pragmark. Use it to
-    /// run a driver that you have written or changed.
+    /// Directory of your own drivers for other languages, one folder per language; a driver replaces an
+    /// included one of the same name. Use it to measure a driver that you have written or changed.
+    /// Repeat it with --resume.
     #[arg(long, value_name = "DIR")]
     pub drivers: Option<PathBuf>,
     /// File with your own documents for the experiments on full-text search, instead of generated
