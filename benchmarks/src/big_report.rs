@@ -1,7 +1,7 @@
 //! The report over a record of many outcomes.
 //!
-//! The record is made up, but of trials as large as real ones: a measured trial is run once and its
-//! outcome repeated with other figures.
+//! The record is synthetic, with trials as large as real ones: one trial is measured, and its outcome is
+//! repeated with other figures.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ use runner::RunFolder;
 use crate::Failure;
 use crate::program::{measure, specification};
 
-/// Makes the record, then times the making of its page.
+/// Creates the record, then times its report.
 pub fn run(pragmark: &Path, outcomes: usize) -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
     let folder = directory.path().join("run");
@@ -50,7 +50,7 @@ pub fn run(pragmark: &Path, outcomes: usize) -> Result<(), Failure> {
     let record = std::fs::metadata(folder.join("outcomes.jsonl"))?.len() as f64 / 1e6;
     let size = std::fs::metadata(&page)?.len() as f64 / 1e6;
     println!(
-        "report over {outcomes} outcomes ({record:.0} MB): {seconds:.2} s, peak memory {megabytes}, page {size:.1} MB (to reach: 3 s, 500 MB)"
+        "report over {outcomes} outcomes ({record:.0} MB): {seconds:.2} s, peak memory {megabytes}, page {size:.1} MB (target: 3 s, 500 MB)"
     );
     Ok(())
 }
@@ -64,7 +64,7 @@ const EXPERIMENT: &str = r#"{
     "ratio": { "of": { "rows_per_statement": 7 }, "to": { "rows_per_statement": 1 } } }]
 }"#;
 
-/// Rounds of each experiment in the made-up record.
+/// Rounds of each experiment in the synthetic record.
 const ROUNDS: u32 = 30;
 
 fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> {
@@ -139,7 +139,7 @@ fn sample(pragmark: &Path) -> Result<Measured, Failure> {
     )
 }
 
-/// Appends without syncing each line, which is what the record does for real trials.
+/// Appends without syncing each line, unlike the record of real trials.
 fn write_outcomes(
     folder: &Path,
     plan: &RunPlan,

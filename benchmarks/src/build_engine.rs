@@ -9,12 +9,12 @@ use lab::stats::quantile;
 
 use crate::Failure;
 
-/// Builds the engine with an empty cache, then compiles the same source with the same command by itself,
-/// in turns, and compares the times.
+/// Builds the engine with an empty cache, compiles the same source with the same command alone, in
+/// alternating order, and compares the times.
 pub fn run(pragmark: &Path, name: &str, pairs: usize) -> Result<(), Failure> {
     let mut ratios = Vec::new();
     for pair in 0..pairs {
-        // Whichever comes second finds more in the kernel's memory, so they take turns at it.
+        // The second one benefits from the kernel's page cache, so the order alternates.
         let cache = tempfile::tempdir()?;
         let (build_s, alone_s) = match pair % 2 {
             0 => {
@@ -33,7 +33,7 @@ pub fn run(pragmark: &Path, name: &str, pairs: usize) -> Result<(), Failure> {
     }
     let at = |fraction| quantile(&ratios, fraction).unwrap_or(f64::NAN);
     println!(
-        "building {name}, {pairs} pairs: {:.3} of the compiler's time, {:.3} to {:.3} (to reach: 1.10)",
+        "building {name}, {pairs} pairs: {:.3} of the compiler's time, {:.3} to {:.3} (target: 1.10)",
         at(0.5),
         at(0.0),
         at(1.0)
@@ -41,14 +41,14 @@ pub fn run(pragmark: &Path, name: &str, pairs: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the compiler was given.
+/// The input of the compiler.
 struct Compilation {
     compiler: String,
     arguments: Vec<String>,
     source: String,
 }
 
-/// Seconds that the build takes, and how its source was compiled.
+/// The time of the build in seconds, and how its source was compiled.
 fn build(pragmark: &Path, name: &str, cache: &Path) -> Result<(f64, Compilation), Failure> {
     let clock = Instant::now();
     let answer = Command::new(pragmark)
@@ -64,20 +64,20 @@ fn build(pragmark: &Path, name: &str, cache: &Path) -> Result<(f64, Compilation)
     let made = Provenance::beside(Path::new(library))?.ok_or("the build has no provenance")?;
     let compiled = made.compiled.ok_or("the engine was not compiled")?;
     if compiled.profile_guided {
-        return Err("a profile-guided build is more than one command of the compiler".into());
+        return Err("a profile-guided build needs more than one compiler command".into());
     }
     Ok((
         seconds,
         Compilation {
             compiler: compiled.compiler,
             arguments: compiled.arguments,
-            // The source of the version that is built in is at hand without asking cargo.
+            // The source of the built-in version is available without cargo.
             source: format!("{}/sqlite3.c", env!("PRAGMARK_AMALGAMATION")),
         },
     ))
 }
 
-/// Seconds that the compiler takes by itself.
+/// The time of the compiler alone in seconds.
 fn compile(compilation: &Compilation) -> Result<f64, Failure> {
     let place = tempfile::tempdir()?;
     let mut words = compilation.compiler.split_whitespace();

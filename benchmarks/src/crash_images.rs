@@ -1,4 +1,4 @@
-//! How many images of crashes are judged a second, by one thread.
+//! Crash images judged per second, by one thread.
 
 use crash::{JournalMode, LockingMode, Model, Plan, Progress, Synchronous, Variant, measure};
 use engine::Source;
@@ -6,8 +6,8 @@ use lab::seed::Seed;
 
 use crate::Failure;
 
-/// Judges images of a sound variant of each kind of journal, where most recoveries end in bytes that were seen
-/// before, and of one without syncs, where few do.
+/// Judges crash images of a sound variant of each kind of journal, where most recoveries give bytes that were
+/// examined before, and of one without syncs, where few do.
 pub fn run(images: usize) -> Result<(), Failure> {
     for (journal_mode, synchronous) in [
         (JournalMode::Delete, Synchronous::Extra),

@@ -1,4 +1,4 @@
-//! What a trial costs the laboratory itself.
+//! The cost of a trial itself.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use runner::workdir::WorkDir;
 use crate::Failure;
 use crate::program::{measure, specification};
 
-/// Measures trials of the workload `empty`, directory and process included.
+/// Measures trials of the workload `empty`, including directory and process.
 pub fn run(pragmark: &Path, trials: usize) -> Result<(), Failure> {
     let parent = tempfile::tempdir()?;
     let work = WorkDir::create(parent.path(), "benchmark")?;
@@ -27,7 +27,7 @@ pub fn run(pragmark: &Path, trials: usize) -> Result<(), Failure> {
     }
     let at = |fraction| quantile(&milliseconds, fraction).unwrap_or(f64::NAN);
     println!(
-        "empty trial, {trials} times: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms (to reach: 30 ms)",
+        "empty trial, {trials} times: p50 {:.2} ms, p99 {:.2} ms, max {:.2} ms (target: 30 ms)",
         at(0.5),
         at(0.99),
         at(1.0)

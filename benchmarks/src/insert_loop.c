@@ -1,4 +1,4 @@
-/* The loop that any C programmer would write: the floor for the native driver's insert loop.
+/* The loop that a C programmer would write: the lower bound for the native driver's insert loop.
 ** Usage: insert_loop DATABASE VALUES_FILE; prints the seconds from BEGIN to the end of COMMIT. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-//! The native driver's insert loop against a loop in C.
+//! The native driver's insert loop compared with a loop in C.
 //!
 //! Both insert the same values into a new database in the same directory. Each pair runs in random
 //! order, each time with fresh copies of both programs.
@@ -41,7 +41,7 @@ pub fn run(pragmark: &Path, rows: usize, pairs: usize) -> Result<(), Failure> {
     let interval = comparison.interval(0.05);
     println!(
         "insert loop, {rows} rows, {pairs} pairs: native {:.1} ms, C {:.1} ms (medians); \
-         native ÷ C {:.4} [{:.4}, {:.4}] (to reach: at most 1.03)",
+         native ÷ C {:.4} [{:.4}, {:.4}] (target: at most 1.03)",
         median(&native).unwrap_or(f64::NAN) * 1e3,
         median(&c).unwrap_or(f64::NAN) * 1e3,
         comparison.ratio(),

@@ -1,10 +1,10 @@
-//! Bulk loading against the copy from an attached database, which the published experiments call the
+//! Bulk loading compared with copying from an attached database, which the published experiments call the
 //! speed limit of SQLite.
 //!
 //! Three tables: T1 has one random integer, T2 is the table `user` with four columns, T3 has one text of
-//! 1 KiB. Each pair loads the same rows by one way of the loader and by one form of the copy, in random
-//! order, from the opening of the new database to its closing, synced. What was made is checked after
-//! the clock has stopped.
+//! 1 KiB. Each pair loads the same rows with one strategy of the loader and with one kind of copy, in random
+//! order, from opening the new database to closing it, synced. The result is checked after the clock
+//! stops.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -35,16 +35,16 @@ pub enum Subject {
     T3,
 }
 
-/// The forms of the copy.
+/// The kinds of copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Copy {
     /// `SELECT *`: SQLite may move whole records.
     Whole,
-    /// `SELECT a, b, …`: every value is read and made into a record again.
+    /// `SELECT a, b, …`: every value is decoded and encoded again.
     Listed,
 }
 
-/// What is timed beside the copy.
+/// What is compared with the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     strategy: LoadStrategy,
@@ -96,7 +96,7 @@ const ARRAYS: Method = Method {
     exists: false,
 };
 
-/// What is to be measured.
+/// What to measure.
 pub struct Plan {
     /// The tables.
     pub subjects: Vec<Subject>,
@@ -106,15 +106,15 @@ pub struct Plan {
     pub methods: Vec<Method>,
     /// What it is compared with.
     pub copies: Vec<Copy>,
-    /// A column of which an index is made, too.
+    /// A column to index.
     pub index: Option<String>,
-    /// Pairs for each method and form of the copy.
+    /// Pairs per method and kind of copy.
     pub pairs: usize,
-    /// Where the databases lie.
+    /// The directory of the databases.
     pub directory: PathBuf,
 }
 
-/// Rows of a batch.
+/// Rows per batch.
 pub const BATCH: usize = 65_536;
 
 /// Measures pairs and prints ratios with intervals.
@@ -137,7 +137,7 @@ pub fn run(plan: &Plan) -> Result<(), Failure> {
 }
 
 impl Subject {
-    /// Small sizes, for a first look; the published comparison has 20 M, 20 M and 1 M.
+    /// Small sizes, for a quick check; the published comparison has 20 M, 20 M and 1 M.
     fn default_rows(self) -> usize {
         match self {
             Subject::T1 | Subject::T2 => 1_000_000,
@@ -291,7 +291,7 @@ impl Bench<'_> {
         self.place.join("made.db")
     }
 
-    /// What making a database takes, which is checked and removed afterwards.
+    /// The time to create a database, which is checked and removed afterwards.
     fn timed(&self, make: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<Took, Failure> {
         let path = self.made();
         let (begin, cpu_before) = (Instant::now(), cpu_seconds());
@@ -325,7 +325,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Journal and syncing as they are by default.
+    /// The default journal mode and syncs.
     fn copy(&self, path: &Path, form: Copy) -> Result<(), Failure> {
         let connection = self.open(path)?;
         let source = self.place.join("source.db");
@@ -363,7 +363,7 @@ impl Bench<'_> {
         let made = self.open(path)?.query_all(&sql)?;
         let expected = self.open(&self.place.join("source.db"))?.query_all(&sql)?;
         if made != expected || made[0][0] != engine::Value::Integer(self.rows as i64) {
-            return Err(format!("{} does not hold what it should", path.display()).into());
+            return Err(format!("{} has wrong content", path.display()).into());
         }
         Ok(())
     }
@@ -378,15 +378,15 @@ impl Bench<'_> {
     }
 }
 
-/// What was taken.
+/// The time taken.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     seconds: f64,
-    /// Seconds of processors, of all threads together: they tell more where the machine is not quiet.
+    /// CPU seconds of all threads, more meaningful on a busy machine.
     cpu: f64,
 }
 
-/// The seconds of processors that this process has had, user and system.
+/// The CPU seconds of this process, user and system.
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

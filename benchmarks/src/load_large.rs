@@ -1,8 +1,8 @@
-//! A table as large as wanted, written as pages while its rows are made: time, size, and the peak of
-//! memory, which must not grow with the rows.
+//! A table of any size, written as pages while its rows are generated: time, size, and peak memory, which
+//! must not grow with the rows.
 //!
-//! The table is T2, `user`. Keys ascend; the other columns repeat after four million rows, so that making
-//! them costs next to nothing. What was made is counted and looked into after the clock has stopped.
+//! The table is T2, `user`. Keys ascend; the other columns repeat after four million rows, so that
+//! generating them costs almost nothing. The result is checked after the clock stops.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::load::{BATCH, Subject, index};
 /// Batches whose values repeat.
 const DRAWN: usize = 64;
 
-/// Loads once and prints what it took.
+/// Loads once and prints time and memory.
 pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Failure> {
     let library = Arc::new(Library::load(&Source::Embedded)?);
     let place = tempfile::tempdir_in(directory)?;
@@ -31,12 +31,12 @@ pub fn run(rows: u64, index_on: Option<&str>, directory: &Path) -> Result<(), Fa
     let begin = Instant::now();
     load(&library, &mut source, &request, &mut |_| true)?;
     let seconds = begin.elapsed().as_secs_f64();
-    let memory = bench::peak_memory_bytes().ok_or("the system does not tell the peak of memory")?;
+    let memory = bench::peak_memory_bytes().ok_or("the system does not report peak memory")?;
     let bytes = std::fs::metadata(&path)?.len();
     check(&library, &path, rows)?;
     println!(
         "{rows} rows{}: {seconds:.1} s, {:.1} M rows/s, {:.2} GB at {:.2} GB/s, peak memory {:.0} MiB \
-         (to reach: 10^9 rows in 120 s, less than 1024 MiB at any size)",
+         (target: 10^9 rows in 120 s, less than 1024 MiB at any size)",
         index_on
             .map(|column| format!(" and an index on {column}"))
             .unwrap_or_default(),
@@ -54,7 +54,7 @@ fn table(index_on: Option<&str>) -> Table {
     table
 }
 
-/// Batches with keys that go on and other columns that repeat.
+/// Batches with ascending keys and other columns that repeat.
 struct Batches {
     drawn: Vec<RecordBatch>,
     rows: u64,

@@ -1,4 +1,4 @@
-//! Running trials with the program to be measured.
+//! Running trials with the program to measure.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -11,8 +11,8 @@ use runner::process::run_trial;
 
 use crate::Failure;
 
-/// A copy of the program in a place of its own, so that where its bytes lie in memory is noise
-/// between repetitions instead of a bias of the whole benchmark.
+/// A copy of the program in its own directory, so that its position in memory is noise between repetitions,
+/// not a bias of the whole benchmark.
 pub fn fresh_copy(program: &Path, directory: &Path, name: &str) -> Result<PathBuf, Failure> {
     let copy = directory.join(name);
     std::fs::copy(program, &copy)
@@ -20,7 +20,7 @@ pub fn fresh_copy(program: &Path, directory: &Path, name: &str) -> Result<PathBu
     Ok(copy)
 }
 
-/// A specification with these settings on top of the workload's defaults.
+/// A specification with these settings in addition to the workload's defaults.
 pub fn specification(workload: &str, settings: Settings, directory: &Path, seed: u64) -> TrialSpec {
     let catalogue = bench::catalogue();
     let defaults = catalogue

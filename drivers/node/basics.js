@@ -1,4 +1,4 @@
-// The workload binding-basics, the same in every binding; the reasons stand in
+// The workload binding-basics, the same in every binding; the reasons are in
 // crates/bench/src/workload/binding_basics.
 "use strict";
 
@@ -15,7 +15,7 @@ const TASKS =
   "CREATE TABLE tasks(id VARCHAR(16) NOT NULL PRIMARY KEY, status VARCHAR(16) NOT NULL, " +
   "cmd VARCHAR(16) NOT NULL, args TEXT NOT NULL, output TEXT)";
 
-// What rows add up to: their number, numbers, characters of names, prices in quarters.
+// The sums of rows: count, numbers, characters of names, prices in quarters.
 class Sums {
   rows = 0;
   numbers = 0;
@@ -164,7 +164,7 @@ class Basics {
     return this.database.prepare("SELECT total_changes()").pluck().get();
   }
 
-  // What all rows, those read by key and those scanned add up to.
+  // The sums of all rows, of those read by key and of those scanned.
   wanted() {
     const sums = (rows) => rows.reduce((all, row) => (all.add(row), all), new Sums());
     const scanned = this.starts.flatMap((start) => this.data.slice(start - 1, start - 1 + this.width));

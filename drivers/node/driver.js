@@ -1,5 +1,5 @@
-// Drives SQLite through better-sqlite3: one trial, as docs/protocol.md describes it. The work is in
-// basics.js. With the argument `describe` it says what the binding is.
+// Runs one trial through better-sqlite3, as docs/protocol.md describes. The work is in basics.js. With the
+// argument `describe` it describes the binding.
 "use strict";
 
 const fs = require("node:fs");
@@ -24,9 +24,9 @@ function column(database, sql) {
   return [];
 }
 
-// PRAGMAs as SQLite answers them; those without an answer are left out.
+// SQLite's answers to PRAGMAs, omitting those without an answer.
 function readBack(database, names) {
-  // A connection that has not looked at its file answers with wishes.
+  // Before a connection reads its file, it answers with requested values, not actual ones.
   column(database, "PRAGMA schema_version");
   const answers = {};
   for (const name of names) {
@@ -93,12 +93,12 @@ function main() {
   const text = fs.readFileSync(0, "utf8");
   const spec = JSON.parse(text);
   if (spec.protocol !== PROTOCOL) {
-    return say(ended("skipped", `this driver speaks version ${PROTOCOL} of the protocol`));
+    return say(ended("skipped", `this driver supports version ${PROTOCOL} of the protocol`));
   }
   if (spec.workload !== "binding-basics") {
-    return say(ended("skipped", `this driver has no workload ${spec.workload}`));
+    return say(ended("skipped", `this driver does not support the workload ${spec.workload}`));
   }
-  // A seed is larger than the numbers of this language are exact, so it is read from the text.
+  // A seed may exceed the range of exact numbers in JavaScript, so it is read from the text.
   const seed = BigInt(/"seed"\s*:\s*(\d+)/.exec(text)[1]);
   try {
     say(trial(Database, spec, seed));

@@ -1,6 +1,6 @@
 """The workload binding-basics: the same work in every binding.
 
-crates/bench/src/workload/binding_basics holds it for pragmark's own binding, with the reasons.
+crates/bench/src/workload/binding_basics contains it for pragmark's own binding, with the reasons.
 """
 
 import resource
@@ -143,7 +143,7 @@ class Basics:
 
     @staticmethod
     def sums(rows):
-        """Rows, and sums of numbers, characters of names and prices in quarters."""
+        """The sums of rows: count, numbers, characters of names, prices in quarters."""
         count = numbers = characters = quarters = 0
         for number, name, price in rows:
             count += 1
@@ -153,7 +153,7 @@ class Basics:
         return (count, numbers, characters, quarters)
 
     def wanted(self):
-        """What all rows, those read by key and those scanned add up to."""
+        """The sums of all rows, of those read by key and of those scanned."""
         keys = [key - 1 for (key,) in self.keys]
         scanned = [place - 1 for first, end in self.ranges for place in range(first, end)]
         return [

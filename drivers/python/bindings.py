@@ -1,8 +1,8 @@
-"""What differs between the bindings of Python.
+"""The differences between the Python bindings.
 
-Each class opens a connection as the documentation of its binding does, and has the fewest calls in which
-the work can be written: `execute` for one statement, `many` for one statement with many rows of
-parameters, `rows` for a query. Transactions are begun and ended by hand, so that all do the same.
+Each class opens a connection as in the documentation of its binding, and has the fewest calls that the
+work requires: `execute` for one statement, `many` for one statement with many rows of
+parameters, `rows` for a query. All begin and end transactions explicitly, so that they do the same.
 """
 
 import platform
@@ -11,7 +11,7 @@ PYTHON = f"Python {platform.python_version()}"
 
 
 class Common:
-    """The calls as sqlite3 and apsw have them."""
+    """The calls of sqlite3 and apsw."""
 
     def close(self, connection):
         connection.close()
@@ -44,7 +44,7 @@ class Sqlite3(Common):
 
     def open(self, path):
         connection = self.module.connect(path)
-        # Leaves BEGIN and COMMIT to the program; no default of SQLite's is changed by it.
+        # Leaves BEGIN and COMMIT to the program; changes no default of SQLite.
         connection.isolation_level = None
         return connection
 
@@ -72,7 +72,7 @@ class SqlAlchemy(Common):
     def open(self, path):
         url = "sqlite://" if path == ":memory:" else f"sqlite:///{path}"
         engine = self.module.create_engine(url)
-        # As for sqlite3: BEGIN and COMMIT are left to the program.
+        # As for sqlite3: leaves BEGIN and COMMIT to the program.
         return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
 
     def close(self, connection):
@@ -87,7 +87,7 @@ class SqlAlchemy(Common):
 
     def rows(self, connection, sql, values):
         result = connection.exec_driver_sql(sql, tuple(values))
-        # A PRAGMA that only sets something has no rows, which is an error to ask for.
+        # Reading the rows of a PRAGMA that only sets a value is an error.
         return result if result.returns_rows else ()
 
 

@@ -1,7 +1,7 @@
 """Drives SQLite through a binding of Python: one trial, as docs/protocol.md describes it.
 
 Usage: driver.py sqlite3|apsw|sqlalchemy            a specification on standard input
-       driver.py sqlite3|apsw|sqlalchemy describe   says what the binding is
+       driver.py sqlite3|apsw|sqlalchemy describe   describes the binding
 
 The work is in basics.py; bindings.py holds what differs between the bindings.
 """
@@ -35,9 +35,9 @@ def main():
         return say(describe(binding))
     spec = json.load(sys.stdin)
     if spec["protocol"] != PROTOCOL:
-        return say(skipped(f"this driver speaks version {PROTOCOL} of the protocol"))
+        return say(skipped(f"this driver supports version {PROTOCOL} of the protocol"))
     if spec["workload"] != "binding-basics":
-        return say(skipped(f"this driver has no workload {spec['workload']}"))
+        return say(skipped(f"this driver does not support the workload {spec['workload']}"))
     say(trial(binding, spec))
 
 
@@ -92,7 +92,7 @@ def trial(binding, spec):
 
 def read_back(binding, connection, names):
     """The PRAGMAs of a connection as SQLite answers them; those without an answer are left out."""
-    # A connection that has not looked at its file answers with wishes.
+    # Before a connection reads its file, it answers with requested values, not actual ones.
     binding.column(connection, "PRAGMA schema_version")
     answers = {name: binding.column(connection, f"PRAGMA main.{name}") for name in names}
     return {name: str(rows[0]) for name, rows in answers.items() if rows}

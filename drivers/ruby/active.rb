@@ -1,8 +1,8 @@
-# ActiveRecord: how it is connected, and the work of binding-basics as a program would write it.
+# ActiveRecord: the connection, and the work of binding-basics as a program would write it.
 
-# From 7.1 on ActiveRecord tunes SQLite by itself (journal_mode, synchronous, mmap_size and more), so that an
-# variant with default PRAGMAs would not be one; and what is changed below has other names there. Without a
-# version Ruby takes the newest gem. The sqlite3 gem is the one that ActiveRecord 6.1 is made for.
+# From 7.1 on ActiveRecord tunes SQLite by itself (journal_mode, synchronous, mmap_size and more), so a
+# variant would not have default PRAGMAs, and what is changed below has other names there. Without a version,
+# Ruby uses the newest gem. The sqlite3 gem is the one that ActiveRecord 6.1 supports.
 gem "activerecord", "~> 6.1.7"
 gem "sqlite3", "~> 1.4"
 require "active_record"
@@ -49,14 +49,14 @@ class Active
     "Ruby #{RUBY_VERSION}, ActiveRecord #{ActiveRecord.version}"
   end
 
-  # A connection for each thread of the work, and one for the thread that waits for them. With fewer,
-  # threads would wait for a connection, and give up after five seconds.
+  # One connection per working thread, and one for the thread that waits for them. With fewer, threads
+  # would wait for a connection and fail after five seconds.
   def self.connections(settings)
     settings.fetch("n", 0) + 1
   end
 
-  # Reads of the schema what ActiveRecord reads when a model is first used, and defines the methods of its
-  # objects. A program does it once in its life, so it belongs to no part of the work.
+  # Reads what ActiveRecord reads of the schema when a model is first used, and defines the methods of its
+  # objects. A program does this once, so it is not part of the work.
   def self.warm(model)
     model.connection.schema_cache.add(model.table_name)
     model.define_attribute_methods
@@ -90,15 +90,15 @@ class Active
     { version: version, source_id: source_id }
   end
 
-  # PRAGMAs as SQLite answers them on a connection; those without an answer are left out.
+  # SQLite's answers to PRAGMAs on a connection, omitting those without an answer.
   def read_back(names, asked = connection)
-    # A connection that has not looked at its file answers with wishes.
+    # Before a connection reads its file, it answers with requested values, not actual ones.
     asked.select_values("PRAGMA schema_version")
     names.to_h { |name| [name, asked.select_values("PRAGMA main.#{name}").first&.to_s] }.compact
   end
 
-  # The same on another connection of the pool: one that a thread of the work has given back, since this
-  # thread keeps its own.
+  # The same on another connection of the pool, one that a working thread has returned; this thread keeps
+  # its own.
   def read_back_of_thread(names)
     pool = ActiveRecord::Base.connection_pool
     other = pool.checkout
@@ -111,7 +111,7 @@ class Active
     connection.execute(sql)
   end
 
-  # To be called when the tables are made.
+  # Called after the tables are created.
   def warm
     Tables.constants.each { |name| Active.warm(Tables.const_get(name)) }
   end
@@ -124,12 +124,12 @@ class Active
     { id: row[0], number: row[1], name: row[2], price: row[3] }
   end
 
-  # An object for each row.
+  # One object per row.
   def insert_single(rows)
     rows.each { |row| Tables::Single.create!(attributes(row)) }
   end
 
-  # A row by itself, without an object.
+  # A row without an object.
   def insert_reused(rows)
     rows.each { |row| Tables::Reused.insert!(attributes(row)) }
   end

@@ -1,4 +1,4 @@
-# The workload binding-basics, the same in every binding; the reasons stand in
+# The workload binding-basics, the same in every binding; the reasons are in
 # crates/bench/src/workload/binding_basics.
 
 class Basics
@@ -9,7 +9,7 @@ class Basics
   WIDTH = 1_000
   STATEMENTS = 13
 
-  # What rows add up to: their number, numbers, characters of names, prices in quarters.
+  # The sums of rows: count, numbers, characters of names, prices in quarters.
   class Sums
     def initialize
       @rows = @numbers = @characters = @quarters = 0
@@ -115,7 +115,7 @@ class Basics
     @binding.column("SELECT total_changes()").first
   end
 
-  # What all rows, those read by key and those scanned add up to.
+  # The sums of all rows, of those read by key and of those scanned.
   def wanted
     adding = ->(rows) { rows.each_with_object(Sums.new) { |row, sums| sums.add(*row.drop(1)) } }
     read = @keys.map { |key| @rows[key - 1] }

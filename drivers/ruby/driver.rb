@@ -1,9 +1,9 @@
-# Drives SQLite through a binding of Ruby: one trial, as docs/protocol.md describes it.
+# Runs one trial through a Ruby binding, as docs/protocol.md describes.
 #
-# Usage: driver.rb sqlite3|activerecord            a specification on standard input
-#        driver.rb sqlite3|activerecord describe   says what the binding is
+# Usage: driver.rb sqlite3|activerecord            reads a specification from standard input
+#        driver.rb sqlite3|activerecord describe   describes the binding
 #
-# The work is in basics.rb and orm.rb; gem.rb and active.rb hold what differs between the bindings.
+# The work is in basics.rb and orm.rb; gem.rb and active.rb contain what differs between the bindings.
 
 require "json"
 
@@ -16,7 +16,7 @@ HINTS = {
     "drivers/ruby"
 }.freeze
 
-# The work was done and its result is not what it must be.
+# The work was done, but its result is wrong.
 class WrongResult < StandardError
   def self.unless_equal(what, found, wanted)
     raise self, "wrong result: #{what} is #{found} instead of #{wanted}" unless found == wanted
@@ -65,19 +65,19 @@ def describe(binding_class)
 end
 
 def trial(binding_class, spec)
-  return ended(:skipped, "this driver speaks version #{PROTOCOL} of the protocol") if spec["protocol"] != PROTOCOL
+  return ended(:skipped, "this driver supports version #{PROTOCOL} of the protocol") if spec["protocol"] != PROTOCOL
 
   case spec["workload"]
   when "binding-basics"
     require_relative "basics"
     { outcome: { measured: Basics.measure(binding_class, spec) } }
   when "orm"
-    return ended(:skipped, "this binding is no object-relational mapper") unless binding_class.name == "Active"
+    return ended(:skipped, "this binding is not an object-relational mapper") unless binding_class.name == "Active"
 
     require_relative "orm"
     { outcome: { measured: Orm.measure(spec) } }
   else
-    ended(:skipped, "this driver has no workload #{spec["workload"]}")
+    ended(:skipped, "this driver does not support the workload #{spec["workload"]}")
   end
 rescue CannotRun => error
   ended(:skipped, error.message)

@@ -1,11 +1,11 @@
 # The sqlite3 gem.
 
-# The one that the lock file names and whose defaults docs/bindings.md tells; version 2 has another interface.
-# Without a version Ruby takes the newest gem.
+# The version of the lock file, whose defaults docs/bindings.md lists; version 2 has another interface. Without
+# a version, Ruby uses the newest gem.
 gem "sqlite3", "~> 1.4"
 require "sqlite3"
 
-# A connection of the sqlite3 gem, opened as its documentation opens one.
+# A connection of the sqlite3 gem, opened as in its documentation.
 class Gem3
   def initialize(path, pragmas, _settings)
     @database = SQLite3::Database.new(path)
@@ -29,9 +29,9 @@ class Gem3
     { version: version, source_id: source_id }
   end
 
-  # PRAGMAs as SQLite answers them; those without an answer are left out.
+  # SQLite's answers to PRAGMAs, omitting those without an answer.
   def read_back(names)
-    # A connection that has not looked at its file answers with wishes.
+    # Before a connection reads its file, it answers with requested values, not actual ones.
     column("PRAGMA schema_version")
     names.to_h { |name| [name, column("PRAGMA main.#{name}").first&.to_s] }.compact
   end
@@ -40,7 +40,7 @@ class Gem3
     @database.execute(sql)
   end
 
-  # To be called when the tables are made, of which this binding learns nothing.
+  # Called after the tables are created; this binding needs no notice of it.
   def warm; end
 
   def in_transaction

@@ -1,8 +1,8 @@
 # The workload orm: the operations of a benchmark of object-relational mappers, through ActiveRecord.
 #
-# The same operations stand as plain SQL in crates/bench/src/workload/orm, which says what is faithful
-# to the article and what is corrected. Making the rows and checking the results are outside the clock;
-# every table is empty between two operations.
+# The same operations are in crates/bench/src/workload/orm as plain SQL, with what follows the article and what
+# is corrected. Creating the rows and checking the results is not timed; every table is empty between two
+# operations.
 
 require_relative "active"
 require_relative "orm_operations"
@@ -22,7 +22,7 @@ class JsonParty < ActiveRecord::Base
 end
 
 class Orm
-  # Settings of which a trial tells the number that SQLite answers, so that claims can be made of it.
+  # Settings for which a trial reports the number that SQLite answers, so that claims can refer to it.
   NUMBERS = %w[busy_timeout cache_size cache_spill foreign_keys journal_size_limit mmap_size synchronous].freeze
 
   # Operations that only read; the others write.
@@ -65,8 +65,8 @@ class Orm
     sum(metrics)
   end
 
-  # In the faithful mode the first operation makes a single object, and would time little else than the
-  # first use of its model. The objects made here are rolled back.
+  # As published, the first operation creates a single object, so its time would be mostly that of the first
+  # use of its model. The objects created here are rolled back.
   def warm
     [Party, Person, JsonParty].each { |model| Active.warm(model) }
     ActiveRecord::Base.transaction do

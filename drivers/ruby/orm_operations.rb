@@ -1,7 +1,7 @@
-# The operations of the workload orm: what is there before each, its work, and what must be there after.
+# The operations of the workload orm: the rows before each, its work, and the expected rows after.
 
 class OrmOperations
-  # Rows to be made, the work, its check, and the rows (or statements) by which its time is divided.
+  # Rows to create, the work, its check, and the rows (or statements) by which its time is divided.
   Operation = Struct.new(:work, :check, :rows)
 
   THREADS = %w[light-threading heavy-threading].freeze
@@ -20,7 +20,7 @@ class OrmOperations
     ]
   end
 
-  # Makes the rows of an operation; its work is then ready to be done.
+  # Creates the rows of an operation, which is then ready to run.
   def prepare(name, in_transaction)
     @in_transaction = in_transaction
     send(name.tr("-", "_"))
@@ -28,7 +28,7 @@ class OrmOperations
 
   private
 
-  # What the article's figures show to be a single object within a transaction.
+  # According to the article's figures, a single object within a transaction.
   def single?
     @in_transaction && !@corrected
   end
@@ -201,8 +201,8 @@ class OrmOperations
     threads(@n)
   end
 
-  # Each thread makes n parties, then finds, renames and deletes each of them. In the article a thread is
-  # waited for before the next one begins.
+  # Each thread creates n parties, then finds, renames and deletes each of them. In the article each thread
+  # ends before the next one begins.
   def threads(count)
     themes = Queue.new
     work = lambda do

@@ -29,7 +29,7 @@ class OrmTarget
     ActiveRecord::Base.transaction { TABLES.each { |table| connection.execute("DELETE FROM #{table}") } }
   end
 
-  # A thread that waits for a lock within SQLite holds Ruby's own; some targets need another way to wait.
+  # A thread that waits for a lock within SQLite holds Ruby's own lock; some targets must wait differently.
   def waiting_in_threads(_connection)
     yield
   end
@@ -45,7 +45,7 @@ class OrmTarget
     def connect
       database = File.join(@spec["directory"], "test.db")
       @active = Active.new(database, @spec["binding"]["pragmas"], @spec["settings"])
-      # Every connection of the pool is configured as this one is, which `connections` proves.
+      # Every connection of the pool has the same configuration, which `connections` verifies.
       @busy_timeout = @active.read_back(["busy_timeout"])["busy_timeout"].to_i
     end
 
@@ -68,7 +68,7 @@ class OrmTarget
       ]
     end
 
-    # What SQLite answers, where it is a number; and whether the journal mode, which is a name, is WAL.
+    # SQLite's answers that are numbers, and whether the journal mode, which is a name, is WAL.
     def numbers(wanted)
       numbers = @active.read_back(wanted).transform_values { |answer| Integer(answer, exception: false) }.compact
       wal = @active.column("PRAGMA main.journal_mode").first == "wal"
@@ -91,10 +91,10 @@ class OrmTarget
       "stuff = json_set(stuff, '$.pumpkin', '2')"
     end
 
-    # Waiting inside SQLite would keep every other thread of Ruby from running, the one that holds the
-    # lock included. So the waiting is done in Ruby, for as long as busy_timeout says, in the same steps
-    # as in crates/bench/src/workload/orm/pool.rs. Installing a handler sets busy_timeout to 0, wherefore
-    # that is set again; PRAGMAs are read back after the clock.
+    # Waiting inside SQLite would block every other Ruby thread, including the one that holds the lock. So
+    # Ruby waits, for the time of busy_timeout, in the same steps as
+    # crates/bench/src/workload/orm/pool.rs. Installing a handler sets busy_timeout to 0, so it is set again;
+    # PRAGMAs are read back after the clock stops.
     def waiting_in_threads(connection)
       limit = @busy_timeout * 1_000_000
       since = nil
@@ -116,14 +116,14 @@ class OrmTarget
   end
 
   class OnPostgres < OrmTarget
-    # The schema of every trial, made after removing what a killed one may have left.
+    # The schema of every trial, created after removing that of a killed one.
     SCHEMA = "pragmark_trial".freeze
 
-    # Kept by the trial's first session as long as it works, so that two never share the schema. It is the
-    # lock of crates/bench/src/target/postgres.rs.
+    # Held by the trial's first session, so that two trials never share the schema. It is the lock of
+    # crates/bench/src/target/postgres.rs.
     LOCK = 8_102_645_776_437_572_203
 
-    # Nanoseconds in which a trial that has ended must have lost the lock.
+    # Nanoseconds within which a trial that has ended must have lost the lock.
     PATIENCE = 10_000_000_000
 
     attr_reader :connections
@@ -131,7 +131,7 @@ class OrmTarget
     def initialize(spec)
       super
       load_pg
-      raise CannotRun, "the trial was given no PostgreSQL server" unless spec["postgres"]
+      raise CannotRun, "the specification names no PostgreSQL server" unless spec["postgres"]
 
       @connections = []
     end
@@ -187,7 +187,7 @@ class OrmTarget
 
     private
 
-    # The trial's first session, the last to end: it makes the schema, holds it and removes it.
+    # The trial's first session, the last to end: it creates, locks and removes the schema.
     def occupy
       @first = PG.connect(@spec["postgres"])
       lock
@@ -195,17 +195,17 @@ class OrmTarget
       @first.exec("DROP SCHEMA IF EXISTS #{SCHEMA} CASCADE; CREATE SCHEMA #{SCHEMA}")
     end
 
-    # A trial that was killed has the lock until the server notices.
+    # A killed trial holds the lock until the server notices.
     def lock
       deadline = now + PATIENCE
       until @first.exec("SELECT pg_try_advisory_lock(#{LOCK})").getvalue(0, 0) == "t"
-        raise CannotRun, "another pragmark works in the schema #{SCHEMA} of this server" if now >= deadline
+        raise CannotRun, "another pragmark process uses the schema #{SCHEMA} of this server" if now >= deadline
 
         sleep(0.05)
       end
     end
 
-    # The gem in the version that ActiveRecord asks for.
+    # The gem in the version that ActiveRecord requires.
     def load_pg
       gem "pg", "~> 1.1"
       require "pg"

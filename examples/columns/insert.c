@@ -1,10 +1,10 @@
-/* Inserts two columns as an Arrow record batch by the extension pragmark_columns.
+/* Inserts two columns as an Arrow record batch with the extension pragmark_columns.
  *
  *   cc -o insert insert.c -lsqlite3
  *   ./insert libpragmark_columns.so
  *
- * A program that has Arrow data already needs none of the structures filled in here: it binds the
- * pointers that its Arrow library gives.
+ * A program that already has Arrow data does not fill in these structures: it binds the pointers that its
+ * Arrow library provides.
  */
 #include <sqlite3.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-"""Inserts pyarrow record batches by the extension pragmark_columns.
+"""Inserts pyarrow record batches with the extension pragmark_columns.
 
     python3 insert.py libpragmark_columns.so
 
-Python's own sqlite3 module cannot bind pointers, so SQLite is called by ctypes. Everything pyarrow reads
-(Parquet, CSV, Feather, pandas) can be inserted this way, batch by batch, without a Python object for any
+Python's own sqlite3 module cannot bind pointers, so this program calls SQLite through ctypes. It can insert
+everything that pyarrow reads (Parquet, CSV, Feather, pandas), batch by batch, without a Python object per
 value.
 """
 
@@ -40,7 +40,7 @@ def execute(database, sql):
 
 def insert(database, sql, reader):
     """Runs a statement whose first parameter is a pyarrow.RecordBatchReader."""
-    # struct ArrowArrayStream has four functions and a pointer.
+    # struct ArrowArrayStream consists of four functions and a pointer.
     stream = (ctypes.c_void_p * 5)()
     reader._export_to_c(ctypes.addressof(stream))
     statement = ctypes.c_void_p()
@@ -53,7 +53,7 @@ def insert(database, sql, reader):
         check(sqlite.sqlite3_step(statement), database)
     finally:
         sqlite.sqlite3_finalize(statement)
-        # The stream is the caller's to release; taking it back lets Python do so.
+        # The caller must release the stream; importing it back makes Python release it.
         pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).close()
 
 

@@ -3,29 +3,29 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// How pragmark ends; documented in its help and manual page, and not changed without notice.
+/// The exit codes: documented in the help and the manual page, and stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything asked for was done.
+    /// The command succeeded.
     Success = 0,
-    /// The run was carried out, but some trials failed or timed out.
+    /// The run finished, but some trials failed or timed out.
     TrialsFailed = 1,
-    /// The command line or an experiment file is wrong; nothing was begun.
+    /// The command line or an experiment file is invalid; nothing was started.
     Usage = 2,
     /// A file, directory, engine or driver could not be used.
     Unusable = 3,
-    /// Stopped by Ctrl-C or a termination signal; what was measured is kept.
+    /// Stopped by Ctrl-C or a termination signal; completed trials are kept.
     Interrupted = 130,
 }
 
-/// The exit codes in words, for `--help` and the manual page.
+/// The exit codes as text for `--help` and the manual page.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0    everything asked for was done
-  1    the run was carried out, but some trials failed or timed out
-  2    the command line or an experiment file is wrong; nothing was begun
+  0    the command succeeded
+  1    the run finished, but some trials failed or timed out
+  2    the command line or an experiment file is invalid; nothing was started
   3    a file, directory, engine or driver could not be used
-  130  stopped by Ctrl-C or a termination signal; what was measured is kept";
+  130  stopped by Ctrl-C or a termination signal; completed trials are kept";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
@@ -33,7 +33,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not be carried out, and what to do about it.
+/// Why a command failed, and what to do about it.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -42,34 +42,30 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Wrong input.
+    /// Invalid input.
     pub fn usage(message: impl Display) -> Failure {
-        Failure {
-            exit: Exit::Usage,
-            message: message.to_string(),
-            hint: None,
-        }
+        Failure::new(Exit::Usage, message)
     }
 
-    /// Something that could not be used.
+    /// A file, directory, engine or driver that could not be used.
     pub fn unusable(message: impl Display) -> Failure {
-        Failure {
-            exit: Exit::Unusable,
-            message: message.to_string(),
-            hint: None,
-        }
+        Failure::new(Exit::Unusable, message)
     }
 
-    /// Something that was stopped by a signal.
+    /// A command that was stopped by a signal.
     pub fn interrupted(message: impl Display) -> Failure {
+        Failure::new(Exit::Interrupted, message)
+    }
+
+    fn new(exit: Exit, message: impl Display) -> Failure {
         Failure {
-            exit: Exit::Interrupted,
+            exit,
             message: message.to_string(),
             hint: None,
         }
     }
 
-    /// Message and advice in one, for records.
+    /// Message and hint in one line, for records.
     pub fn words(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{} ({hint})", self.message),
@@ -77,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// The same with advice.
+    /// Adds a hint.
     pub fn hint(self, hint: impl Display) -> Failure {
         Failure {
             hint: Some(hint.to_string()),
@@ -85,7 +81,7 @@ impl Failure {
         }
     }
 
-    /// Prints the failure and says how to exit.
+    /// Prints the failure and returns the exit code.
     pub fn report(&self) -> Exit {
         tell!("error: {}", self.message);
         if let Some(hint) = &self.hint {
@@ -100,16 +96,16 @@ impl From<runner::RunError> for Failure {
         use runner::RunError;
         let hint = match &error {
             RunError::NoRun(_) => {
-                Some("give the folder that `pragmark run` printed; it holds run.json")
+                Some("use the folder that `pragmark run` printed; it contains run.json")
             }
             RunError::Exists(_) => {
-                Some("choose another folder with --out, or go on with that run by --resume")
+                Some("choose another folder with --out, or continue that run with --resume")
             }
-            RunError::InUse(_) => Some("wait for the other pragmark to end"),
+            RunError::InUse(_) => Some("wait until the other pragmark process ends"),
             RunError::OlderFormat { .. } => Some(
-                "run the experiments again with this version, or read the run with the one that recorded it",
+                "run the experiments again with this version, or use the version that recorded the run",
             ),
-            RunError::NewerFormat { .. } => Some("install a newer pragmark to read it"),
+            RunError::NewerFormat { .. } => Some("install a newer version of pragmark to read it"),
             _ => None,
         };
         Failure {
@@ -121,6 +117,6 @@ impl From<runner::RunError> for Failure {
 
 impl From<runner::machine::MachineError> for Failure {
     fn from(error: runner::machine::MachineError) -> Failure {
-        Failure::unusable(error).hint("name another directory with --dir")
+        Failure::unusable(error).hint("choose another directory with --dir")
     }
 }

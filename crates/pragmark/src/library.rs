@@ -1,4 +1,4 @@
-//! The experiments at hand: those that come with pragmark, and files.
+//! The experiments: those included in pragmark, and the user's own files.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
-/// The experiments of the tour, in the order in which they tell most.
+/// The experiments of the tour, most informative first.
 pub const TOUR: &[&str] = &[
     "txn-basics",
     "insert-unroll",
@@ -18,7 +18,7 @@ pub const TOUR: &[&str] = &[
     "pragma-journal-sync",
 ];
 
-/// Every experiment that comes with pragmark, by id.
+/// Every included experiment, by id.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
     let mut experiments = Vec::new();
     for file in files(&FILES) {
@@ -32,7 +32,7 @@ pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
     Ok(experiments)
 }
 
-/// The experiments that the user names: ids of those that come with pragmark, or paths of files.
+/// The experiments that the user names: ids of included ones, or paths of files.
 pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
     let known = all(catalogue)?;
     let mut chosen: Vec<Experiment> = Vec::new();
@@ -49,7 +49,7 @@ pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>,
     Ok(chosen)
 }
 
-/// The ids of the experiments that come from a source.
+/// The ids of the experiments of a source.
 pub fn of_source(source: &str, catalogue: &Catalogue) -> Result<Vec<String>, Failure> {
     let known = all(catalogue)?;
     let from = |experiment: &&Experiment| experiment.source.as_deref() == Some(source);
@@ -67,10 +67,8 @@ pub fn of_source(source: &str, catalogue: &Catalogue) -> Result<Vec<String>, Fai
         .collect();
     sources.sort_unstable();
     sources.dedup();
-    Err(
-        Failure::usage(format!("no experiment comes from the source `{source}`"))
-            .hint(format!("the sources are {}", sources.join(", "))),
-    )
+    Err(Failure::usage(format!("there is no source `{source}`"))
+        .hint(format!("the sources are {}", sources.join(", "))))
 }
 
 fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experiment, Failure> {
@@ -86,7 +84,7 @@ fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experi
     })?;
     parse(name, &text, catalogue).map_err(|problems| {
         Failure::usage(problems)
-            .hint("`pragmark list --workloads` and `--pragmas` show what experiment files may name")
+            .hint("`pragmark list --workloads` and `pragmark list --pragmas` show all valid names")
     })
 }
 
@@ -95,7 +93,7 @@ fn unknown(name: &str, known: &[Experiment]) -> Failure {
     match nearest(name, known.iter().map(|experiment| experiment.id.as_str())) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure
-            .hint("`pragmark list` shows all experiments; a file of your own is named by its path"),
+            .hint("`pragmark list` shows all experiments; refer to your own file by its path"),
     }
 }
 

@@ -1,11 +1,11 @@
 #![forbid(unsafe_code)]
 //! The `pragmark` command.
 //!
-//! This crate holds what the user types and reads: options, wording, hints and exit codes, one file
-//! for each command. What is done stands in the rooms that it calls.
+//! This crate contains what the user types and reads: options, wording, hints and exit codes, one file
+//! per command. The work itself is in the crates that it calls.
 
-/// Says something on standard error. Nobody reading it is no reason to stop: a pipe's reader may have gone
-/// at the same Ctrl-C.
+/// Prints a line to standard error and ignores failures: the reader of a pipe may have ended at the same
+/// Ctrl-C.
 macro_rules! tell {
     ($($words:tt)*) => {{
         let _ = std::io::Write::write_fmt(

@@ -1,4 +1,4 @@
-//! The documents name files that exist, and commands and options that the program has.
+//! Documents name existing files, commands and options, and the glossary is complete.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The documents with their text.
+/// All documents with their text.
 fn documents() -> Vec<(PathBuf, String)> {
     let mut paths = vec![
         root().join("README.md"),
@@ -25,7 +25,7 @@ fn documents() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// What stands between `open` and `close` in a text.
+/// The parts of a text between `open` and `close`.
 fn between<'a>(text: &'a str, open: &str, close: char) -> Vec<&'a str> {
     text.split(open)
         .skip(1)
@@ -33,7 +33,7 @@ fn between<'a>(text: &'a str, open: &str, close: char) -> Vec<&'a str> {
         .collect()
 }
 
-/// Whether a document has a heading to which links lead under this name.
+/// Whether a document has a heading with this anchor.
 fn has_heading(document: &Path, name: &str) -> bool {
     let text = std::fs::read_to_string(document).unwrap();
     text.lines()
@@ -67,7 +67,7 @@ fn every_file_that_a_document_names_exists() {
             );
         }
         for path in between(&text, "`", '`') {
-            let of_this_house = [
+            let in_repository = [
                 "crates/",
                 "docs/",
                 "experiments/",
@@ -76,7 +76,7 @@ fn every_file_that_a_document_names_exists() {
             ]
             .iter()
             .any(|start| path.starts_with(start));
-            if of_this_house && !path.contains(['*', ' ']) {
+            if in_repository && !path.contains(['*', ' ']) {
                 assert!(root().join(path).exists(), "{}: {path}", document.display());
             }
         }
@@ -130,4 +130,35 @@ fn the_exit_codes_of_the_readme_are_those_of_the_help() {
         codes += 1;
     }
     assert_eq!(codes, 5);
+}
+
+#[test]
+fn the_glossary_defines_each_word_once_in_one_sentence() {
+    let text = std::fs::read_to_string(root().join("docs/glossary.md")).unwrap();
+    let mut words = Vec::new();
+    for row in text.lines().filter(|line| line.starts_with("| **")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let meaning = cells[2];
+        assert!(
+            meaning.ends_with('.') && !meaning.contains(". "),
+            "one sentence: {row}"
+        );
+        words.push(cells[1]);
+    }
+    let count = words.len();
+    words.sort_unstable();
+    words.dedup();
+    assert!(words.len() == count && count > 60, "{words:?}");
+}
+
+#[test]
+fn documents_link_the_glossary() {
+    let without_its_words = ["glossary.md", "columns.md"];
+    for (document, text) in documents() {
+        let name = document.file_name().unwrap().to_string_lossy();
+        assert!(
+            without_its_words.contains(&&*name) || text.contains("glossary.md"),
+            "{name}"
+        );
+    }
 }

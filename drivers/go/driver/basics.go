@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The workload binding-basics, the same in every binding; the reasons stand in
+// The workload binding-basics, the same in every binding; the reasons are in
 // crates/bench/src/workload/binding_basics.
 
 const (
@@ -29,7 +29,7 @@ type row struct {
 	price       float64
 }
 
-// sums is what rows add up to: their number, numbers, characters of names, prices in quarters.
+// sums are the sums of rows: count, numbers, characters of names, prices in quarters.
 type sums struct{ rows, numbers, characters, quarters int64 }
 
 func (s *sums) add(number int64, name string, price float64) {
@@ -60,7 +60,7 @@ func newBasics(c *connection, settings map[string]any, seed uint64) (*basics, er
 	for _, name := range []string{"rows", "reads", "scans", "tasks"} {
 		value, ok := settings[name].(float64)
 		if !ok || value < 1 {
-			return nil, fmt.Errorf("the setting %s is %v, but must be a whole number from 1", name, settings[name])
+			return nil, fmt.Errorf("the setting %s is %v, but must be a whole number of at least 1", name, settings[name])
 		}
 		amount[name] = uint64(value)
 	}
@@ -171,12 +171,12 @@ func (b *basics) insertSingle() (int, error) {
 	})
 }
 
-// with prepares a statement for the time of the work.
+// with prepares a statement for the duration of the work.
 func (b *basics) with(query string, work func(*sql.Stmt) error) error {
 	return b.withAll([]string{query}, func(prepared []*sql.Stmt) error { return work(prepared[0]) })
 }
 
-// withAll prepares statements, each once, for the time of the work.
+// withAll prepares statements, each once, for the duration of the work.
 func (b *basics) withAll(queries []string, work func([]*sql.Stmt) error) error {
 	var prepared []*sql.Stmt
 	for _, query := range queries {
@@ -282,7 +282,7 @@ func (b *basics) live() (int, error) {
 	return len(b.tasks) * statements, err
 }
 
-// life is what happens to a task: it is inserted, taken up, written to and deleted.
+// life is the life of a task: it is inserted, claimed, updated and deleted.
 var life = []string{
 	"INSERT INTO tasks(id, status, cmd, args) VALUES (?, 'pending', 'example', ?)",
 	"UPDATE tasks SET status = 'processing' WHERE id = ?",
@@ -321,7 +321,7 @@ func (b *basics) changes() (changes int64, err error) {
 	return
 }
 
-// wanted is what all rows, those read by key and those scanned add up to.
+// wanted are the sums of all rows, of those read by key and of those scanned.
 func (b *basics) wanted() (all, read, scanned sums) {
 	for _, r := range b.data {
 		all.add(r.number, r.name, r.price)

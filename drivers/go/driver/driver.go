@@ -1,8 +1,8 @@
-// Package driver runs one trial through a binding of Go's database/sql, as docs/protocol.md describes
-// it. The work is in basics.go.
+// Package driver runs one trial through a binding of Go's database/sql, as docs/protocol.md describes.
+// The work is in basics.go.
 //
-// database/sql keeps a pool of connections; the trial takes one of it and keeps it, since transactions
-// are begun and ended by hand and PRAGMAs belong to a connection.
+// database/sql has a pool of connections. The trial takes one of them and keeps it, because it begins and
+// ends transactions itself and PRAGMAs belong to a connection.
 package driver
 
 import (
@@ -56,15 +56,15 @@ func Main(binding Binding) {
 	}
 	var spec specification
 	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
-		fail("the specification cannot be read: %v", err)
+		fail("cannot read the specification: %v", err)
 		return
 	}
 	if spec.Protocol != protocol {
-		skip("this driver speaks version %d of the protocol", protocol)
+		skip("this driver supports version %d of the protocol", protocol)
 		return
 	}
 	if spec.Workload != "binding-basics" {
-		skip("this driver has no workload %s", spec.Workload)
+		skip("this driver does not support the workload %s", spec.Workload)
 		return
 	}
 	measured, err := binding.trial(spec)
@@ -95,12 +95,12 @@ func fail(format string, values ...any) {
 	say(object{"outcome": object{"failed": object{"why": fmt.Sprintf(format, values...)}}})
 }
 
-// refuses tells a SQLite with which the binding does not work, which is no failure of a trial.
+// refuses detects a SQLite that the binding does not support, which is not a failure of the trial.
 func (binding Binding) refuses(err error) bool {
 	return binding.Refusal != "" && strings.Contains(err.Error(), binding.Refusal)
 }
 
-// connection is one connection that is kept, with the pool that it comes from.
+// connection is a connection with its pool.
 type connection struct {
 	pool *sql.DB
 	*sql.Conn
@@ -144,9 +144,9 @@ func (c *connection) column(query string) ([]string, error) {
 	return found, rows.Err()
 }
 
-// readBack reads PRAGMAs as SQLite answers them; those without an answer are left out.
+// readBack reads SQLite's answers to PRAGMAs, omitting those without an answer.
 func (c *connection) readBack(names []string) (map[string]string, error) {
-	// A connection that has not looked at its file answers with wishes.
+	// Before a connection reads its file, it answers with requested values, not actual ones.
 	if _, err := c.column("PRAGMA schema_version"); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (c *connection) identity() (version, sourceID string, err error) {
 	return
 }
 
-// words names language and binding with their versions, and the tags that the binding was built with.
+// words returns language and binding with their versions, and the build tags of the binding.
 func (binding Binding) words() string {
 	version, tags := "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -1,5 +1,5 @@
-// Command mattn drives SQLite through github.com/mattn/go-sqlite3: its own, or a shared library where it is
-// built with the tag libsqlite3.
+// Command mattn runs one trial through github.com/mattn/go-sqlite3 with its own SQLite, or with a shared library if it
+// is built with the tag libsqlite3.
 package main
 
 import (

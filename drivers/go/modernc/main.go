@@ -1,4 +1,4 @@
-// Command modernc drives SQLite through modernc.org/sqlite, SQLite translated to Go.
+// Command modernc runs one trial through modernc.org/sqlite, SQLite translated to Go.
 package main
 
 import (

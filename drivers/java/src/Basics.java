@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
 import org.json.JSONObject;
 
 /**
- * The workload binding-basics, the same in every binding; the reasons stand in
+ * The workload binding-basics, the same in every binding; the reasons are in
  * crates/bench/src/workload/binding_basics.
  */
 final class Basics {
@@ -22,7 +22,7 @@ final class Basics {
     private static final int WIDTH = 1_000;
     private static final int STATEMENTS = 13;
 
-    /** The work was done and its result is not what it must be. */
+    /** The work was done, but its result is wrong. */
     static final class WrongResult extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -255,7 +255,7 @@ final class Basics {
         return Long.parseLong(Driver.column(connection, "SELECT total_changes()").get(0));
     }
 
-    /** What all rows, those read by key and those scanned add up to. */
+    /** The sums of all rows, of those read by key and of those scanned. */
     private List<Sums> wanted() {
         Sums all = new Sums();
         data.forEach(all::add);

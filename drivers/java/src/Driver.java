@@ -12,9 +12,9 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Drives SQLite through sqlite-jdbc: one trial, as docs/protocol.md describes it. The work is in Basics.
+ * Runs one trial through sqlite-jdbc, as docs/protocol.md describes. The work is in Basics.
  *
- * <p>With the argument {@code describe} it says what the binding is.
+ * <p>With the argument {@code describe} it describes the binding.
  */
 public final class Driver {
     private static final int PROTOCOL = 1;
@@ -39,10 +39,10 @@ public final class Driver {
 
     private static JSONObject outcome(JSONObject spec) {
         if (spec.getInt("protocol") != PROTOCOL) {
-            return ended("skipped", "this driver speaks version " + PROTOCOL + " of the protocol");
+            return ended("skipped", "this driver supports version " + PROTOCOL + " of the protocol");
         }
         if (!spec.getString("workload").equals("binding-basics")) {
-            return ended("skipped", "this driver has no workload " + spec.getString("workload"));
+            return ended("skipped", "this driver does not support the workload " + spec.getString("workload"));
         }
         try {
             JSONObject measured = new JSONObject().put("measured", trial(spec));
@@ -75,9 +75,9 @@ public final class Driver {
         return found;
     }
 
-    /** PRAGMAs as SQLite answers them; those without an answer are left out. */
+    /** SQLite's answers to PRAGMAs, omitting those without an answer. */
     private static JSONObject readBack(Connection connection, List<String> names) throws SQLException {
-        // A connection that has not looked at its file answers with wishes.
+        // Before a connection reads its file, it answers with requested values, not actual ones.
         column(connection, "PRAGMA schema_version");
         JSONObject answers = new JSONObject();
         for (String name : names) {

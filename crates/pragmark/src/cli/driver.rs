@@ -1,4 +1,4 @@
-//! Options of `pragmark driver`.
+//! Options of `driver`.
 
 use std::path::PathBuf;
 
@@ -8,38 +8,38 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pragmark driver list                      which drivers are ready, and what the others need
-  pragmark driver install go-mattn          download and build what one driver needs
-  pragmark driver install                   all of them
-  pragmark run bindings                     what a call through each costs")]
+  pragmark driver list               which drivers are ready; what others need
+  pragmark driver install go-mattn   download and build one driver
+  pragmark driver install            install all drivers
+  pragmark run bindings              measure the cost of a call through each")]
 pub struct DriverArgs {
-    /// Directory with drivers of your own, a folder for each language; a driver there replaces one of the
-    /// same name. Use it to change a driver or to write one [default: PRAGMARK_DRIVERS, or
+    /// Directory of your own drivers, one folder per language; a driver replaces an included one of the
+    /// same name. Use it to write or change a driver [default: PRAGMARK_DRIVERS, otherwise
     /// pragmark/drivers in the user's data directory].
     #[arg(long, value_name = "DIR", global = true)]
     pub drivers: Option<PathBuf>,
-    /// What to do with them.
+    /// The command.
     #[command(subcommand)]
     pub command: DriverCommand,
 }
 
-/// What to do with drivers.
+/// Commands of `driver`.
 #[derive(Debug, Subcommand)]
 pub enum DriverCommand {
-    /// List the drivers, each asked to describe itself.
+    /// List drivers with their versions, and what is missing.
     List {
-        /// Print JSON, with compile options and defaults.
+        /// Print JSON, including compile options and default PRAGMAs.
         #[arg(long)]
         json: bool,
     },
-    /// Install drivers into the user's cache (or PRAGMARK_CACHE); may download packages.
+    /// Install drivers into the user's cache or PRAGMARK_CACHE; may download packages.
     Install {
-        /// Their names; all where none is given.
+        /// Drivers to install [default: all].
         names: Vec<String>,
     },
-    /// Remove what was installed.
+    /// Remove installed drivers.
     Remove {
-        /// Their names; all where none is given.
+        /// Drivers to remove [default: all].
         names: Vec<String>,
     },
 }

@@ -1,51 +1,52 @@
-//! What is done with engines, and with which options.
+//! Options of `engine`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What is done with engines.
+/// Commands of `engine`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
-  pragmark engine list                      what is at hand, and what can be built
+  pragmark engine list                  available engines and option sets
   pragmark engine build 3.46.0 3.54.1+recommended+pgo
   pragmark engine build --for engines-versions-options
   pragmark engine add /opt/sqlite/libsqlite3.so --name ours
-  pragmark engine show 3.54.1+article       how it is, or would be, compiled
+  pragmark engine show 3.54.1+article   how an engine is, or would be, compiled
 
-Engines are kept in PRAGMARK_CACHE, or else in pragmark below XDG_CACHE_HOME or HOME/.cache.")]
+Engines are stored in PRAGMARK_CACHE if it is set, otherwise in
+$XDG_CACHE_HOME/pragmark or ~/.cache/pragmark.")]
 pub enum EngineCommand {
-    /// List the engines at hand, the versions that can be built, and the option sets.
+    /// List available engines, versions that can be built, and option sets.
     List {
-        /// Print it as JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Build engines ahead of a run, and print the path of each.
+    /// Build engines and print the path of each; `run` also builds what it needs.
     Build(BuildArgs),
-    /// Keep a copy of a shared library under a name.
+    /// Store a copy of a shared library under a name.
     Add {
-        /// The library.
+        /// Path of the library.
         library: PathBuf,
-        /// Its name: lower-case letters, digits and hyphens.
+        /// Name of the engine: lower-case letters, digits and hyphens.
         #[arg(long, value_name = "NAME")]
         name: String,
     },
     /// Remove engines that were built or added.
     Remove {
-        /// Their names.
+        /// Engines to remove.
         #[arg(required_unless_present = "all")]
         engines: Vec<String>,
-        /// Remove every engine that is kept.
+        /// Remove all stored engines.
         #[arg(long, conflicts_with = "engines")]
         all: bool,
     },
     /// Show an engine: version, source id, options, and how it was or would be compiled.
     Show {
-        /// Its name or path.
+        /// Name or path of the engine.
         engine: String,
-        /// Print it as JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -54,16 +55,19 @@ pub enum EngineCommand {
 /// Options of `engine build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// Versions with option sets, as in 3.46.0 or 3.54.1+recommended+lto.
+    /// Engines to build: versions with optional option sets, such as 3.46.0 or
+    /// 3.54.1+recommended+lto.
     #[arg(required_unless_present = "experiments", value_name = "ENGINE")]
     pub engines: Vec<String>,
-    /// Build what this experiment needs: a name from `pragmark list`, or the path of a file.
+    /// Build the engines of this experiment: a name from `pragmark list`, or the path of a file. Use
+    /// it to keep building time out of a run.
     #[arg(long = "for", value_name = "EXPERIMENT")]
     pub experiments: Vec<String>,
-    /// Engines built at a time [default: as many as there are processors].
+    /// Engines to build in parallel [default: number of processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
-    /// Print lines instead of a progress bar; the default where standard error is no terminal.
+    /// Print lines instead of a progress bar. This is the default when standard error is not a
+    /// terminal.
     #[arg(long)]
     pub plain: bool,
 }

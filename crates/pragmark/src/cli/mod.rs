@@ -1,4 +1,4 @@
-//! The command line: every option with what it does and when it is worth using.
+//! The command line: what each option does and when to use it.
 
 mod crash;
 mod doctor;
@@ -28,13 +28,13 @@ pub use run::RunArgs;
 
 /// A performance laboratory for SQLite.
 ///
-/// pragmark measures on your machine how fast SQLite is, which settings make it faster, and
-/// whether published claims hold here. Without arguments, `pragmark run` takes a tour of the most
-/// telling experiments in less than five minutes and ends in a page to read.
+/// pragmark measures how fast SQLite is on your machine, which settings make it faster, how safe
+/// they are, and whether published claims hold. To start, use `pragmark run`: it runs the most
+/// informative experiments in less than five minutes and writes an HTML report.
 #[derive(Debug, Parser)]
 #[command(name = "pragmark", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -42,52 +42,49 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run experiments; without names, a tour of the most telling ones.
+    /// Run experiments, or a five-minute tour when none is named.
     Run(Box<RunArgs>),
-    /// List the experiments, or what experiment files may name.
+    /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
-    /// Show an experiment: its question, variants and claims, and what a run of it would do.
+    /// Show an experiment: its question, variants and claims, and the plan of a run.
     Show(ShowArgs),
-    /// Write or print the report of a run again.
+    /// Print the report of a run, or write it to a file.
     Report(ReportArgs),
     /// Print the settings that a run recommends, ready to paste into a program.
     Settings(SettingsArgs),
-    /// Write the data of a run as CSV or JSON for other tools.
+    /// Export the data of a run as CSV or JSON.
     Export(ExportArgs),
-    /// Load CSV, Parquet or Arrow files into a table of a SQLite database, as fast as the disk allows.
+    /// Load CSV, JSON Lines, Parquet or Arrow files into a SQLite table at disk speed.
     Load(Box<LoadArgs>),
-    /// Look at this machine: disk, fsync, noise, engines, services found.
+    /// Check this machine: disk, fsync latency, noise, engines and tools.
     Doctor(DoctorArgs),
-    /// List, install or remove drivers: the programs that do the work through bindings of other
-    /// languages.
+    /// List, install or remove drivers for the bindings of other languages.
     Driver(DriverArgs),
-    /// Measure what crashes do to databases, by settings and by what storage may lose.
+    /// Measure what a crash can destroy, for each choice of settings and storage model.
     Crash(Box<CrashArgs>),
-    /// List, build, add, remove or show the SQLite libraries that can be put under test.
+    /// List, build, add, remove or show engines: the SQLite libraries to measure.
     #[command(subcommand)]
     Engine(EngineCommand),
-    /// Print completions for a shell.
-    #[command(
-        after_help = "Example: pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark"
-    )]
+    /// Print shell completions.
+    #[command(after_help = "Example:\n  pragmark completions bash > ~/.bash_completion.d/pragmark")]
     Completions {
         /// The shell.
         shell: Shell,
     },
-    /// Print the manual page, in roff.
+    /// Print the manual page in roff format.
     #[command(after_help = "Example: pragmark man | man -l -")]
     Man,
-    /// Run one trial: a specification on standard input, messages on standard output.
+    /// Run one trial: read a specification from standard input, write messages to standard output.
     #[command(hide = true)]
     Trial,
-    /// Do the part of one process in a trial whose work several share: a specification and orders on
-    /// standard input, answers on standard output.
+    /// Act as one of several worker processes of a trial: read a specification and orders from
+    /// standard input, write answers to standard output.
     #[command(hide = true)]
     ContentionWorker,
-    /// Write to a database until killed, as a specification on standard input says.
+    /// Write to a database until killed; read the specification from standard input.
     #[command(hide = true)]
     WriteUntilKilled,
-    /// Start a driver in another language, which then ends with its parent.
+    /// Start a driver in another language so that it ends with its parent.
     #[command(hide = true)]
     Become(BecomeArgs),
     /// Describe an engine as JSON.
@@ -98,14 +95,14 @@ pub enum Command {
     },
 }
 
-/// How large the data is.
+/// Data size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScaleArg {
-    /// A fraction of a second a trial: for a first look.
+    /// Less than a second per trial, for a first impression.
     Quick,
-    /// Some seconds a trial: figures to rely on.
+    /// A few seconds per trial, for reliable figures.
     Default,
-    /// The published sizes: hours, and much disk space.
+    /// The published sizes: takes hours and much disk space.
     Paper,
 }
 
@@ -119,7 +116,7 @@ impl From<ScaleArg> for lab::experiment::Scale {
     }
 }
 
-/// The program that pragmark is to become.
+/// The program that replaces this process.
 #[derive(Debug, Args)]
 pub struct BecomeArgs {
     /// The executable.

@@ -1,5 +1,4 @@
-//! Options of the commands that show what there is and what was measured: `list`, `show`, `report`,
-//! `settings` and `export`.
+//! Options of the commands that only read: `list`, `show`, `report`, `settings` and `export`.
 
 use std::path::PathBuf;
 
@@ -9,52 +8,66 @@ use super::ScaleArg;
 
 /// Options of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark list               all experiments
+  pragmark list --workloads   what `base` and `factors` of an experiment accept
+  pragmark list --pragmas     PRAGMAs and connection settings")]
 pub struct ListArgs {
-    /// List the workloads with their parameters.
+    /// List workloads and their parameters.
     #[arg(long)]
     pub workloads: bool,
-    /// List the PRAGMAs and connection settings with what they accept.
+    /// List PRAGMAs and connection settings with their valid values.
     #[arg(long)]
     pub pragmas: bool,
-    /// List the metrics with their units.
+    /// List metrics with their units and meanings.
     #[arg(long)]
     pub metrics: bool,
 }
 
 /// Options of `show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark show index-timing                        one experiment
+  pragmark show my-question.toml                    check a file of your own
+  pragmark show --schema > experiment.schema.json   completion in editors")]
 pub struct ShowArgs {
-    /// A name from `pragmark list`, or the path of a file.
+    /// Experiment: a name from `pragmark list`, or the path of a file.
     #[arg(required_unless_present = "schema")]
     pub experiment: Option<String>,
-    /// Print the JSON schema of experiment files, for editors.
+    /// Print the JSON schema of experiment files, for completion and checks in editors.
     #[arg(long)]
     pub schema: bool,
-    /// The scale for which variants are shown.
+    /// Scale to show variants for.
     #[arg(long, value_enum, default_value = "default")]
     pub scale: ScaleArg,
 }
 
-/// Forms of a report.
+/// Formats of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
-    /// A summary for the terminal.
+    /// Summary for the terminal.
     Terminal,
-    /// One self-contained page.
+    /// One self-contained page with charts.
     Html,
-    /// For a wiki or an issue.
+    /// Markdown, for a wiki or an issue.
     Markdown,
 }
 
 /// Options of `report`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark report pragmark-runs/20261120-101500-4711
+  pragmark report pragmark-runs/20261120-101500-4711 --format markdown")]
 pub struct ReportArgs {
-    /// The folder of a run.
+    /// Folder of the run.
     pub run: PathBuf,
-    /// Its form.
+    /// Output format.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: ReportFormat,
-    /// Write it to this file instead of standard output.
+    /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -63,52 +76,56 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  pragmark settings pragmark-runs/…                    every form
-  pragmark settings pragmark-runs/… --for django       what goes into settings.py
+  pragmark settings pragmark-runs/…                for every binding
+  pragmark settings pragmark-runs/… --for django   for Django's settings.py
   pragmark settings pragmark-runs/… --experiment pragma-journal-sync --fastest
 
-Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc, better-sqlite3, jdbc,
-rusqlite, sqlx. mattn and modernc are the two drivers of Go.")]
+Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc,
+better-sqlite3, jdbc, rusqlite, sqlx. mattn and modernc are two Go bindings.")]
 pub struct SettingsArgs {
-    /// The folder of a run.
+    /// Folder of the run.
     pub run: PathBuf,
-    /// Print them for this binding only.
+    /// Binding to print settings for [default: all].
     #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding)]
     pub binding: Option<report::settings::Binding>,
-    /// Take those of this experiment only: its key in the report.
+    /// Experiment to take settings from: its key in the report [default: all].
     #[arg(long, value_name = "KEY")]
     pub experiment: Option<String>,
-    /// Also print the fastest settings where they may be less safe than the baseline. Use it only
-    /// for data that a crash may destroy.
+    /// Also print the fastest settings if they are less safe than the baseline. Use it only for data
+    /// that you can afford to lose.
     #[arg(long)]
     pub fastest: bool,
-    /// Write them to this file instead of standard output.
+    /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
-/// Forms of exported data.
+/// Formats of exported data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// One row for each trial.
+    /// CSV with one row per trial.
     Csv,
-    /// One row for each variant, with effects and intervals.
+    /// CSV with one row per variant: effect and interval.
     VariantsCsv,
-    /// One row for each claim.
+    /// CSV with one row per claim.
     ClaimsCsv,
-    /// The whole analysis.
+    /// JSON with the whole analysis.
     Json,
 }
 
 /// Options of `export`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark export pragmark-runs/20261120-101500-4711 --out trials.csv
+  pragmark export pragmark-runs/20261120-101500-4711 --format json")]
 pub struct ExportArgs {
-    /// The folder of a run.
+    /// Folder of the run.
     pub run: PathBuf,
-    /// Its form.
+    /// Output format.
     #[arg(long, value_enum, default_value = "csv")]
     pub format: ExportFormat,
-    /// Write it to this file instead of standard output.
+    /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
-//! Reading the values of options: times, sizes, characters.
+//! Parsers for the values of options: times, sizes, characters.
 
-/// Seconds of a duration that is written with units, or as plain seconds.
+/// A duration in seconds, written with units or as a plain number.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text
         .parse()
@@ -8,18 +8,21 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
         .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
     match seconds {
         Some(seconds) if seconds > 0.0 && f64::is_finite(seconds) => Ok(seconds),
-        _ => Err("must be a time above zero, such as 90s, 40m, 1h30m or plain seconds".to_owned()),
+        _ => Err(
+            "must be a positive duration, such as 90s, 40m, 1h30m or a number of seconds"
+                .to_owned(),
+        ),
     }
 }
 
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        _ => Err("must be a number, not negative".to_owned()),
+        _ => Err("must be zero or a positive number".to_owned()),
     }
 }
 
-/// Bytes that are written with a unit: K, M, G or T, of 1,024 each.
+/// A size in bytes, written with a binary unit (K, M, G or T) or as a plain number.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -35,7 +38,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         .zip(shift)
         .and_then(|(number, shift)| number.checked_mul(1 << shift))
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| "must be a size above zero, such as 512M or 2G".to_owned())
+        .ok_or_else(|| "must be a positive size, such as 512M or 2G".to_owned())
 }
 
 pub(super) fn zero_or_one(text: &str) -> Result<bool, String> {
@@ -69,7 +72,7 @@ pub(super) fn one_byte(text: &str) -> Result<u8, String> {
         "tab" | "\\t" => Ok(b'\t'),
         _ => match text.as_bytes() {
             [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
-            _ => Err("must be one ASCII character, or `tab`".to_owned()),
+            _ => Err("must be a single ASCII character or `tab`".to_owned()),
         },
     }
 }

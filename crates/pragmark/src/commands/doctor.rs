@@ -1,4 +1,4 @@
-//! `pragmark doctor`: what can be measured on this machine, and how well.
+//! `pragmark doctor`: what this machine can measure, and how precisely.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
 
-/// Looks and tells.
+/// Checks the machine and prints the result.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     if !args.make_fs.is_empty() {
         return make_fs::execute(args);
@@ -29,7 +29,7 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     };
     let paths: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
     tell!(
-        "looking at the machine: {}",
+        "checking the machine: {}",
         humanly(args.noise_seconds + 3.0 * dirs.len() as f64)
     );
     let environment = machine::capture(&paths)?;
@@ -99,7 +99,7 @@ fn as_text(
     text
 }
 
-/// Which other engines could be built, or what is missing for that.
+/// Which other engines can be built, or what is missing.
 fn buildable(tools: &[Tool]) -> String {
     let missing: Vec<&str> = tools
         .iter()
@@ -112,24 +112,23 @@ fn buildable(tools: &[Tool]) -> String {
     };
     match missing[..] {
         [] => format!(
-            "  to be built: {} versions from {versions} with option sets; `pragmark engine list` shows them\n",
+            "  can be built: {} versions from {versions}, with option sets; see `pragmark engine list`\n",
             RELEASES.len()
         ),
         _ => format!(
-            "  none can be built: no {} was found (below is how to get it)\n",
-            missing.join(" and no ")
+            "  no others can be built: {} not found (see below how to install it)\n",
+            missing.join(" and ")
         ),
     }
 }
 
-/// The tools without which no engine can be built, by the names that the look at the machine has for
-/// them.
+/// The tools that building an engine requires, by their names in the list of tools.
 const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
 fn machine_lines(environment: &Environment) -> String {
-    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let gib = |bytes: Option<u64>| {
-        bytes.map_or("not known".to_owned(), |bytes| {
+        bytes.map_or("unknown".to_owned(), |bytes| {
             format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
         })
     };
@@ -161,7 +160,7 @@ fn machine_lines(environment: &Environment) -> String {
 
 fn volume_lines(volume: &Volume) -> String {
     let mut text = format!("\nDisk of {}\n", volume.path.display());
-    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".to_owned());
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     let _ = writeln!(
         text,
         "  file system: {} on {}",
@@ -183,9 +182,9 @@ fn volume_lines(volume: &Volume) -> String {
     text
 }
 
-/// What the noise means for a run: the blocks that an effect of some size needs.
+/// The noise as the number of blocks that an effect of a given size requires.
 fn noise_lines(noise: &NoiseProbe) -> String {
-    let mut text = format!("\nNoise (of paired ratios, {} pairs)\n", noise.pairs);
+    let mut text = format!("\nNoise of paired ratios ({} pairs)\n", noise.pairs);
     for (what, sd) in [
         ("computing", noise.cpu_sd),
         ("syncing to the disk", noise.fsync_sd),
@@ -198,7 +197,7 @@ fn noise_lines(noise: &NoiseProbe) -> String {
                         .map_or("too many".to_owned(), |n| n.to_string())
                 };
                 format!(
-                    "  {what}: ±{:.1} %; to see 2 % takes {} blocks, 5 % {}, 20 % {}\n",
+                    "  {what}: ±{:.1} %; detecting 2 % takes {} blocks, 5 % {}, 20 % {}\n",
                     sd * 100.0,
                     blocks(0.02),
                     blocks(0.05),

@@ -1,4 +1,4 @@
-//! `pragmark driver`: the drivers in other languages; and `pragmark become`, by which one is started.
+//! `pragmark driver`: drivers in other languages; and `pragmark become`, which starts one.
 
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
@@ -28,12 +28,12 @@ pub fn execute(args: &DriverArgs) -> Result<Exit, Failure> {
 /// The drivers that come with pragmark, the user's own, and those of a directory.
 pub fn registry(directory: Option<&Path>) -> Result<Registry, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::unusable(format!("cannot find pragmark's own program: {error}"))
+        Failure::unusable(format!("cannot find the pragmark executable: {error}"))
     })?;
     Registry::new(directory, Home::of_user(), program).map_err(Failure::from)
 }
 
-/// Every driver with whether it can be used; they are asked all at once, since each takes a while.
+/// Every driver and whether it is ready; all are queried at once, because each takes a while.
 pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
     let manifests = registry.manifests();
     thread::scope(|scope| {
@@ -48,7 +48,7 @@ pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
     })
 }
 
-/// The state of each driver in lines.
+/// The state of each driver, one per line.
 pub fn lines(states: &[(&Manifest, State)]) -> String {
     let mut text = String::new();
     for (manifest, state) in states {
@@ -68,15 +68,15 @@ pub fn lines(states: &[(&Manifest, State)]) -> String {
 
 fn library(manifest: &Manifest, description: &Description) -> String {
     match manifest.library {
-        Library::Carried => format!("carries SQLite {}", description.version),
+        Library::Carried => format!("includes SQLite {}", description.version),
         Library::Loaded => format!(
-            "loads the system's SQLite {}, or the engine under test in its place",
+            "loads the system's SQLite {} or the engine under test",
             description.version
         ),
     }
 }
 
-/// The states for programs.
+/// The states as JSON.
 pub fn as_json(states: &[(&Manifest, State)]) -> serde_json::Value {
     let one = |(manifest, state): &(&Manifest, State)| {
         let carries = manifest.library == Library::Carried;
@@ -173,7 +173,7 @@ impl From<DriverError> for Failure {
     fn from(error: DriverError) -> Failure {
         match error {
             DriverError::Unknown { .. } => {
-                Failure::usage(error).hint("`pragmark driver list` shows which are ready")
+                Failure::usage(error).hint("`pragmark driver list` shows which drivers are ready")
             }
             other => Failure::unusable(other),
         }

@@ -1,4 +1,4 @@
-//! `pragmark list`: experiments, and what experiment files may name.
+//! `pragmark list`: experiments, and the names that experiment files accept.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::cli::ListArgs;
 use crate::failure::{Exit, Failure};
 use crate::library::{self, TOUR};
 
-/// Prints the lists asked for; the experiments where none is.
+/// Prints the requested lists, or the experiments.
 pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
     let catalogue = drivers::catalogue(None)?;
     let mut text = String::new();

@@ -38,13 +38,13 @@ fn refusal(planned: &PlannedExperiment, short: &[Shortfall]) -> Failure {
         short.iter().map(line).collect::<Vec<_>>().join("\n  ")
     };
     Failure::unusable(format!(
-        "{} cannot be run in {}:\n  {}",
+        "{} cannot run in {}:\n  {}",
         planned.key,
         planned.directory.display(),
         lines(&|short| short.to_string())
     ))
     .hint(format!(
-        "raise the limits in the shell from which pragmark is started, or choose a smaller --scale:\n  {}",
+        "raise the limits in the shell that starts pragmark, or choose a smaller --scale:\n  {}",
         lines(&Shortfall::remedy)
     ))
 }

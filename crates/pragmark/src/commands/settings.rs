@@ -16,10 +16,10 @@ pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
         .collect();
     if keys.is_empty() {
         return Err(Failure::unusable(format!(
-            "no experiment in {} compares settings of SQLite, so there are none to use",
+            "no experiment in {} compares settings of SQLite, so it recommends none",
             args.run.display()
         ))
-        .hint("run one that has a PRAGMA among its factors, such as pragma-journal-sync"));
+        .hint("run an experiment with a PRAGMA as a factor, such as pragma-journal-sync"));
     }
     if let Some(wanted) = args.experiment.as_deref().filter(|key| !keys.contains(key)) {
         return Err(unknown(wanted, &keys));
@@ -54,8 +54,8 @@ pub fn binding(name: &str) -> Result<Binding, String> {
     Binding::find(name).ok_or_else(|| {
         let known = names().collect::<Vec<_>>().join(", ");
         match lab::experiment::nearest(name, names()) {
-            Some(nearest) => format!("did you mean `{nearest}`? There are {known}"),
-            None => format!("there are {known}"),
+            Some(nearest) => format!("did you mean `{nearest}`? Bindings: {known}"),
+            None => format!("bindings: {known}"),
         }
     })
 }

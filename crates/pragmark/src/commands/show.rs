@@ -39,7 +39,7 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     let stopping = experiment.design.stopping;
     let _ = writeln!(
         text,
-        "\nworkload {}, compared by {}, scale {scale}\n{} variants, {} trials in a round, {} to {} rounds",
+        "\nworkload {}, compared by {}, scale {scale}\n{} variants, {} trials per round, {} to {} rounds",
         experiment.workload,
         experiment.metric,
         variants.len(),
@@ -75,7 +75,7 @@ fn describe_claim(claim: &Claim) -> String {
     let requires = claim
         .requires
         .iter()
-        .map(|needs| format!(", needs {needs}"))
+        .map(|needs| format!(", requires {needs}"))
         .collect::<String>();
     format!(
         "\nclaim {}: {}\n      {bounds}{published}{requires}",

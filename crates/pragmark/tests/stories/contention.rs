@@ -176,7 +176,7 @@ fn too_few_open_files_are_told_with_limit_need_and_command_before_anything_is_me
         .pragmark_with_limit("-n 200", &["run", "securities.toml", "--out", "run"])
         .exits(3)
         .complains(&[
-            "securities cannot be run",
+            "securities cannot run",
             "364 open files are needed",
             "RLIMIT_NOFILE",
             "is 200",

@@ -216,8 +216,8 @@ fn a_run_goes_on_with_the_engines_it_began_with_and_with_no_others() {
     yard.pragmark(&["engine", "remove", "--all"]).exits(0);
     run(&["--resume", "run"]).exits(3).complains(&[
         "3.54.1",
-        "cannot be used any more",
-        "begin a new run",
+        "can no longer be used",
+        "start a new run",
     ]);
 }
 

@@ -1,14 +1,14 @@
-//! Whole-binary stories: what a user does, and what happens to files, processes and exit codes.
+//! Tests of the whole program: user actions and their effects on files, processes and exit codes.
 
 mod accidents;
 mod bindings;
 mod contention;
 mod crashes;
+mod crossed;
 mod engines;
 mod everyday;
 mod full_text;
 mod kills_and_schedules;
-mod knobs;
 mod laboratory;
 mod loading;
 mod mistakes;

@@ -1,4 +1,4 @@
-//! `pragmark engine add`: keeps a copy of a library under a name.
+//! `pragmark engine add`: stores a copy of a library under a name.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use super::prepare::problem;
 use crate::commands::{output, run::native_driver};
 use crate::failure::{Exit, Failure};
 
-/// Adds the library after asking it what it is.
+/// Adds the library after querying its version.
 pub fn execute(library: &Path, name: &str) -> Result<Exit, Failure> {
     let driver = native_driver()?;
     let path = library.canonicalize().map_err(|error| {
         Failure::unusable(format!("cannot read {}: {error}", library.display()))
-            .hint("name the file of a libsqlite3 shared library")
+            .hint("use the path of a libsqlite3 shared library")
     })?;
     let kept = Cache::of_user()?.add(name, &path, runner::now(), |path| {
         let shown = path.display().to_string();

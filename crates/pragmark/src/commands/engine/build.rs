@@ -1,4 +1,4 @@
-//! `pragmark engine build`: builds engines ahead of a run.
+//! `pragmark engine build`: builds engines before a run.
 
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
@@ -40,13 +40,13 @@ pub fn execute(args: &BuildArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The builds that are asked for, each once.
+/// The requested builds, each once.
 fn wanted(args: &BuildArgs) -> Result<Vec<BuildName>, Failure> {
     let mut builds: Vec<BuildName> = Vec::new();
     for text in &args.engines {
         let EngineName::Build(build) = named(text)? else {
-            return Err(Failure::usage(format!("`{text}` is no engine to be built"))
-                .hint("a version is built, as in 3.46.0 or 3.54.1+recommended; `pragmark engine list` shows them"));
+            return Err(Failure::usage(format!("`{text}` cannot be built"))
+                .hint("use a version with optional option sets, such as 3.46.0 or 3.54.1+recommended; see `pragmark engine list`"));
         };
         builds.push(build);
     }

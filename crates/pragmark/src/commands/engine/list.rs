@@ -1,4 +1,4 @@
-//! `pragmark engine list`: the engines at hand, and those that can be built.
+//! `pragmark engine list`: available engines, and those that can be built.
 
 use std::fmt::Write;
 
@@ -21,15 +21,14 @@ pub fn execute(json: bool) -> Result<Exit, Failure> {
     output::write_text(None, &text)
 }
 
-/// The default engine, the system's, and those that are kept; what is kept but cannot be understood is
-/// a record with its problem.
+/// The default engine, the system's, and stored ones; a damaged one is a record with its problem.
 pub fn at_hand() -> Result<Vec<EngineRecord>, Failure> {
     let driver = native_driver()?;
     let mut found = Vec::new();
     for name in ["default", "system"] {
         found.push(describe(name, name, &driver)?);
     }
-    // Without a place for engines none are kept.
+    // Without a cache directory no engines are stored.
     let kept = Cache::of_user().map_or_else(|_| Vec::new(), |cache| cache.all());
     for kept in kept {
         found.push(match kept {
@@ -58,23 +57,23 @@ fn as_json(at_hand: &[EngineRecord]) -> String {
 }
 
 fn as_text(at_hand: &[EngineRecord]) -> String {
-    let mut text = String::from("Engines at hand\n");
+    let mut text = String::from("Available engines\n");
     for engine in at_hand {
         text += &line(engine);
     }
-    text += "\nVersions of SQLite that can be built\n";
+    text += "\nVersions that can be built\n";
     let versions: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
     for some in versions.chunks(9) {
         let _ = writeln!(text, "  {}", some.join("  "));
     }
-    text += "\nOption sets, joined to a version by +, as in 3.54.1+recommended+lto\n";
+    text += "\nOption sets, appended to a version with +, such as 3.54.1+recommended+lto\n";
     for (name, meaning) in sets() {
         let _ = writeln!(text, "  {name:<12} {meaning}");
     }
     text
 }
 
-/// An engine in one line.
+/// An engine on one line.
 pub fn line(engine: &EngineRecord) -> String {
     if let Some(problem) = &engine.problem {
         return format!("  {}: not usable: {problem}\n", engine.name);
@@ -91,7 +90,7 @@ pub fn line(engine: &EngineRecord) -> String {
 }
 
 fn sets() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let unchanged = (DEFAULT, "as the built-in engine is compiled");
+    let unchanged = (DEFAULT, "the options of the built-in engine");
     [unchanged]
         .into_iter()
         .chain(OPTION_SETS.iter().map(|set| (set.name, set.meaning)))

@@ -1,4 +1,4 @@
-//! The engines of a run: those that its plan names, before it begins and when it is taken up again.
+//! The engines of a run: those of its plan, before it starts and when it resumes.
 
 use std::sync::atomic::AtomicBool;
 
@@ -22,8 +22,8 @@ pub fn name_in_plan(text: &str) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Every engine that the plan names, found or built. The engine of the whole run must be usable; variants of
-/// others that are not will be skipped.
+/// Every engine of the plan, located or built. The engine of the whole run must be usable; variants of
+/// other unusable engines will be skipped.
 pub fn of_plan(
     plan: &RunPlan,
     driver: &Driver,
@@ -43,7 +43,7 @@ pub fn of_plan(
     Ok(engines)
 }
 
-/// The engines that the plan names, each once: that of the run, those of variants and those of safety tiers.
+/// The engines of the plan, each once: of the run, of variants and of safety tiers.
 fn names(plan: &RunPlan) -> Vec<String> {
     let variants = plan
         .experiments
@@ -66,8 +66,7 @@ fn names(plan: &RunPlan) -> Vec<String> {
     names
 }
 
-/// Refuses to go on with a run whose engines are not what they were: it compares trials of the same
-/// libraries.
+/// Refuses to resume a run whose engines have changed: it compares trials of the same libraries.
 pub fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<(), Failure> {
     for before in engines.iter().filter(|engine| engine.problem.is_none()) {
         let now = describe(&before.name, &before.to_load(), driver)?;
@@ -76,15 +75,15 @@ pub fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<(), 
         let found = match &now.problem {
             Some(problem) => problem.clone(),
             None if now.source_id != before.source_id || hash(&now) != hash(before) => {
-                format!("it is another library now (SQLite {})", now.version)
+                format!("it is a different library now (SQLite {})", now.version)
             }
             None => continue,
         };
         return Err(Failure::unusable(format!(
-            "the engine {} of this run cannot be used any more: {found}",
+            "the engine {} of this run can no longer be used: {found}",
             before.name
         ))
-        .hint("put the library back where it was, or begin a new run"));
+        .hint("restore the library, or start a new run"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `pragmark engine remove`: removes engines that are kept.
+//! `pragmark engine remove`: removes stored engines.
 
 use ::engine::build::Cache;
 
@@ -6,7 +6,7 @@ use super::named;
 use crate::commands::output;
 use crate::failure::{Exit, Failure};
 
-/// Removes the engines named, or all.
+/// Removes the named engines, or all.
 pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
     let cache = Cache::of_user()?;
     if all {
@@ -18,8 +18,10 @@ pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
         let name = named(engine)?;
         match cache.remove(&name)? {
             0 => {
-                return Err(Failure::usage(format!("the engine `{name}` is not kept"))
-                    .hint("`pragmark engine list` shows those that are"));
+                return Err(
+                    Failure::usage(format!("there is no stored engine `{name}`"))
+                        .hint("`pragmark engine list` shows the stored engines"),
+                );
             }
             1 => text += &format!("{name}: removed\n"),
             some => text += &format!("{name}: {some} builds removed\n"),

@@ -1,4 +1,4 @@
-//! `pragmark engine show`: one engine, or how it would be built.
+//! `pragmark engine show`: an engine, or how it would be built.
 
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
@@ -12,8 +12,7 @@ use super::{describe, named, problem};
 use crate::commands::{output, run::native_driver};
 use crate::failure::{Exit, Failure};
 
-/// Prints what the engine says of itself and how it was made; of a build that is not there yet, how it
-/// would be made.
+/// Prints the description of the engine and how it was built, or how it would be built.
 pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
     let name = named(text)?;
     let to_load = match &name {
@@ -40,7 +39,7 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
     output::write_text(None, &shown)
 }
 
-/// Where a build is, if it is there.
+/// The path of a build, if it exists.
 fn existing(build: &BuildName) -> Result<Option<String>, Failure> {
     let cache = Cache::of_user()?;
     let never = AtomicBool::new(false);
@@ -63,7 +62,8 @@ fn plan(build: &BuildName, json: bool) -> String {
         });
         return format!("{plan:#}\n");
     }
-    let mut text = format!("{build}: not built yet; `pragmark engine build {build}` builds it\n");
+    let mut text =
+        format!("{build}: not built yet; to build it, run `pragmark engine build {build}`\n");
     let _ = writeln!(text, "  source: {source}");
     text += &arguments(&recipe.arguments(), recipe.profile_guided);
     for set in build.sets() {
@@ -90,7 +90,7 @@ fn as_text(engine: &EngineRecord) -> String {
     if let Some(made) = &engine.provenance {
         let _ = writeln!(text, "  source: {}", made.source);
         let _ = writeln!(text, "  sha256: {}", made.sha256);
-        let _ = writeln!(text, "  since: {}", made.created);
+        let _ = writeln!(text, "  created: {}", made.created);
         if let Some(compiler) = &made.compiler {
             let _ = writeln!(text, "  compiler: {compiler}");
             text += &arguments(&made.arguments, made.profile_guided);
@@ -106,7 +106,7 @@ fn as_text(engine: &EngineRecord) -> String {
 
 fn arguments(arguments: &[String], profile_guided: bool) -> String {
     let profile = match profile_guided {
-        true => ", twice, the second time with the profile of a training run",
+        true => ", twice, with the profile of a training run the second time",
         false => "",
     };
     format!("  compiled with: {}{profile}\n", arguments.join(" "))

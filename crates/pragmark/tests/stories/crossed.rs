@@ -1,10 +1,10 @@
-//! Several knobs at once: what each does, and the settings to paste.
+//! Several factors at once: the effect of each, and recommended settings.
 
 use crate::laboratory::Laboratory;
 
 /// Two PRAGMAs and the rows crossed; sizes differ by the page size alone, and exactly.
-const KNOBS: &str = r#"
-id = "knobs"
+const CROSSED: &str = r#"
+id = "crossed"
 question = "What do page size and journal mode do to the size of the file?"
 workload = "bulk-insert"
 metric = "db_bytes"
@@ -19,8 +19,8 @@ stopping = { rounds = 2, max_rounds = 2 }
 
 fn measured() -> Laboratory {
     let laboratory = Laboratory::new();
-    laboratory.write("knobs.toml", KNOBS);
-    let answer = laboratory.pragmark(&["run", "knobs.toml", "--out", "run"]);
+    laboratory.write("crossed.toml", CROSSED);
+    let answer = laboratory.pragmark(&["run", "crossed.toml", "--out", "run"]);
     answer.exits(0).says(&[
         "What each knob does",
         "page_size=4096",
@@ -31,7 +31,7 @@ fn measured() -> Laboratory {
 }
 
 #[test]
-fn the_report_says_what_each_knob_does_and_prints_settings_to_paste() {
+fn the_report_shows_effects_and_prints_settings_to_paste() {
     let laboratory = measured();
     let page = laboratory.read("run/report.html");
     for part in [
@@ -48,7 +48,7 @@ fn the_report_says_what_each_knob_does_and_prints_settings_to_paste() {
         .pragmark(&["settings", "run", "--for", "python"])
         .exits(0)
         .says(&[
-            "# knobs: What do page size",
+            "# crossed: What do page size",
             "#   PRAGMA page_size = 4096;",
             "connection = sqlite3.connect(\"app.db\", timeout=0.25)",
             "connection.execute(\"PRAGMA synchronous = off\")",
@@ -76,9 +76,9 @@ fn a_misspelt_binding_or_experiment_is_named_with_the_nearest() {
         .exits(2)
         .complains(&["djnago", "django"]);
     laboratory
-        .pragmark(&["settings", "run", "--experiment", "knob"])
+        .pragmark(&["settings", "run", "--experiment", "crosed"])
         .exits(2)
-        .complains(&["`knob`", "did you mean `knobs`?"]);
+        .complains(&["`crosed`", "did you mean `crossed`?"]);
     laboratory.pragmark(&["settings", "nowhere"]).exits(3);
 }
 
@@ -97,9 +97,9 @@ fn a_run_without_settings_of_sqlite_has_none_to_print() {
 #[test]
 fn a_condition_that_is_no_factor_is_named_with_the_nearest() {
     let laboratory = Laboratory::new();
-    laboratory.write("knobs.toml", &KNOBS.replace("[\"rows\"]", "[\"row\"]"));
+    laboratory.write("crossed.toml", &CROSSED.replace("[\"rows\"]", "[\"row\"]"));
     laboratory
-        .pragmark(&["run", "knobs.toml"])
+        .pragmark(&["run", "crossed.toml"])
         .exits(2)
-        .complains(&["knobs.toml:7:", "`row` is not a factor", "`rows`"]);
+        .complains(&["crossed.toml:7:", "`row` is not a factor", "`rows`"]);
 }
