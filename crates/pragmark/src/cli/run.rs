@@ -68,6 +68,9 @@ pub struct RunArgs {
     /// Table of --text, if it is a database with several tables.
     #[arg(long, value_name = "TABLE", requires = "text")]
     pub table: Option<String>,
+    /// Encoding of --text, such as windows-1252 [default: from the byte order mark, otherwise UTF-8].
+    #[arg(long, value_name = "NAME", requires = "text")]
+    pub encoding: Option<load::Encoding>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]

@@ -1,6 +1,6 @@
 //! Inputs other than one CSV file.
 
-use super::{TOWNS, connection, dump, files};
+use super::{TOWNS, dump, files};
 use crate::laboratory::Laboratory;
 
 #[test]

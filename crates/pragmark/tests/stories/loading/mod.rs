@@ -3,7 +3,7 @@
 mod failures;
 mod inputs;
 
-use crate::laboratory::{Laboratory, wait_until};
+use crate::laboratory::Laboratory;
 
 const TOWNS: &str = "\
 id,name,people,area,postcode
