@@ -6,7 +6,7 @@ use super::party::{Came, Party, Seen, changes, schema};
 use super::plan::Schedule;
 use super::scenario::{Act, Files, Scenario, Who, scenario};
 use crate::AccidentError;
-use engine::vfs::{Event, FileKind, ObservedVfs, Observer};
+use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -83,8 +83,8 @@ impl Director {
 
 impl Observer for Director {
     fn observe(&self, event: &Event<'_>) {
-        if matches!(event, Event::FileControl { .. }) {
-            return; // Hints and questions: what the other does is the same before and after.
+        if matches!(event.operation, Operation::FileControl { .. }) {
+            return; // Hints and queries: what the other connection does is the same before and after.
         }
         if let Some(direction) = self.direction().as_mut() {
             direction.called(|| words(event));
@@ -398,41 +398,26 @@ impl Direction {
 
 /// A call in words.
 fn words(event: &Event<'_>) -> String {
-    match event {
-        Event::Open { kind, .. } => format!("opens the {}", kind_in_words(*kind)),
-        Event::Close { kind, .. } => format!("closes the {}", kind_in_words(*kind)),
-        Event::Read {
-            kind,
-            offset,
-            length,
-            ..
-        } => format!(
-            "reads {length} bytes of the {} at {offset}",
-            kind_in_words(*kind)
-        ),
-        Event::Write {
-            kind,
-            offset,
-            bytes,
-            ..
-        } => format!(
-            "writes {} bytes of the {} at {offset}",
-            bytes.len(),
-            kind_in_words(*kind)
-        ),
-        Event::Truncate { kind, size, .. } => {
-            format!("truncates the {} to {size} bytes", kind_in_words(*kind))
+    let file = kind_in_words(event.kind);
+    match event.operation {
+        Operation::Open { .. } => format!("opens the {file}"),
+        Operation::Close => format!("closes the {file}"),
+        Operation::Read { offset, length } => {
+            format!("reads {length} bytes of the {file} at {offset}")
         }
-        Event::Sync { kind, .. } => format!("syncs the {}", kind_in_words(*kind)),
-        Event::Delete { kind, .. } => format!("deletes the {}", kind_in_words(*kind)),
-        Event::SharedMemoryLock {
+        Operation::Write { offset, bytes } => {
+            format!("writes {} bytes of the {file} at {offset}", bytes.len())
+        }
+        Operation::Truncate { size } => format!("truncates the {file} to {size} bytes"),
+        Operation::Sync { .. } => format!("syncs the {file}"),
+        Operation::Delete { .. } => format!("deletes the {file}"),
+        Operation::SharedMemoryLock {
             offset,
             count,
             flags,
-            ..
         } => format!("locks or unlocks shared memory: {count} from {offset}, flags {flags}"),
-        Event::SharedMemoryBarrier { .. } => "passes a memory barrier".to_owned(),
-        Event::Asked { question } => format!("asks for {question:?}"),
+        Operation::SharedMemoryBarrier => "passes a memory barrier".to_owned(),
+        Operation::Query(query) => format!("queries {query:?}"),
         other => {
             // The name of the variant is enough for the rest.
             let text = format!("{other:?}");

@@ -1,6 +1,6 @@
 //! The methods of the shim's file system. Most only pass the call on.
 
-use super::event::{Event, FileKind, Observer, Question};
+use super::event::{Event, FileId, FileKind, Observer, Operation, Query};
 use super::file;
 use super::shim::Shim;
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_vfs};
@@ -116,10 +116,13 @@ unsafe extern "C" fn delete<O: Observer>(
         let code = method(shim.real, name, c_int::from(syncs));
         if code == ffi::SQLITE_OK {
             let name = CStr::from_ptr(name);
-            shim.observer.observe(&Event::Delete {
+            shim.observer.observe(&Event {
+                file: FileId::NONE,
                 kind: FileKind::of_name(name),
-                name,
-                with_directory: with_directory != 0,
+                operation: Operation::Delete {
+                    name,
+                    with_directory: with_directory != 0,
+                },
             });
         }
         code
@@ -132,7 +135,7 @@ unsafe extern "C" fn access<O: Observer>(
     flags: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the shim's record; the arguments go on unchanged.
+    // SAFETY: SQLite gives the shim's record and a name, a C string; the arguments go on unchanged.
     unsafe {
         let shim = shim::<O>(vfs);
         let Some(method) = (*shim.real).xAccess else {
@@ -140,8 +143,10 @@ unsafe extern "C" fn access<O: Observer>(
         };
         let code = method(shim.real, name, flags, result);
         if code == ffi::SQLITE_OK {
-            shim.observer.observe(&Event::Asked {
-                question: Question::Access,
+            shim.observer.observe(&Event {
+                file: FileId::NONE,
+                kind: FileKind::of_name(CStr::from_ptr(name)),
+                operation: Operation::Query(Query::Access),
             });
         }
         code
