@@ -26,7 +26,7 @@ pub enum Step {
         /// The inode.
         inode: Inode,
     },
-    /// A name was taken away.
+    /// A name was removed.
     Unlink {
         /// The name.
         name: Name,
@@ -122,7 +122,7 @@ fn directory_of(name: &str) -> &str {
     name.rfind('/').map_or("", |slash| &name[..slash])
 }
 
-/// What is known while calls are read: which inode a name and an open file have.
+/// What is known while calls are read: the inode of each name and of each open file.
 struct Builder {
     trace: Trace,
     numbers: HashMap<String, Name>,

@@ -2,9 +2,10 @@
 
 use engine::vfs::{Call, FileId, FileKind, SyncKind};
 use lab::seed::Seed;
-use pragmark_crash::{File, Go, Model, Step, Trace, visit};
+use pragmark_crash::{File, Model, Step, Trace, visit};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 /// More than the traces here have states, where they are counted.
@@ -19,7 +20,7 @@ fn states(trace: &Trace, model: Model) -> BTreeSet<Vec<File>> {
     let mut states = BTreeSet::new();
     visit(trace, model, budget, Seed(1), |candidate| {
         states.insert(candidate.files);
-        Go::On
+        Ok::<(), Infallible>(())
     });
     states
 }
@@ -157,7 +158,7 @@ fn a_sync_covers_one_file_and_no_directory_entry() {
             if candidate.cut == end {
                 found.insert(candidate.files);
             }
-            Go::On
+            Ok::<(), Infallible>(())
         });
         found
     };
@@ -188,7 +189,7 @@ fn a_deleted_name_may_come_back_until_the_directory_is_synced() {
         let (end, mut found) = (trace.steps.len(), false);
         visit(&trace, Model::Reorder, ALL, Seed(1), |candidate| {
             found |= candidate.cut == end && candidate.files.iter().any(|(name, _)| name == "a");
-            Go::On
+            Ok::<(), Infallible>(())
         });
         found
     };
@@ -215,7 +216,7 @@ fn a_lying_device_loses_what_was_synced_but_no_more_than_its_memory_holds() {
                     .filter(|sector| sector[0] == b'n');
                 fewest = fewest.min(there.count());
             }
-            Go::On
+            Ok::<(), Infallible>(())
         });
         fewest
     };
@@ -302,7 +303,7 @@ proptest! {
         let mut torn = BTreeSet::new();
         visit(&trace, Model::Torn, 20_000, Seed(1), |candidate| {
             torn.insert(candidate.files);
-            Go::On
+            Ok::<(), Infallible>(())
         });
         prop_assert!(reorder.is_subset(&torn));
     }
@@ -322,7 +323,7 @@ proptest! {
                 if candidate.cut == end {
                     assert_eq!(candidate.files, complete, "{model}");
                 }
-                Go::On
+                Ok::<(), Infallible>(())
             });
         }
     }
@@ -334,7 +335,7 @@ proptest! {
                 let mut drawn = Vec::new();
                 visit(&trace, model, 50, Seed(seed), |candidate| {
                     drawn.push((candidate.cut, candidate.files, candidate.faults));
-                    Go::On
+                    Ok::<(), Infallible>(())
                 });
                 drawn
             };

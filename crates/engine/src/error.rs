@@ -182,6 +182,11 @@ impl EngineError {
     }
 }
 
+/// The engine lacks an ability because it lacks the function.
+pub(crate) const fn unsupported(what: &'static str, function: &'static str) -> EngineError {
+    EngineError::Unsupported { what, function }
+}
+
 /// An error reported by SQLite, with its message and what was being done.
 #[derive(Debug)]
 pub struct SqliteError(Box<Details>);

@@ -12,7 +12,7 @@ pub mod patch;
 mod schedules;
 mod sound;
 
-pub use crashes::{Crashes, MODELS, Worse, variant};
+pub use crashes::{Crashes, MODELS, Worse, settings};
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
 pub use schedules::noticed_by;

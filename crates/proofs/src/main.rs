@@ -259,7 +259,10 @@ fn no_false_alarm(
     let begin = Instant::now();
     let seen = look_for_alarms(&engine.parse()?, images, seed, threads, &STOP)?;
     for cell in &seen.alarms {
-        println!("{} under {}: {}", cell.variant, cell.model, cell.verdict);
+        println!(
+            "{} under {}: {}",
+            cell.variant, cell.model, cell.safety.tier
+        );
     }
     println!(
         "{} alarms in {} images ({} rounds, {:.0} s): {} under {}",

@@ -6,10 +6,11 @@
 //! own, which knows whom to ask.
 
 use super::Connection;
-use crate::error::EngineError;
+use crate::error::{EngineError, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
-use std::ffi::{CString, c_int, c_void};
+use crate::text::c_string;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -56,10 +57,7 @@ impl Connection {
         arguments: u8,
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
     ) -> Result<(), EngineError> {
-        let unsupported = |what| EngineError::Unsupported {
-            what,
-            function: "sqlite3_create_function_v2",
-        };
+        let unsupported = |what| unsupported(what, "sqlite3_create_function_v2");
         let api = self.handle.api();
         let create = api
             .create_function_v2
@@ -69,11 +67,9 @@ impl Connection {
                 "functions of the application with so many arguments",
             ));
         }
-        let name = CString::new(name).map_err(|_| EngineError::NulByte {
-            what: "name of the function",
-        })?;
+        let name = c_string(name, "name of the function")?;
         let slot =
-            occupy(api.user_data).ok_or(unsupported("room for functions of one more library"))?;
+            occupy(api.user_data).ok_or(unsupported("slot for functions of one more library"))?;
         let registered = Box::new(Registered {
             predicate: Box::new(predicate),
             library: Arc::clone(self.library()),

@@ -19,30 +19,6 @@ pub enum Step {
     Done,
 }
 
-/// A counter of a prepared statement (<https://sqlite.org/c3ref/c_stmtstatus_counter.html>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum StatementStatus {
-    /// Steps forward in a full scan of a table.
-    FullScanStep = 1,
-    /// Sorts done.
-    Sort = 2,
-    /// Rows put into transient indexes.
-    AutoIndex = 3,
-    /// Instructions of the virtual machine.
-    VmStep = 4,
-    /// Times the statement was prepared anew.
-    Reprepare = 5,
-    /// Complete runs.
-    Run = 6,
-    /// Lookups that a Bloom filter did not spare.
-    FilterMiss = 7,
-    /// Lookups that a Bloom filter spared.
-    FilterHit = 8,
-    /// Bytes of memory the statement uses; never reset.
-    MemoryUsed = 99,
-}
-
 /// A prepared statement of the connection borrowed for `'c`.
 ///
 /// `'d` is the life of memory bound without a copy (`bind_*_borrowed`, [`bind_array`]): it must
@@ -309,13 +285,6 @@ impl<'c, 'd> Statement<'c, 'd> {
             statement.bind_array(index, array)?;
             work(statement)
         })
-    }
-
-    /// Reads a counter of the statement, and sets it to zero if `reset`.
-    pub fn status(&self, counter: StatementStatus, reset: bool) -> i32 {
-        let api = self.handle.api();
-        // SAFETY: the statement is alive; unknown counters of old versions give 0.
-        unsafe { (api.stmt_status)(self.handle.as_ptr(), counter as i32, i32::from(reset)) }
     }
 
     /// Whether the statement makes no direct change to the database file

@@ -5,6 +5,7 @@ use super::{file, methods};
 use crate::error::{During, EngineError, SqliteError};
 use crate::ffi;
 use crate::library::Library;
+use crate::text::{VFS_NAME, c_string};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -123,21 +124,21 @@ fn register<O: Observer>(
     unsafe { (*(*shim).vfs.get()).pAppData = shim.cast() };
     library.retain(Box::new(Registered(shim)));
     // SAFETY: the record is complete and lives as long as the library.
-    let code = unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) };
-    if code != ffi::SQLITE_OK {
-        let during = During::Call("registering a VFS");
-        return Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into());
-    }
+    registered(unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) })?;
     Ok((shim, name))
 }
 
+/// Turns the result of registering a VFS into an error.
+pub(super) fn registered(code: c_int) -> Result<(), EngineError> {
+    if code == ffi::SQLITE_OK {
+        return Ok(());
+    }
+    let during = During::Call("registering a VFS");
+    Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into())
+}
+
 fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs, EngineError> {
-    let c_name = name
-        .map(CString::new)
-        .transpose()
-        .map_err(|_| EngineError::NulByte {
-            what: "name of the VFS",
-        })?;
+    let c_name = name.map(|name| c_string(name, VFS_NAME)).transpose()?;
     let pointer = c_name
         .as_ref()
         .map_or(std::ptr::null(), |name| name.as_ptr());
@@ -156,9 +157,7 @@ fn shim_over<O: Observer>(
     name: &str,
     observer: Arc<O>,
 ) -> Result<Shim<O>, EngineError> {
-    let name = CString::new(name).map_err(|_| EngineError::NulByte {
-        what: "name of the VFS",
-    })?;
+    let name = c_string(name, VFS_NAME)?;
     // SAFETY: SQLite's list holds valid records only; numbers and names in them do not change.
     let (version, file_size, path_length) =
         unsafe { ((*real).iVersion, (*real).szOsFile, (*real).mxPathname) };
