@@ -10,41 +10,7 @@ const INT: i64 = i32::MAX as i64;
 
 const ON_OFF: &[&str] = &["off", "on"];
 
-/// A Boolean of the connection that can be set at any time.
-const fn switch(name: &'static str, default: &'static str, meaning: &'static str) -> Pragma {
-    Pragma {
-        name,
-        access: Access::ReadWrite,
-        values: Values::Boolean,
-        default: Some(default),
-        levels: ON_OFF,
-        scope: Scope::Connection,
-        timing: Timing::AnyTime,
-        meaning,
-    }
-}
-
-/// An integer of the connection that can be set at any time.
-const fn number(
-    name: &'static str,
-    (min, max, unit): (i64, i64, &'static str),
-    default: &'static str,
-    levels: &'static [&'static str],
-    meaning: &'static str,
-) -> Pragma {
-    Pragma {
-        name,
-        access: Access::ReadWrite,
-        values: Values::Integer { min, max, unit },
-        default: Some(default),
-        levels,
-        scope: Scope::Connection,
-        timing: Timing::AnyTime,
-        meaning,
-    }
-}
-
-/// A setting of the connection that takes other values, or has other rules.
+/// A setting of the connection that can be set at any time.
 const fn setting(
     name: &'static str,
     values: Values,
@@ -64,17 +30,30 @@ const fn setting(
     }
 }
 
+/// A Boolean.
+const fn switch(name: &'static str, default: &'static str, meaning: &'static str) -> Pragma {
+    setting(name, Values::Boolean, default, ON_OFF, meaning)
+}
+
+/// An integer.
+const fn number(
+    name: &'static str,
+    (min, max, unit): (i64, i64, &'static str),
+    default: &'static str,
+    levels: &'static [&'static str],
+    meaning: &'static str,
+) -> Pragma {
+    let values = Values::Integer { min, max, unit };
+    setting(name, values, default, levels, meaning)
+}
+
 /// A PRAGMA that is not a setting.
 const fn report(name: &'static str, access: Access, meaning: &'static str) -> Pragma {
     Pragma {
-        name,
         access,
-        values: Values::None,
         default: None,
-        levels: &[],
         scope: Scope::DatabaseFile,
-        timing: Timing::AnyTime,
-        meaning,
+        ..setting(name, Values::None, "", &[], meaning)
     }
 }
 
