@@ -333,7 +333,7 @@ proptest! {
         for model in Model::ALL {
             let draw = || {
                 let mut drawn = Vec::new();
-                visit(&trace, model, 50, Seed(seed), |candidate| {
+                visit(&trace, *model, 50, Seed(seed), |candidate| {
                     drawn.push((candidate.cut, candidate.files, candidate.faults));
                     Ok::<(), Infallible>(())
                 });

@@ -26,7 +26,7 @@ pub struct Seen {
     pub alarms: Vec<Cell>,
 }
 
-/// Judges images under the safe settings until there were `wanted`, an alarm, or, after a round, a stop.
+/// Judges images under the safe settings until there are `wanted`, an alarm, or, after a round, a stop.
 ///
 /// # Errors
 /// Those of measuring.
