@@ -21,7 +21,6 @@ use lab::tier::{ModelSafety, Narrowed, Tier};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What is to be measured.
@@ -99,49 +98,42 @@ pub struct Progress {
 pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     let begin = Instant::now();
     let tasks = tasks(plan);
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let worker = || -> Result<(), CrashError> {
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<Vec<Done>, CrashError> {
         let mut sandbox = Sandbox::new(&plan.engine)?;
+        let mut done = Vec::new();
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             if progress.stop.load(Ordering::Relaxed) {
-                return Ok(());
+                break;
             }
             let result = run(plan, task, &mut sandbox, progress);
             // A worker that fails ends the others too.
-            let result = result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?;
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-            done.push((task.number, result));
+            done.push(result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?);
         }
-        Ok(())
+        Ok(done)
     };
     let threads = plan.threads.clamp(1, tasks.len().max(1));
     let results: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().map(|worker| worker.join()).collect()
     });
+    let mut done = Vec::new();
     for result in results {
-        match result {
-            Ok(result) => result?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        done.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
     }
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    let mut matrix = Matrix {
-        cells: Vec::new(),
+    done.sort_by_key(|done| done.task);
+    Ok(Matrix {
         stopped: progress.stop.load(Ordering::Relaxed),
-        images: 0,
-        recoveries: 0,
-        largest_database: 0,
+        images: done
+            .iter()
+            .flat_map(|done| &done.cells)
+            .map(Cell::images)
+            .sum(),
+        recoveries: done.iter().map(|done| done.recoveries).sum(),
+        largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
         took: begin.elapsed(),
-    };
-    for (_, done) in done {
-        matrix.images += done.cells.iter().map(|cell| cell.images()).sum::<u64>();
-        matrix.recoveries += done.recoveries;
-        matrix.largest_database = matrix.largest_database.max(done.largest);
-        matrix.cells.extend(done.cells);
-    }
-    Ok(matrix)
+        cells: done.into_iter().flat_map(|done| done.cells).collect(),
+    })
 }
 
 impl Matrix {
@@ -229,6 +221,7 @@ fn tasks(plan: &Plan) -> Vec<Task> {
 }
 
 struct Done {
+    task: usize,
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
@@ -267,6 +260,7 @@ fn run(
         cells.push(cell);
     }
     Ok(Done {
+        task: task.number,
         cells,
         recoveries: judge.recoveries,
         largest: recording.map_or(0, |recording| recording.largest),

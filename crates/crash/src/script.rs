@@ -32,7 +32,7 @@ impl Script {
     /// Splits a script into statements where SQLite says that they end.
     ///
     /// # Errors
-    /// [`CrashError::Unfinished`]; an engine that cannot tell where statements end.
+    /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
     pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
         let act = |begin: usize, end: usize| Act::Sql {
             sql: text[begin..end].trim().to_owned(),

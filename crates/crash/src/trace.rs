@@ -60,13 +60,13 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether it asks for earlier steps to last instead of changing anything.
+    /// Whether it makes earlier steps durable instead of changing anything.
     pub fn is_sync(&self) -> bool {
         matches!(self, Step::Sync { .. } | Step::SyncDirectory { .. })
     }
 }
 
-/// A file as it stood before the first step.
+/// A file: its name and content.
 pub type File = (String, Vec<u8>);
 
 /// The steps of a workload on files that began as `initial`, all of it durable.
@@ -112,7 +112,7 @@ impl Trace {
         self.cuts[calls]
     }
 
-    /// The directory of a name: what stands before its last slash.
+    /// The directory of a name: everything before its last slash.
     pub fn directory(&self, name: Name) -> &str {
         directory_of(&self.names[name.0])
     }

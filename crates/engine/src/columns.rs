@@ -59,7 +59,7 @@ impl BoundColumns {
 /// What the module knows, owned by SQLite from registration to the end of the connection.
 struct Module {
     methods: ffi::sqlite3_module,
-    /// A copy of the functions used, so that callbacks find them beside their data.
+    /// A copy of the functions used, so that callbacks find them with their data.
     functions: Functions,
     /// The statement that declares the table's columns.
     declaration: CString,
@@ -222,7 +222,7 @@ unsafe extern "C" fn connect(
         },
         module,
     });
-    // SAFETY: SQLite gives a valid place; the record begins with the base, and SQLite fills it in.
+    // SAFETY: SQLite gives a valid pointer; the record begins with the base, and SQLite fills it in.
     unsafe { *table = Box::into_raw(made).cast() };
     ffi::SQLITE_OK
 }
@@ -281,7 +281,7 @@ unsafe extern "C" fn open(
         row: 0,
         rows: 0,
     });
-    // SAFETY: SQLite gives a valid place; the record begins with the base.
+    // SAFETY: SQLite gives a valid pointer; the record begins with the base.
     unsafe { *cursor = Box::into_raw(made).cast() };
     ffi::SQLITE_OK
 }
@@ -373,7 +373,7 @@ unsafe extern "C" fn column(
 }
 
 unsafe extern "C" fn rowid(cursor: *mut ffi::sqlite3_vtab_cursor, rowid: *mut i64) -> c_int {
-    // SAFETY: as in `filter`; SQLite gives a valid place.
+    // SAFETY: as in `filter`; SQLite gives a valid pointer.
     unsafe { *rowid = (*cursor.cast::<Cursor>()).row as i64 + 1 };
     ffi::SQLITE_OK
 }

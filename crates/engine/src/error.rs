@@ -198,7 +198,7 @@ struct Details {
     during: During,
 }
 
-/// What SQLite was asked to do when it failed.
+/// What SQLite was doing when it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum During {
     /// Opening this database.
@@ -277,7 +277,7 @@ pub(crate) fn shortened(sql: &str) -> String {
     }
 }
 
-/// The primary result codes that callers tell apart (<https://sqlite.org/rescode.html>).
+/// The primary result codes that callers distinguish (<https://sqlite.org/rescode.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

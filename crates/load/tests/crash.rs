@@ -257,7 +257,8 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
                 olds += usize::from(found == old);
                 news += usize::from(found == new);
                 Ok::<(), Infallible>(())
-            });
+            })
+            .unwrap();
             assert!(
                 olds > 0 && news > 0,
                 "{}, {model:?}: {olds}, {news}",

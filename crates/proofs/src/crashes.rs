@@ -19,7 +19,7 @@ const PAGE_SIZE: u32 = 4096;
 /// second crash only.
 const SECOND_CRASH_EVERY: u64 = 3;
 
-/// The models under which SQLite's assumptions hold, so that only a defect can be found.
+/// The models under which SQLite's assumptions hold, so that any violation is a defect.
 pub const MODELS: [Model; 5] = [
     Model::Kill,
     Model::Ordered,
@@ -53,9 +53,9 @@ pub struct Worse {
     pub variant: CrashSettings,
     /// The storage model.
     pub model: Model,
-    /// What was found with the sound engine.
+    /// The tier measured with the sound engine.
     pub sound: Tier,
-    /// What was found with the mutant.
+    /// The tier measured with the mutant.
     pub mutant: Tier,
 }
 
@@ -112,9 +112,9 @@ fn passes() -> Script {
     }
     // A log of short transactions, and one of a long transaction that starts over on top of it.
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
-    for (place, id) in [5, 60, 5, 110].iter().enumerate() {
+    for (number, id) in [5, 60, 5, 110].iter().enumerate() {
         acts.push(sql(&format!(
-            "UPDATE t SET v = 'short {place}' WHERE id = {id}"
+            "UPDATE t SET v = 'short {number}' WHERE id = {id}"
         )));
     }
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));

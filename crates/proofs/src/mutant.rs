@@ -35,7 +35,7 @@ pub enum MutantError {
 /// Makes mutants.
 pub struct Mutants {
     mutations: Vec<Mutation>,
-    /// Where the number stands in the library.
+    /// The offset of the number in the library.
     number_at: usize,
 }
 

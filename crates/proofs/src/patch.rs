@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The table as it was written.
 pub const TABLE: &str = include_str!("../mutations.toml");
 
-/// What stands before the number of the selected mutation in the compiled library.
+/// The text before the number of the selected mutation in the compiled library.
 pub const MARK: &str = "pragmark-selected-mutation:";
 
 /// The placeholder of [`Mutation::replace`] for "this mutation is selected".
@@ -36,7 +36,7 @@ pub struct Mutation {
     pub beyond: Option<String>,
     /// Text of `sqlite3.c` that occurs exactly once.
     pub find: String,
-    /// The text in its place, with `MUTATED` for "this mutation is selected".
+    /// The replacement, with `MUTATED` for "this mutation is selected".
     pub replace: String,
 }
 
@@ -63,7 +63,7 @@ pub enum PatchError {
     Occurrences {
         /// The mutation.
         id: String,
-        /// How often the text was found.
+        /// How often the text occurs.
         times: usize,
     },
     /// Two mutations want to change the same text.

@@ -191,7 +191,7 @@ impl Disk<'_> {
                     .extend((offset / self.sector..end.div_ceil(self.sector)).map(|s| (s, index)));
             }
         }
-        // Stable within a sector, because pieces of one sector were found in the order of operations.
+        // Stable within a sector, because pieces of one sector are in the order of operations.
         pieces.sort_by_key(|(sector, _)| *sector);
         for of_sector in pieces.chunk_by(|one, other| one.0 == other.0) {
             let begin = units.writes.len();

@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Compiles what writes a profile, has it trained, and compiles again to the same object file with
-    /// the profile that lies beside it.
+    /// the profile in the same directory.
     fn profile_guided(
         &self,
         recipe: &Recipe,

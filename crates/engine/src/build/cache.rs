@@ -83,12 +83,12 @@ impl Cache {
     /// The builds of this name, the newest first; those whose provenance is missing or unreadable are
     /// left out.
     pub fn builds(&self, name: &str) -> Vec<Kept> {
-        let mut found: Vec<Kept> = directories(&self.of_build(name))
+        let mut builds: Vec<Kept> = directories(&self.of_build(name))
             .iter()
             .filter_map(|directory| kept(directory).ok().flatten())
             .collect();
-        found.sort_by(|a, b| b.provenance.created.cmp(&a.provenance.created));
-        found
+        builds.sort_by(|a, b| b.provenance.created.cmp(&a.provenance.created));
+        builds
     }
 
     /// The build of this name and key, if there is one.
@@ -315,7 +315,7 @@ impl Workspace {
                 fs::remove_file(&path).context("remove", &path)?;
             }
         }
-        // What stands there now, if anything, was found damaged.
+        // An existing library there is damaged.
         remove_directory(&self.target)?;
         finish(self.work, &self.target, provenance)
     }
@@ -385,15 +385,15 @@ fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
 
 /// The directories in a directory, by name; none where it is not there.
 fn directories(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(path)
+    let mut directories: Vec<PathBuf> = fs::read_dir(path)
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.is_dir())
         .collect();
-    found.sort();
-    found
+    directories.sort();
+    directories
 }
 
 fn remove_directory(path: &Path) -> Result<(), BuildError> {

@@ -15,7 +15,7 @@ pub struct OptionSet {
     pub meaning: &'static str,
     /// Where it comes from, where it has a source.
     pub source: Option<&'static str>,
-    /// Options that are added, or take the place of the default engine's value.
+    /// Options that are added, or replace the default engine's value.
     pub options: &'static [CompileOption],
     /// Options of the default engine that are left out, because they do not go together with these.
     pub without: &'static [&'static str],

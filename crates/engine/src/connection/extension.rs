@@ -21,8 +21,8 @@ impl Connection {
         };
         let name = c_string(path.as_os_str().as_bytes(), "path of the extension")?;
         let mut message = std::ptr::null_mut();
-        // SAFETY: the handle is open, the name is a C string, a null entry point asks for the
-        // default one, and `message` is a valid place. The extension itself is code that the user
+        // SAFETY: the handle is open, the name is a C string, a null entry point means the
+        // default one, and `message` is a valid pointer. The extension itself is code that the user
         // chose to run. Loading is allowed for the time of the call only.
         let code = unsafe {
             enable(self.as_ptr(), 1);

@@ -3,7 +3,7 @@
 //! SQLite hands a function nothing but a context, from which only the library that made the context
 //! can tell what belongs to the function; and a process may have loaded several libraries. So each
 //! library that has such functions occupies one of a few slots, and each slot has an entry point of its
-//! own, which knows whom to ask.
+//! own, which knows its library.
 
 use super::Connection;
 use crate::error::{EngineError, unsupported};
@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What decides: its arguments are texts, `None` for NULL.
+/// A predicate: its arguments are texts, `None` for NULL.
 type Predicate = dyn Fn(&[Option<&str>]) -> Result<bool, String> + Send;
 
 /// What SQLite keeps for a function; freed by [`forget`] when the function goes.
@@ -175,7 +175,7 @@ unsafe fn text_of<'a>(
     api: &Api,
     value: *mut ffi::sqlite3_value,
 ) -> Result<Option<&'a str>, String> {
-    // SAFETY: the value is valid. The text is asked for before its length, as SQLite demands.
+    // SAFETY: the value is valid. The text is requested before its length, as SQLite demands.
     let (kind, start, length) = unsafe {
         let kind = (api.value_type)(value);
         let start = (api.value_text)(value);

@@ -56,13 +56,13 @@ impl Connection {
     /// Writes the log of the main database back into it; `None` where the database is not in WAL mode.
     ///
     /// # Errors
-    /// Busy, if a lock stood in the way of the mode; SQLite's others; an engine without WAL.
+    /// Busy, if a lock prevented the mode; SQLite's others; an engine without WAL.
     pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>, EngineError> {
         let checkpoint = self.handle.api().wal_checkpoint_v2;
         let checkpoint =
             checkpoint.ok_or(unsupported("write-ahead log", "sqlite3_wal_checkpoint_v2"))?;
         let (mut log, mut done): (c_int, c_int) = (-1, -1);
-        // SAFETY: the handle is open, the name is a C string and both results are valid places.
+        // SAFETY: the handle is open, the name is a C string and both results are valid pointers.
         let code = unsafe {
             checkpoint(
                 self.as_ptr(),
@@ -95,7 +95,7 @@ impl Connection {
             highwater: 0,
         };
         let code = match api.db_status64 {
-            // SAFETY: the handle is open and both results are valid places.
+            // SAFETY: the handle is open and both results are valid pointers.
             Some(db_status64) => unsafe {
                 db_status64(
                     self.as_ptr(),

@@ -36,7 +36,7 @@ impl DatabaseHandle {
         library.enter()?;
         let mut raw = std::ptr::null_mut();
         let vfs = vfs.map_or(std::ptr::null(), CStr::as_ptr);
-        // SAFETY: both names are C strings that outlive the call, and `raw` is a valid place.
+        // SAFETY: both names are C strings that outlive the call, and `raw` is a valid pointer.
         let code = unsafe { (library.api().open_v2)(name.as_ptr(), &mut raw, flags, vfs) };
         let Some(raw) = NonNull::new(raw) else {
             library.leave();
@@ -117,7 +117,7 @@ impl DatabaseHandle {
         if code != ffi::SQLITE_OK {
             return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
         }
-        // SAFETY: SQLite sets the tail to a place within `sql`, which ends in the same NUL.
+        // SAFETY: SQLite sets the tail to a position within `sql`, which ends in the same NUL.
         let tail = unsafe { CStr::from_ptr(tail) };
         // SAFETY: `raw` was just prepared on this connection and is handed to nobody else.
         let statement = NonNull::new(raw).map(|raw| unsafe { StatementHandle::new(raw, self) });

@@ -13,7 +13,7 @@ pub enum Origin {
     Embedded,
     /// The system's library, at this path.
     System(PathBuf),
-    /// The file that was asked for.
+    /// The file requested.
     File(PathBuf),
 }
 

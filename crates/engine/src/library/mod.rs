@@ -67,7 +67,7 @@ impl Library {
                 path: path.clone(),
                 symbol,
             })?;
-        // Libraries compiled with SQLITE_OMIT_AUTOINIT must be told to; the others have no objection.
+        // Libraries compiled with SQLITE_OMIT_AUTOINIT need it; the others have no objection.
         // SAFETY: takes nothing; nothing else uses this copy of the library yet.
         let code = unsafe { (api.initialize)() };
         if code != ffi::SQLITE_OK {
@@ -90,7 +90,7 @@ impl Library {
     }
 
     /// Whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)). SQLite's
-    /// list of compile options does not tell.
+    /// list of compile options does not say.
     pub fn has_carray(&self) -> bool {
         self.api.carray_bind.is_some()
     }

@@ -10,7 +10,7 @@ use crate::handle::StatementHandle;
 use crate::value::Value;
 use std::marker::PhantomData;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// There is a row to read.
@@ -67,7 +67,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// Runs to the next row or to the end.
     ///
     /// # Errors
-    /// SQLite's, naming the statement; [`EngineError::is_busy`] tells a lock from the rest. The
+    /// SQLite's, naming the statement; [`EngineError::is_busy`] distinguishes a lock. The
     /// statement can be reset and stepped again.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
@@ -255,13 +255,13 @@ impl<'c, 'd> Statement<'c, 'd> {
         'd: 'short,
     {
         let guard = ClearOnDrop { statement: self };
-        let place: *mut Statement<'c, 'd> = &mut *guard.statement;
+        let lender: *mut Statement<'c, 'd> = &mut *guard.statement;
         // SAFETY: the two types differ in a lifetime only. Memory of 'short may end after this
-        // function, not before; until then the guard clears whichever statement is in this place. If
+        // function, not before; until then the guard clears whichever statement is at this address. If
         // `work` swapped another one in, that one is cleared, and the original is where its type says
         // 'short, which is no longer than the 'd of what it borrowed before. The guard does not use its
         // reference while this one lives.
-        let lent = unsafe { &mut *place.cast::<Statement<'c, 'short>>() };
+        let lent = unsafe { &mut *lender.cast::<Statement<'c, 'short>>() };
         let result = work(lent);
         let cleared = guard.statement.clear_bindings();
         std::mem::forget(guard);

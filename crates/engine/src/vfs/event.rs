@@ -17,7 +17,7 @@ pub trait Observer: Send + Sync + 'static {
     /// what SQLite read and the lock that it takes because of it.
     fn about_to_lock(&self) {}
 
-    /// Whether SQLite sleeps when it asks to. It asks while it waits for a lock, which is futile if the
+    /// Whether SQLite sleeps when it wants to. It does while it waits for a lock, which is futile if the
     /// holder runs on the same thread.
     fn sleeps(&self) -> bool {
         true

@@ -1,7 +1,6 @@
 //! The methods of the shim's file system. Most only pass the call on.
 
 use super::event::{Event, FileId, FileKind, Observer, Operation, Query};
-use super::file;
 use super::shim::Shim;
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_vfs};
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
@@ -92,13 +91,13 @@ pub(super) unsafe fn of<O: Observer>(real: *const sqlite3_vfs) -> sqlite3_vfs {
 unsafe extern "C" fn open<O: Observer>(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the shim's record, a place of szOsFile bytes, and a name that is null or
+    // SAFETY: SQLite gives the shim's record, memory of szOsFile bytes, and a name that is null or
     // lives until the file is closed.
-    unsafe { file::open(shim::<O>(vfs), name, place, flags, out_flags) }
+    unsafe { super::file::open(shim::<O>(vfs), name, file, flags, out_flags) }
 }
 
 unsafe extern "C" fn delete<O: Observer>(

@@ -120,7 +120,7 @@ fn register<O: Observer>(
     let real = find(library, base)?;
     let name = format!("{label}-{}", NEXT_SHIM.fetch_add(1, Ordering::Relaxed));
     let shim = Box::into_raw(Box::new(shim_over(real, &name, observer)?));
-    // SAFETY: `shim` was just made and is owned by the library from here on, at its final place.
+    // SAFETY: `shim` was just made and is owned by the library from here on, at its final address.
     unsafe { (*(*shim).vfs.get()).pAppData = shim.cast() };
     library.retain(Box::new(Registered(shim)));
     // SAFETY: the record is complete and lives as long as the library.
@@ -143,13 +143,13 @@ fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs, 
         .as_ref()
         .map_or(std::ptr::null(), |name| name.as_ptr());
     // SAFETY: the name is null or a C string.
-    let found = unsafe { (library.api().vfs_find)(pointer) };
-    if found.is_null() {
+    let vfs = unsafe { (library.api().vfs_find)(pointer) };
+    if vfs.is_null() {
         return Err(EngineError::NoSuchVfs {
             name: name.unwrap_or("(default)").to_owned(),
         });
     }
-    Ok(found)
+    Ok(vfs)
 }
 
 fn shim_over<O: Observer>(

@@ -154,8 +154,8 @@ impl Files {
         while extend && memory.regions.len() <= region {
             memory.regions.push(Region::new());
         }
-        let found = memory.regions.get(region);
-        found.map(|region| region.0.as_ptr().cast())
+        let region = memory.regions.get(region);
+        region.map(|region| region.0.as_ptr().cast())
     }
 
     /// The locks of the shared memory.

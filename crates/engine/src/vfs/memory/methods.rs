@@ -80,7 +80,7 @@ pub(super) fn io_methods() -> sqlite3_io_methods {
     }
 }
 
-/// What stands behind the record that SQLite gives to a method.
+/// The file system behind the record that SQLite gives to a method.
 ///
 /// # Safety
 /// `vfs` must be the record of a registered memory VFS, which then lives as long as the library.

@@ -1,6 +1,6 @@
 //! A file system in memory that starts from given files, for recovering what a crash left.
 //!
-//! It behaves as SQLite's Unix VFS does (`os_unix.c`) where a database can tell: an open file outlives
+//! It behaves as SQLite's Unix VFS does (`os_unix.c`) in everything a database can observe: an open file outlives
 //! its name, an empty file does not "exist" for `xAccess`, locks and the shared memory of write-ahead
 //! logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart from
 //! the shims because it stores instead of passing on; a shim may lie over it.
@@ -162,7 +162,7 @@ impl MemoryVfs {
     pub fn reseed(&self, seed: u64) -> Result<(), EngineError> {
         self.library.enter()?;
         self.inner.random.store(seed, Ordering::Relaxed);
-        // SAFETY: no bytes are asked for, which resets the generator
+        // SAFETY: no bytes are requested, which resets the generator
         // (<https://sqlite.org/c3ref/randomness.html>).
         unsafe { (self.library.api().randomness)(0, std::ptr::null_mut()) };
         self.library.leave();
