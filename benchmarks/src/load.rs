@@ -2,7 +2,7 @@
 //! speed limit of SQLite.
 //!
 //! Three tables: T1 has one random integer, T2 is the table `user` with four columns, T3 has one text of
-//! 1 KiB. Each pair loads the same rows by one way of the loader and by one form of the copy, in random
+//! 1 KiB. Each pair loads the same rows by one load strategy and by one form of the copy, in random
 //! order, from the opening of the new database to its closing, synced. What was made is checked after
 //! the clock has stopped.
 
@@ -11,7 +11,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ::load::{BatchSource, Column, Index, Mode, Request, Table, Way, WayChoice, load};
+use ::load::{
+    BatchSource, Column, Index, LoadStrategy, Mode, Request, StrategyChoice, Table, load,
+};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use clap::ValueEnum;
@@ -45,7 +47,7 @@ pub enum Copy {
 /// What is timed beside the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    way: Way,
+    strategy: LoadStrategy,
     workers: usize,
     /// Whether the database exists, with the empty table, before the clock starts.
     exists: bool,
@@ -58,9 +60,9 @@ impl Method {
         } else {
             ""
         };
-        match self.way {
-            Way::Pages => format!("pages, {} thread(s){place}", self.workers),
-            way => way.name().to_owned(),
+        match self.strategy {
+            LoadStrategy::Pages => format!("pages, {} thread(s){place}", self.workers),
+            strategy => strategy.name().to_owned(),
         }
     }
 }
@@ -73,15 +75,15 @@ impl FromStr for Method {
         if name == "arrays" {
             return Ok(ARRAYS);
         }
-        let (way, workers) = name.split_once('-').ok_or_else(wanted)?;
+        let (strategy, workers) = name.split_once('-').ok_or_else(wanted)?;
         let workers = workers.parse().map_err(|_| wanted())?;
-        let exists = match way {
+        let exists = match strategy {
             "pages" => false,
             "existing" => true,
             _ => return Err(wanted()),
         };
         Ok(Method {
-            way: Way::Pages,
+            strategy: LoadStrategy::Pages,
             workers,
             exists,
         })
@@ -89,7 +91,7 @@ impl FromStr for Method {
 }
 
 const ARRAYS: Method = Method {
-    way: Way::Arrays,
+    strategy: LoadStrategy::Arrays,
     workers: 1,
     exists: false,
 };
@@ -311,7 +313,7 @@ impl Bench<'_> {
 
     fn load(&self, path: &Path, method: Method) -> Result<(), Failure> {
         let mut request = Request::new(path, self.table());
-        request.way = WayChoice::Only(method.way);
+        request.strategy = StrategyChoice::Only(method.strategy);
         request.workers = Some(method.workers);
         if method.exists {
             request.mode = Mode::Append;
