@@ -61,7 +61,7 @@ fn build(pragmark: &Path, name: &str, cache: &Path) -> Result<(f64, Compilation)
     }
     let line = String::from_utf8(answer.stdout)?;
     let library = line.trim().rsplit('\t').next().unwrap_or_default();
-    let made = Provenance::beside(Path::new(library))?.ok_or("the build has no provenance")?;
+    let made = Provenance::read(Path::new(library))?.ok_or("the build has no provenance")?;
     let compiled = made.compiled.ok_or("the engine was not compiled")?;
     if compiled.profile_guided {
         return Err("a profile-guided build needs more than one compiler command".into());
@@ -79,7 +79,7 @@ fn build(pragmark: &Path, name: &str, cache: &Path) -> Result<(f64, Compilation)
 
 /// The time of the compiler alone in seconds.
 fn compile(compilation: &Compilation) -> Result<f64, Failure> {
-    let place = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     let mut words = compilation.compiler.split_whitespace();
     let program = words.next().ok_or("the build names no compiler")?;
     let clock = Instant::now();
@@ -88,7 +88,7 @@ fn compile(compilation: &Compilation) -> Result<f64, Failure> {
         .args(&compilation.arguments)
         .arg(&compilation.source)
         .arg("-o")
-        .arg(place.path().join("alone.library"))
+        .arg(directory.path().join("alone.library"))
         .args(engine::link_arguments(std::env::consts::OS))
         .status()?;
     let seconds = clock.elapsed().as_secs_f64();

@@ -1,6 +1,6 @@
 //! Crash images judged per second, by one thread.
 
-use crash::{JournalMode, LockingMode, Model, Plan, Progress, Synchronous, Variant, measure};
+use crash::{CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Synchronous, measure};
 use engine::Source;
 use lab::seed::Seed;
 
@@ -15,7 +15,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
         (JournalMode::Delete, Synchronous::Off),
         (JournalMode::Wal, Synchronous::Off),
     ] {
-        let variant = Variant {
+        let variant = CrashSettings {
             journal_mode,
             synchronous,
             locking_mode: LockingMode::Normal,

@@ -62,7 +62,7 @@ impl Method {
         };
         match self.strategy {
             LoadStrategy::Pages => format!("pages, {} thread(s){place}", self.workers),
-            way => way.name().to_owned(),
+            strategy => strategy.name().to_owned(),
         }
     }
 }
@@ -75,9 +75,9 @@ impl FromStr for Method {
         if name == "arrays" {
             return Ok(ARRAYS);
         }
-        let (way, workers) = name.split_once('-').ok_or_else(wanted)?;
+        let (strategy, workers) = name.split_once('-').ok_or_else(wanted)?;
         let workers = workers.parse().map_err(|_| wanted())?;
-        let exists = match way {
+        let exists = match strategy {
             "pages" => false,
             "existing" => true,
             _ => return Err(wanted()),

@@ -63,7 +63,7 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
 /// How a library was made, where pragmark keeps it.
 fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>, TrialError> {
     let beside =
-        Provenance::beside(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
+        Provenance::read(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
     Ok(beside.map(|provenance| {
         let compiled = provenance.compiled.as_ref();
         ProvenanceRecord {

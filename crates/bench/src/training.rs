@@ -3,7 +3,7 @@
 //! It stands apart from workloads because it is a choice among them: a bit of everything that SQLite is
 //! asked for, so that a compiler which favours what it saw does not favour one experiment. What was not
 //! seen is optimised for size and becomes slower. Engines are kept by what they were made with: whoever
-//! changes the exercises raises `TRAINING` in the workshop of `engine`.
+//! changes the exercises raises `TRAINING` in `build/builder.rs` of `engine`.
 
 use lab::level::{Level, Settings};
 

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 pub struct sqlite3 {
     _private: [u8; 0],
 }
-/// The call in which a column is asked for.
+/// The call that requests a column.
 #[repr(C)]
 pub(crate) struct Context {
     _private: [u8; 0],
@@ -20,7 +20,7 @@ pub(crate) struct Value {
     _private: [u8; 0],
 }
 
-/// The table of functions, of which only some places are known here.
+/// The table of functions, of which only some entries are known here.
 #[repr(C)]
 pub struct Routines {
     _private: [u8; 0],
@@ -70,19 +70,19 @@ impl Api {
     /// # Safety
     /// The table must be the one that SQLite hands to extensions.
     pub(crate) unsafe fn new(routines: *const Routines) -> Result<Api, c_int> {
-        /// The function at a place of the table.
+        /// The function at an index of the table.
         ///
         /// # Safety
         /// It must have the signature `F`, a pointer to a function, or be missing.
-        unsafe fn function<F: Copy>(routines: *const Routines, place: usize) -> Result<F, c_int> {
+        unsafe fn function<F: Copy>(routines: *const Routines, index: usize) -> Result<F, c_int> {
             const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
-            // SAFETY: the table is an array of pointers; the caller vouches for place and signature,
+            // SAFETY: the table is an array of pointers; the caller vouches for index and signature,
             // and a null pointer is what `None` is.
-            unsafe { *routines.cast::<Option<F>>().add(place) }.ok_or(ERROR)
+            unsafe { *routines.cast::<Option<F>>().add(index) }.ok_or(ERROR)
         }
-        // The places count from 0 in the order of `sqlite3ext.h`; a test compares them with the header.
-        // SAFETY: each signature is the one that the header declares at this place, and the version,
-        // asked first, tells that the table is long enough.
+        // The indices count from 0 in the order of `sqlite3ext.h`; a test compares them with the header.
+        // SAFETY: each signature is the one that the header declares at this index, and the version,
+        // queried first, ensures that the table is long enough.
         unsafe {
             let version: unsafe extern "C" fn() -> c_int = function(routines, 67)?;
             if version() < FIRST_VERSION {
@@ -109,7 +109,7 @@ impl Api {
         let Ok(length) = c_int::try_from(text.len() + 1) else {
             return std::ptr::null_mut();
         };
-        // SAFETY: any length may be asked for; what is given is writable for that length.
+        // SAFETY: any length may be requested; what is given is writable for that length.
         unsafe {
             let memory = (self.malloc)(length).cast::<u8>();
             if !memory.is_null() {
@@ -150,7 +150,7 @@ mod tests {
             eprintln!("skipped: /usr/include/sqlite3ext.h is not installed");
             return;
         };
-        for (place, name) in [
+        for (index, name) in [
             (50, "declare_vtab"),
             (58, "free"),
             (67, "libversion_number"),
@@ -164,7 +164,7 @@ mod tests {
             (202, "result_text64"),
             (221, "value_pointer"),
         ] {
-            assert_eq!(names[place], name, "{place}");
+            assert_eq!(names[index], name, "{index}");
         }
     }
 }

@@ -150,17 +150,17 @@ impl Rows {
         let format = unsafe { schema.format() };
         if format != "+s" {
             return Err(format!(
-                "a record batch is a struct of columns (+s), and this has the format {format}"
+                "a record batch must be a struct of columns (+s), not of the format {format}"
             ));
         }
         if schema.n_children != array.n_children {
             return Err(format!(
-                "the schema has {} columns and the batch {}",
+                "the schema has {} columns, but the batch has {}",
                 schema.n_children, array.n_children
             ));
         }
         if array.null_count > 0 {
-            return Err("a record batch has no rows that are NULL as a whole".to_owned());
+            return Err("a record batch cannot have rows that are entirely NULL".to_owned());
         }
         let offset = count(array.offset)?;
         let columns = (0..count(schema.n_children)?).map(|number| {
@@ -216,7 +216,7 @@ impl Stream {
     pub(crate) fn next(&mut self) -> Result<Option<Rows>, String> {
         self.batch = ArrowArray::empty();
         // SAFETY: `open` was promised that the stream lives; it fills the structure in and hands it
-        // over. The rows refer to it and are gone before the next one is asked for.
+        // over. The rows refer to it and are gone before the next one is requested.
         unsafe {
             let get_next = (*self.stream)
                 .get_next

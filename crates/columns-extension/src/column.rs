@@ -82,7 +82,7 @@ impl Column {
         };
         if array.n_buffers < needed {
             return Err(format!(
-                "it has {} buffers and needs {needed}",
+                "it has {} buffers but needs {needed}",
                 array.n_buffers
             ));
         }
@@ -136,7 +136,7 @@ impl Column {
                 // SAFETY: in a valid array keys are below the length of the dictionary.
                 unsafe { values.value(key) }
             }
-            (Some(_), _) => Err("the keys of a dictionary are integers".to_owned()),
+            (Some(_), _) => Err("the keys of a dictionary must be integers".to_owned()),
         }
     }
 
@@ -158,7 +158,9 @@ impl Column {
                 Layout::Uint64 => {
                     let value = read::<u64>(self.first, row);
                     let fits = i64::try_from(value);
-                    Value::Integer(fits.map_err(|_| format!("{value} is beyond 64-bit integers"))?)
+                    Value::Integer(
+                        fits.map_err(|_| format!("{value} exceeds a signed 64-bit integer"))?,
+                    )
                 }
                 Layout::Float32 => Value::Real(read::<f32>(self.first, row).into()),
                 Layout::Float64 => Value::Real(read::<f64>(self.first, row)),
@@ -179,7 +181,7 @@ impl Column {
     }
 
     /// The bytes of a view: a length, then the bytes themselves, or their first four, the number of a
-    /// buffer and a place in it.
+    /// buffer and an offset in it.
     ///
     /// # Safety
     /// As [`valid`](Self::valid).
@@ -233,7 +235,7 @@ fn layout(format: &str) -> Result<Layout, String> {
                 .and_then(|width| width.parse().ok());
             return width.map(Layout::FixedBytes).ok_or_else(|| {
                 format!(
-                    "SQLite has nothing like the Arrow format {format}; cast it to text, an integer \
+                    "SQLite has no equivalent of the Arrow format {format}; cast it to text, an integer \
                      or a floating point number"
                 )
             });

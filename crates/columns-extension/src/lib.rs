@@ -44,7 +44,7 @@ pub unsafe extern "C" fn sqlite3_pragmarkcolumns_init(
     // SAFETY: the connection is open, and the functions are those of its library.
     let code = unsafe { table::register(database, api) };
     if code != OK && !message.is_null() {
-        // SAFETY: SQLite gives a place for a message, which it frees by its own function.
+        // SAFETY: SQLite gives a pointer for a message, which it frees by its own function.
         unsafe { *message = api.text("the module pragmark_columns cannot be registered") };
     }
     code

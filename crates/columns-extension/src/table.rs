@@ -182,7 +182,7 @@ unsafe extern "C" fn connect(
         api,
         columns,
     });
-    // SAFETY: SQLite gives a valid place.
+    // SAFETY: SQLite gives a valid pointer.
     unsafe { *table = Box::into_raw(made) };
     api::OK
 }
@@ -249,7 +249,7 @@ unsafe extern "C" fn open(table: *mut Table, cursor: *mut *mut Cursor) -> c_int 
         row: 0,
         before: 0,
     });
-    // SAFETY: SQLite gives a valid place.
+    // SAFETY: SQLite gives a valid pointer.
     unsafe { *cursor = Box::into_raw(made) };
     api::OK
 }
@@ -350,7 +350,7 @@ impl Cursor {
         };
         let column = batch.columns.get(number).ok_or_else(|| {
             format!(
-                "pragmark_columns: column {number} is asked for, and the batch has {} (they count from 0)",
+                "pragmark_columns: there is no column {number}; the batch has {}, numbered from 0",
                 batch.columns.len()
             )
         })?;
@@ -404,7 +404,7 @@ unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: 
     } else {
         api::STATIC
     };
-    // SAFETY: SQLite gives a valid context, and the bytes live as long as the lifetime tells it.
+    // SAFETY: SQLite gives a valid context, and the bytes live as long as the lifetime says.
     unsafe {
         match value {
             Ok(Value::Null) => (api.result_null)(context),
@@ -428,7 +428,7 @@ unsafe extern "C" fn column(cursor: *mut Cursor, context: *mut Context, number: 
 }
 
 unsafe extern "C" fn rowid(cursor: *mut Cursor, rowid: *mut i64) -> c_int {
-    // SAFETY: as in `filter`; SQLite gives a valid place.
+    // SAFETY: as in `filter`; SQLite gives a valid pointer.
     unsafe { *rowid = (*cursor).before + (*cursor).row as i64 + 1 };
     api::OK
 }

@@ -5,45 +5,40 @@
 
 use crate::matrix::Matrix;
 use crate::model::Model;
-use crate::settings::Variant;
-use crate::tally::Verdict;
+use crate::settings::CrashSettings;
+use lab::tier::Tier;
 use serde::Serialize;
 
 /// A cell in which engines differ in how bad a crash can be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The settings.
-    pub variant: Variant,
+    pub variant: CrashSettings,
     /// The storage model.
     pub model: Model,
-    /// The verdicts, in the order of the engines.
-    pub verdicts: Vec<Verdict>,
+    /// The tiers, in the order of the engines.
+    pub tiers: Vec<Tier>,
 }
 
 /// The cells that all matrices have and in which they differ, in the order of the first.
 pub fn differences(matrices: &[&Matrix]) -> Vec<Difference> {
-    let Some((first, others)) = matrices.split_first() else {
-        return Vec::new();
-    };
+    let cells = matrices.first().map_or(&[][..], |first| &first.cells);
     let mut differences = Vec::new();
-    for cell in &first.cells {
-        let same = |matrix: &&Matrix| {
+    for cell in cells {
+        let tiers = matrices.iter().map(|matrix| {
             let mut cells = matrix.cells.iter();
-            let found =
-                cells.find(|other| other.variant == cell.variant && other.model == cell.model);
-            found.map(|other| other.verdict.clone())
-        };
-        let Some(others) = others.iter().map(same).collect::<Option<Vec<Verdict>>>() else {
+            let same = cells.find(|one| one.variant == cell.variant && one.model == cell.model);
+            same.map(|same| same.safety.tier.clone())
+        });
+        let Some(tiers) = tiers.collect::<Option<Vec<Tier>>>() else {
             continue;
         };
-        let differs = |other: &Verdict| !cell.verdict.is_as_bad_as(other);
-        if others.iter().any(differs) {
+        let class = cell.safety.tier.class();
+        if tiers.iter().any(|tier| tier.class() != class) {
             differences.push(Difference {
                 variant: cell.variant,
                 model: cell.model,
-                verdicts: std::iter::once(cell.verdict.clone())
-                    .chain(others)
-                    .collect(),
+                tiers,
             });
         }
     }

@@ -1,4 +1,4 @@
-//! What a database holds, as one number: equal for equal rows, however they lie in the file.
+//! What a database holds, as one number: equal for equal rows, however they are stored.
 
 use engine::{Connection, EngineError, Value};
 use xxhash_rust::xxh3::Xxh3;

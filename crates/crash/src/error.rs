@@ -10,9 +10,9 @@ pub enum CrashError {
     /// The engine could not be loaded or used.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// The engine answers with a value of a setting that does not exist.
-    #[error("of the engine's own settings, {0}")]
-    Setting(#[from] crate::settings::UnknownValue),
+    /// The engine reports a value of a setting that is not known.
+    #[error("the engine reports an unknown default: {0}")]
+    Setting(#[from] crate::named::UnknownValue),
     /// A statement of a script failed.
     #[error("{}:{line}: {reason}", .path.display())]
     Script {
@@ -23,16 +23,16 @@ pub enum CrashError {
         /// What SQLite said.
         reason: String,
     },
-    /// A database with a path: all of them lie in memory side by side.
-    #[error("{}: a database is called {name}; give databases plain names, such as 'other.db', since they lie in memory side by side", .path.display())]
+    /// A database name with a path: all databases are kept in memory.
+    #[error("{}: the database name {name} contains a path; use a plain name such as 'other.db', because all databases are kept in memory", .path.display())]
     Name {
         /// The script.
         path: PathBuf,
         /// The name of the file.
         name: String,
     },
-    /// A script that ends within a statement.
-    #[error("{}:{line}: the statement that begins here has no end", .path.display())]
+    /// A script that ends in the middle of a statement.
+    #[error("{}:{line}: the statement that begins here is incomplete", .path.display())]
     Unfinished {
         /// The script.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum CrashError {
         line: usize,
     },
     /// A script that changes nothing has nothing to lose.
-    #[error("{} commits no change of a database, so that a crash could lose nothing", .path.display())]
+    #[error("{} commits no change to a database, so a crash could lose nothing", .path.display())]
     NothingCommitted {
         /// The script.
         path: PathBuf,
@@ -56,6 +56,6 @@ pub enum CrashError {
         source: std::io::Error,
     },
     /// The harness did something it should not have: a defect of pragmark.
-    #[error("the crash laboratory is at fault: {0}")]
+    #[error("internal error in the crash laboratory: {0}")]
     Defect(String),
 }

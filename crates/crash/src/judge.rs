@@ -1,19 +1,19 @@
-//! Judging what a crash left: recovered by the engine, compared with every committed state.
+//! Judging crash images: recovered by the engine, compared with every committed state.
 //!
-//! Recovering is cheap, looking closely is not. Files that were seen before are not recovered again,
-//! and databases that were recovered to the same bytes are not examined again. Databases are
-//! recovered by themselves unless a super-journal ties them together.
+//! Recovering is cheap, checking is not. Files that were seen before are not recovered again, and
+//! databases that were recovered to the same bytes are not checked again. Databases are recovered
+//! separately unless a super-journal ties them together.
 
-use crate::bench::{Bench, Problem, Recovered};
 use crate::content::Content;
 use crate::error::CrashError;
 use crate::record::Recording;
+use crate::sandbox::{Problem, Recovered, Sandbox};
 use crate::trace::{File, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// What is wrong with what a crash left.
+/// What is wrong with a crash image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Violation {
@@ -24,14 +24,14 @@ pub enum Violation {
         /// SQLite's message.
         message: String,
     },
-    /// `integrity_check` finds fault.
+    /// `integrity_check` reports damage.
     Corrupt {
         /// Where.
         database: String,
         /// The first message.
         message: String,
     },
-    /// A database is in order, but holds what no transaction ever committed.
+    /// A database is intact, but holds what no transaction ever committed.
     Impossible {
         /// Which.
         database: String,
@@ -45,13 +45,13 @@ pub enum Violation {
 pub enum Judgement {
     /// It holds what the transaction of that number committed.
     Committed(usize),
-    /// It should never have been.
+    /// It should never have come about.
     Violated(Violation),
 }
 
 /// Recovers and judges; remembers what it has seen.
 pub struct Judge<'b> {
-    bench: &'b mut Bench,
+    sandbox: &'b mut Sandbox,
     /// What files were recovered to, by their hash: one entry for each database of the group.
     groups: HashMap<u128, Vec<Recovered>>,
     /// What recovered bytes hold.
@@ -61,22 +61,17 @@ pub struct Judge<'b> {
 }
 
 impl<'b> Judge<'b> {
-    /// A judge who has seen nothing.
-    pub fn new(bench: &'b mut Bench) -> Judge<'b> {
+    /// A judge that has seen nothing.
+    pub fn new(sandbox: &'b mut Sandbox) -> Judge<'b> {
         Judge {
-            bench,
+            sandbox,
             groups: HashMap::new(),
             examined: HashMap::new(),
             recoveries: 0,
         }
     }
 
-    /// The bench.
-    pub fn bench(&mut self) -> &mut Bench {
-        self.bench
-    }
-
-    /// Recovers an image and tells which committed state it holds.
+    /// Recovers an image and returns the committed state that it holds.
     ///
     /// # Errors
     /// What no crash explains: a defect of this crate.
@@ -99,10 +94,10 @@ impl<'b> Judge<'b> {
         files: &[File],
     ) -> Result<Trace, CrashError> {
         let names: Vec<&str> = recording.databases.iter().map(String::as_str).collect();
-        self.bench.reset(0)?;
-        self.bench.recover(files.to_vec(), &names)?;
+        self.sandbox.reset(0)?;
+        self.sandbox.recover(files.to_vec(), &names)?;
         self.recoveries += 1;
-        Ok(Trace::new(files, &self.bench.take_calls()))
+        Ok(Trace::new(files, &self.sandbox.take_calls()))
     }
 
     fn recover(
@@ -142,7 +137,7 @@ impl<'b> Judge<'b> {
             return Ok(known.clone());
         }
         self.recoveries += 1;
-        let problems = self.bench.recover(files, databases)?;
+        let problems = self.sandbox.recover(files, databases)?;
         let mut recovered = Vec::with_capacity(databases.len());
         for (database, problem) in databases.iter().zip(problems) {
             recovered.push(match problem {
@@ -155,17 +150,17 @@ impl<'b> Judge<'b> {
     }
 
     fn examine(&mut self, database: &str) -> Result<Recovered, CrashError> {
-        let key = self.bench.fingerprint(database);
+        let key = self.sandbox.fingerprint(database);
         if let Some(known) = self.examined.get(&key) {
             return Ok(known.clone());
         }
-        let recovered = self.bench.examine(database)?;
+        let recovered = self.sandbox.examine(database)?;
         self.examined.insert(key, recovered.clone());
         Ok(recovered)
     }
 }
 
-/// Whether a file is a database or one of those that SQLite keeps beside it.
+/// Whether a file is a database, its journal or its log.
 fn is_of(database: &str, file: &str) -> bool {
     file.strip_prefix(database)
         .is_some_and(|suffix| matches!(suffix, "" | "-journal" | "-wal"))
@@ -190,36 +185,26 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
             Err(problem) => return Judgement::Violated(violation(database, problem)),
         }
     }
-    let commits = &recording.commits;
-    if let Some(number) = commits
-        .iter()
-        .rposition(|commit| commit.contents == contents)
-    {
+    let mut commits = recording.commits.iter();
+    if let Some(number) = commits.rposition(|commit| commit.contents == contents) {
         return Judgement::Committed(number);
     }
-    for (number, content) in contents.iter().enumerate() {
-        if !commits
-            .iter()
-            .any(|commit| commit.contents[number] == *content)
-        {
-            return Judgement::Violated(Violation::Impossible {
-                database: recording.databases[number].clone(),
-            });
-        }
-    }
-    Judgement::Violated(Violation::Split)
+    let never_committed = |number: &usize| {
+        let mut commits = recording.commits.iter();
+        commits.all(|commit| commit.contents[*number] != contents[*number])
+    };
+    Judgement::Violated(match (0..contents.len()).find(never_committed) {
+        Some(number) => Violation::Impossible {
+            database: recording.databases[number].clone(),
+        },
+        None => Violation::Split,
+    })
 }
 
 fn violation(database: &str, problem: &Problem) -> Violation {
     let database = database.to_owned();
-    match problem {
-        Problem::Unopenable(message) => Violation::Unopenable {
-            database,
-            message: message.clone(),
-        },
-        Problem::Corrupt(message) => Violation::Corrupt {
-            database,
-            message: message.clone(),
-        },
+    match problem.clone() {
+        Problem::Unopenable(message) => Violation::Unopenable { database, message },
+        Problem::Corrupt(message) => Violation::Corrupt { database, message },
     }
 }

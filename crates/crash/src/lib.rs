@@ -5,41 +5,42 @@
 //! the disk; what it leaves is recovered by the same engine and compared with every state that a
 //! committed transaction produced.
 
-mod bench;
 mod compare;
 mod content;
 mod disk;
+mod documented;
 mod error;
-mod expected;
 mod judge;
-mod look;
 mod matrix;
 mod model;
+mod named;
 mod occasion;
 pub mod present;
 mod record;
+mod sandbox;
 mod script;
 mod settings;
 mod states;
+mod survey;
 mod tally;
 mod trace;
 mod witness;
 
-pub use bench::{Bench, Problem, Recovered};
 pub use compare::{Difference, differences};
 pub use content::Content;
+pub use disk::{Damage, Disk, State, Units};
+pub use documented::{cause, documented};
 pub use error::CrashError;
-pub use expected::{Expectation, Promise, Standing, cause, expected};
 pub use judge::{Judge, Judgement, Violation};
 pub use matrix::{Cell, Matrix, Plan, Progress, measure};
+pub use model::{LYING_WINDOW, Model, SyncRule};
+pub use named::UnknownValue;
+pub use occasion::{MarkedAct, Occasion, Occasions, touched};
 pub use record::{Commit, MAIN, NotMeasured, Recording};
+pub use sandbox::{Problem, Recovered, Sandbox};
 pub use script::{Act, Script};
-pub use settings::{JournalMode, LockingMode, Synchronous, UnknownValue, Variant};
-
-pub use disk::{Damage, Disk, State, Units};
-pub use model::{LYING_WINDOW, Model, SyncRule, UnknownModel};
-pub use occasion::{Marked, Occasion, Occasions, touched};
-pub use states::{Candidate, Go, Source, minimise, prefix_files, visit};
-pub use tally::{Everyday, Narrowed, OnOccasion, Tally, Verdict, Witness};
+pub use settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
+pub use states::{Candidate, Source, minimise, prefix_files, visit};
+pub use tally::{OnOccasion, Ordinary, Tally, Witness};
 pub use trace::{File, Inode, Name, Step, Trace};
-pub use witness::{describe, write_witnesses};
+pub use witness::write_witnesses;

@@ -3,21 +3,23 @@
 //! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
-use crate::bench::Bench;
+use crate::documented::{cause, documented};
 use crate::error::CrashError;
-use crate::expected::{Expectation, Standing, cause, expected};
 use crate::judge::Judge;
-use crate::look::Look;
 use crate::model::Model;
 use crate::record::{NotMeasured, Recording};
+use crate::sandbox::Sandbox;
 use crate::script::Script;
-use crate::settings::Variant;
-use crate::states::{Go, visit};
-use crate::tally::{Narrowed, Tally, Verdict, Witness};
+use crate::settings::CrashSettings;
+use crate::states::visit;
+use crate::survey::{Findings, Survey};
+use crate::tally::{Tally, Witness};
+use crate::witness::describe_witness;
 use engine::Source;
 use lab::seed::Seed;
+use lab::tier::{ModelSafety, Narrowed, Tier};
 use serde::Serialize;
-use std::sync::Mutex;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,10 +27,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The settings.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<CrashSettings>,
     /// The storage models.
     pub models: Vec<Model>,
-    /// Images to look at for each variant and model; models whose states are fewer have fewer.
+    /// Images to sample for each variant and model; models with fewer states have fewer.
     pub images: usize,
     /// Of every so many images the recovery is crashed as well; 0 for none.
     pub second_crash_every: u64,
@@ -46,17 +48,13 @@ pub struct Plan {
 #[derive(Debug, Clone, Serialize)]
 pub struct Cell {
     /// The settings.
-    pub variant: Variant,
+    pub variant: CrashSettings,
     /// The storage model.
+    #[serde(skip)]
     pub model: Model,
-    /// What the documentation says.
-    pub expected: Expectation,
-    /// What was found.
-    pub verdict: Verdict,
-    /// Where the verdict holds on occasions only: on which, and what holds otherwise.
-    pub narrowed: Option<Narrowed>,
-    /// Why it differs from the documentation, where that is known.
-    pub cause: Option<&'static str>,
+    /// The tier measured, compared with the documentation.
+    #[serde(flatten)]
+    pub safety: ModelSafety,
     /// The counts behind it; absent where nothing was measured.
     pub tally: Option<Tally>,
     /// An image that shows a violation, or else one that shows a loss.
@@ -82,7 +80,7 @@ pub struct Matrix {
     pub took: Duration,
 }
 
-/// What a measurement under way tells of itself.
+/// How far a measurement is.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Images judged.
@@ -100,79 +98,95 @@ pub struct Progress {
 pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
     let begin = Instant::now();
     let tasks = tasks(plan);
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let worker = || -> Result<(), CrashError> {
-        let mut bench = Bench::new(&plan.engine)?;
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<Vec<Done>, CrashError> {
+        let mut sandbox = Sandbox::new(&plan.engine)?;
+        let mut done = Vec::new();
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             if progress.stop.load(Ordering::Relaxed) {
-                return Ok(());
+                break;
             }
-            let result = run(plan, task, &mut bench, progress);
+            let result = run(plan, task, &mut sandbox, progress);
             // A worker that fails ends the others too.
-            let result = result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?;
-            lock(&done).push((task.number, result));
+            done.push(result.inspect_err(|_| progress.stop.store(true, Ordering::Relaxed))?);
         }
-        Ok(())
+        Ok(done)
     };
     let threads = plan.threads.clamp(1, tasks.len().max(1));
     let results: Vec<_> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().map(|worker| worker.join()).collect()
     });
+    let mut done = Vec::new();
     for result in results {
-        match result {
-            Ok(result) => result?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+        done.extend(result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
     }
-    let mut done = done
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    done.sort_by_key(|(number, _)| *number);
-    let mut matrix = Matrix {
-        cells: Vec::new(),
+    done.sort_by_key(|done| done.task);
+    Ok(Matrix {
         stopped: progress.stop.load(Ordering::Relaxed),
-        images: 0,
-        recoveries: 0,
-        largest_database: 0,
+        images: done
+            .iter()
+            .flat_map(|done| &done.cells)
+            .map(Cell::images)
+            .sum(),
+        recoveries: done.iter().map(|done| done.recoveries).sum(),
+        largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
         took: begin.elapsed(),
-    };
-    for (_, done) in done {
-        matrix.images += done.cells.iter().map(|cell| cell.images()).sum::<u64>();
-        matrix.recoveries += done.recoveries;
-        matrix.largest_database = matrix.largest_database.max(done.largest);
-        matrix.cells.extend(done.cells);
-    }
-    Ok(matrix)
+        cells: done.into_iter().flat_map(|done| done.cells).collect(),
+    })
 }
 
 impl Matrix {
     /// Why nothing at all was measured, each reason once with the first settings that it concerns; `None`
-    /// where anything was.
-    pub fn refused(&self) -> Option<Vec<(Variant, &str)>> {
-        let mut refused: Vec<(Variant, &str)> = Vec::new();
+    /// where anything was measured.
+    pub fn refused(&self) -> Option<Vec<(CrashSettings, &str)>> {
+        let mut refused: Vec<(CrashSettings, &str)> = Vec::new();
         for cell in &self.cells {
-            let Verdict::NotMeasured { reason } = &cell.verdict else {
+            let Tier::NotMeasured { why } = &cell.safety.tier else {
                 return None;
             };
-            if !refused.iter().any(|(_, known)| known == reason) {
-                refused.push((cell.variant, reason));
+            if !refused.iter().any(|(_, known)| known == why) {
+                refused.push((cell.variant, why));
             }
         }
         (!refused.is_empty()).then_some(refused)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 impl Cell {
-    /// How it stands to the documentation.
-    pub fn standing(&self) -> Standing {
-        Standing::of(&self.verdict, self.expected.promise)
+    fn not_measured(settings: &CrashSettings, model: Model, why: &str) -> Cell {
+        Cell {
+            variant: *settings,
+            model,
+            safety: ModelSafety {
+                model: model.name().to_owned(),
+                assumed: settings.assumes(model),
+                tier: Tier::not_measured(why),
+                documented: documented(settings, model),
+                witness: None,
+                again: None,
+                narrowed: None,
+                cause: None,
+            },
+            tally: None,
+            witness: None,
+        }
+    }
+
+    fn measured(mut self, tally: Tally, witness: Option<Witness>) -> Cell {
+        let (only, otherwise) = tally.confined().unzip();
+        let only = only.unwrap_or_default();
+        self.safety.tier = tally.tier();
+        self.safety.narrowed = otherwise.map(|otherwise| Narrowed {
+            only: only.iter().map(ToString::to_string).collect(),
+            otherwise,
+        });
+        self.safety.cause =
+            cause(&self.variant, self.model, &self.safety, &only).map(str::to_owned);
+        self.safety.witness = witness.as_ref().map(describe_witness);
+        self.tally = Some(tally);
+        self.witness = witness;
+        self
     }
 
     fn images(&self) -> u64 {
@@ -183,7 +197,7 @@ impl Cell {
 /// A variant under some models.
 struct Task {
     number: usize,
-    variant: Variant,
+    variant: CrashSettings,
     models: Vec<Model>,
 }
 
@@ -207,6 +221,7 @@ fn tasks(plan: &Plan) -> Vec<Task> {
 }
 
 struct Done {
+    task: usize,
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
@@ -215,35 +230,27 @@ struct Done {
 fn run(
     plan: &Plan,
     task: &Task,
-    bench: &mut Bench,
+    sandbox: &mut Sandbox,
     progress: &Progress,
 ) -> Result<Done, CrashError> {
-    let seed = plan.seed.child(&task.variant.to_string());
-    let built_in;
+    let settings = &task.variant;
+    let seed = plan.seed.child(&settings.to_string());
     let script = match &plan.script {
-        Some(script) => script,
-        None => {
-            built_in = Script::built_in(&task.variant);
-            &built_in
-        }
+        Some(script) => Cow::Borrowed(script),
+        None => Cow::Owned(Script::built_in(settings)),
     };
-    let recording = Recording::make(bench, &task.variant, script, seed)?;
-    let mut judge = Judge::new(bench);
+    let recording = Recording::make(sandbox, settings, &script, seed)?;
+    let mut judge = Judge::new(sandbox);
     let mut cells = Vec::new();
     for model in &task.models {
         let cell = match &recording {
-            Err(NotMeasured(reason)) => not_measured(&task.variant, *model, reason.clone()),
+            Err(NotMeasured(why)) => Cell::not_measured(settings, *model, why),
             Ok(recording) => {
-                let seed = seed.child(model.name());
-                measure_cell(
-                    plan,
-                    &task.variant,
-                    *model,
-                    recording,
-                    &mut judge,
-                    seed,
-                    progress,
-                )?
+                let cell = Cell::not_measured(settings, *model, "stopped");
+                match measure_cell(plan, cell, recording, &mut judge, seed, progress)? {
+                    Some(cell) => cell,
+                    None => break,
+                }
             }
         };
         if progress.stop.load(Ordering::Relaxed) {
@@ -253,73 +260,56 @@ fn run(
         cells.push(cell);
     }
     Ok(Done {
+        task: task.number,
         cells,
         recoveries: judge.recoveries,
         largest: recording.map_or(0, |recording| recording.largest),
     })
 }
 
-fn not_measured(variant: &Variant, model: Model, reason: String) -> Cell {
-    Cell {
-        variant: *variant,
-        model,
-        expected: expected(variant, model),
-        verdict: Verdict::NotMeasured { reason },
-        narrowed: None,
-        cause: None,
-        tally: None,
-        witness: None,
-    }
+/// Why a visit of states ended early.
+enum Ended {
+    Stopped,
+    Failed(CrashError),
 }
 
+/// The cell with its measurement; `None` if it was stopped.
 fn measure_cell(
     plan: &Plan,
-    variant: &Variant,
-    model: Model,
+    cell: Cell,
     recording: &Recording,
     judge: &mut Judge<'_>,
     seed: Seed,
     progress: &Progress,
-) -> Result<Cell, CrashError> {
-    let second_crashes = seed.child("second crash").generator();
-    let mut look = Look::new(
+) -> Result<Option<Cell>, CrashError> {
+    let seed = seed.child(cell.model.name());
+    let mut survey = Survey {
         recording,
         judge,
-        model,
-        variant.has_super_journal(),
-        (plan.second_crash_every, second_crashes),
-        &progress.images,
-    );
-    let mut failed = None;
+        model: cell.model,
+        splits_count: cell.variant.has_super_journal(),
+        second_crash_every: plan.second_crash_every,
+        random: seed.child("second crash").generator(),
+        images: &progress.images,
+        findings: Findings::default(),
+    };
     let states = seed.child("states");
     let visited = visit(
         &recording.trace,
-        model,
+        cell.model,
         plan.images,
         states,
-        |candidate| match look.at(candidate) {
-            _ if progress.stop.load(Ordering::Relaxed) => Go::Stop,
-            Ok(()) => Go::On,
-            Err(error) => {
-                failed = Some(error);
-                Go::Stop
-            }
+        |candidate| match progress.stop.load(Ordering::Relaxed) {
+            true => Err(Ended::Stopped),
+            false => survey.judge(candidate).map_err(Ended::Failed),
         },
     );
-    if let Some(error) = failed {
-        return Err(error);
+    match visited {
+        Ok(visited) => {
+            let (tally, witness) = survey.finish(visited);
+            Ok(Some(cell.measured(tally, witness)))
+        }
+        Err(Ended::Stopped) => Ok(None),
+        Err(Ended::Failed(error)) => Err(error),
     }
-    let (tally, witness) = look.finish(visited as u64);
-    let (verdict, narrowed) = (Verdict::of(&tally), Narrowed::of(&tally));
-    let only = narrowed.as_ref().map_or(&[][..], |narrowed| &narrowed.only);
-    Ok(Cell {
-        variant: *variant,
-        model,
-        expected: expected(variant, model),
-        cause: cause(variant, model, &verdict, only),
-        verdict,
-        narrowed,
-        tally: Some(tally),
-        witness,
-    })
 }

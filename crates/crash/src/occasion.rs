@@ -1,11 +1,11 @@
-//! Occasions: what a workload does that many applications never do, and what a crash then finds.
+//! Occasions: what a workload does that many applications never do.
 //!
 //! A verdict on the whole workload would blame settings for a moment that an application may never
 //! see. So the acts of a workload that change the journal mode, or leave a database file smaller, are
-//! marked, as they are observed and not as their SQL reads; and every image is put down to the occasions
-//! that its crash touched. It stands apart because recording, looking and presenting all share it.
+//! marked, by what they are observed to do and not by their SQL; and every crash image is attributed to
+//! the occasions that its crash touched. It stands apart because recording and tallying share it.
 
-use crate::trace::{Inode, Step, Trace};
+use crate::trace::{Inode, Name, Step, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -25,25 +25,18 @@ impl Occasion {
     /// All of them.
     pub const ALL: [Occasion; 2] = [Occasion::ModeChange, Occasion::Shrinking];
 
-    /// The occasion in words that follow "only".
-    pub fn words(self) -> &'static str {
-        match self {
-            Occasion::ModeChange => "where the journal mode is changed",
-            Occasion::Shrinking => "where the database file shrinks (VACUUM)",
-        }
-    }
-
     fn bit(self) -> u8 {
-        match self {
-            Occasion::ModeChange => 1,
-            Occasion::Shrinking => 2,
-        }
+        1 << self as u8
     }
 }
 
+/// In words that follow "only".
 impl fmt::Display for Occasion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.words())
+        f.write_str(match self {
+            Occasion::ModeChange => "where the journal mode is changed",
+            Occasion::Shrinking => "where the database file shrinks (VACUUM)",
+        })
     }
 }
 
@@ -79,7 +72,7 @@ impl Occasions {
 
 /// The steps of an act at which there was an occasion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marked {
+pub struct MarkedAct {
     /// The steps.
     pub steps: Range<usize>,
     /// The occasion.
@@ -90,10 +83,10 @@ pub struct Marked {
 /// itself, and the last step begun before it.
 ///
 /// What lies wholly before is as it is in any other database to which that has once been done.
-pub fn touched(marked: &[Marked], first_missing: Option<usize>, cut: usize) -> Occasions {
+pub fn touched(marked: &[MarkedAct], first_missing: Option<usize>, cut: usize) -> Occasions {
     let from = first_missing.map_or(cut, |step| step.min(cut));
     let mut touched = Occasions::default();
-    for Marked { steps, occasion } in marked {
+    for MarkedAct { steps, occasion } in marked {
         if from < steps.end && steps.start < cut {
             touched.add(*occasion);
         }
@@ -103,20 +96,15 @@ pub fn touched(marked: &[Marked], first_missing: Option<usize>, cut: usize) -> O
 
 /// The acts, given by their steps, that leave a database smaller than it was.
 pub(crate) fn shrinking(trace: &Trace, acts: &[Range<usize>]) -> Vec<Range<usize>> {
-    let mut sizes = Sizes::new(trace);
-    let mut shrinking = Vec::new();
-    for act in acts {
-        sizes.walk(act.start);
-        let before = sizes.of_databases();
-        sizes.walk(act.end);
-        let after = sizes.of_databases();
-        let is_smaller =
-            |(inode, size): (&Inode, &u64)| after.get(inode).is_some_and(|now| now < size);
-        if before.iter().any(is_smaller) {
-            shrinking.push(act.clone());
-        }
-    }
-    shrinking
+    let mut walk = Sizes::new(trace);
+    let mut shrinks = |act: &&Range<usize>| {
+        walk.take(act.start);
+        let before = walk.sizes.clone();
+        walk.take(act.end);
+        let now = |inode| walk.sizes.get(inode).copied();
+        before.iter().any(|(inode, size)| now(inode) < Some(*size))
+    };
+    acts.iter().filter(|act| shrinks(act)).cloned().collect()
 }
 
 /// The sizes of databases while a trace is walked.
@@ -129,18 +117,17 @@ struct Sizes<'t> {
 impl<'t> Sizes<'t> {
     fn new(trace: &'t Trace) -> Sizes<'t> {
         let named = trace.named.iter().zip(&trace.initial).enumerate();
-        let databases =
-            named.filter(|(name, _)| trace.databases.iter().any(|known| known.0 == *name));
+        let databases = named.filter(|(name, _)| trace.databases.contains(&Name(*name)));
+        let sizes = databases.map(|(_, (inode, bytes))| (*inode, bytes.len() as u64));
         Sizes {
             trace,
             taken: 0,
-            sizes: databases
-                .map(|(_, (inode, bytes))| (*inode, bytes.len() as u64))
-                .collect(),
+            sizes: sizes.collect(),
         }
     }
 
-    fn walk(&mut self, to: usize) {
+    /// Takes the steps up to this one.
+    fn take(&mut self, to: usize) {
         while self.taken < to {
             match &self.trace.steps[self.taken] {
                 Step::Create { name, inode } if self.trace.databases.contains(name) => {
@@ -165,19 +152,14 @@ impl<'t> Sizes<'t> {
             self.taken += 1;
         }
     }
-
-    fn of_databases(&self) -> HashMap<Inode, u64> {
-        self.sizes.clone()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Name;
 
-    fn marked(steps: Range<usize>) -> [Marked; 1] {
-        [Marked {
+    fn marked(steps: Range<usize>) -> [MarkedAct; 1] {
+        [MarkedAct {
             steps,
             occasion: Occasion::Shrinking,
         }]

@@ -2,11 +2,9 @@
 //! or decides.
 
 use crate::compare::Difference;
-use crate::expected::{Promise, Standing};
 use crate::matrix::{Cell, Matrix};
 use crate::model::Model;
-use crate::settings::Variant;
-use crate::tally::Verdict;
+use lab::tier::{ModelSafety, Promise, Tier};
 use std::fmt::Write;
 
 /// What was measured with what, for the head of a table.
@@ -45,20 +43,30 @@ fn short(model: Model) -> &'static str {
 
 /// A verdict in one word.
 fn word(cell: &Cell) -> &'static str {
-    match (&cell.verdict, cell.narrowed.is_some()) {
-        (Verdict::NoViolation { .. }, _) => "ok",
-        (Verdict::LosesCommits { .. }, false) => "loses",
-        (Verdict::LosesCommits { .. }, true) => "(loses)",
-        (Verdict::CanCorrupt { .. }, false) => "BAD",
-        (Verdict::CanCorrupt { .. }, true) => "(BAD)",
-        (Verdict::NotMeasured { .. }, _) => "-",
+    match (&cell.safety.tier, cell.safety.narrowed.is_some()) {
+        (Tier::NoViolation { .. }, _) => "ok",
+        (Tier::LosesCommits { .. }, false) => "loses",
+        (Tier::LosesCommits { .. }, true) => "(loses)",
+        (Tier::CanCorrupt { .. }, false) => "BAD",
+        (Tier::CanCorrupt { .. }, true) => "(BAD)",
+        (Tier::CorruptsUncrashed { .. } | Tier::NotMeasured { .. }, _) => "-",
     }
 }
 
+fn only(narrowed: &lab::tier::Narrowed) -> String {
+    let only = narrowed.only.join(" or ");
+    format!("only {only}; otherwise {}", narrowed.otherwise)
+}
+
+fn promise(cell: &Cell) -> Promise {
+    let documented = cell.safety.documented.as_ref();
+    documented.map_or(Promise::Silent, |documented| documented.promise)
+}
+
 fn mark(cell: &Cell) -> &'static str {
-    match cell.standing() {
-        Standing::Worse => "!",
-        _ => "",
+    match cell.safety.breaks_a_promise() {
+        true => "!",
+        false => "",
     }
 }
 
@@ -165,7 +173,7 @@ fn findings(matrix: &Matrix) -> String {
     let worse: Vec<&Cell> = matrix
         .cells
         .iter()
-        .filter(|cell| cell.standing() == Standing::Worse)
+        .filter(|cell| cell.safety.breaks_a_promise())
         .collect();
     if worse.is_empty() {
         text.push_str("\nNo cell is worse than documented.\n");
@@ -179,7 +187,7 @@ fn findings(matrix: &Matrix) -> String {
     let better = matrix
         .cells
         .iter()
-        .filter(|cell| cell.standing() == Standing::Better);
+        .filter(|cell| cell.safety.is_safer_than_documented());
     let better = better.count();
     if better > 0 {
         let _ = writeln!(
@@ -210,13 +218,16 @@ fn findings(matrix: &Matrix) -> String {
 fn narrowed(matrix: &Matrix) -> String {
     let mut text = String::new();
     for cell in &matrix.cells {
-        if let Some(narrowed) = &cell.narrowed
-            && cell.standing() != Standing::Worse
+        if let Some(narrowed) = &cell.safety.narrowed
+            && !cell.safety.breaks_a_promise()
         {
             let _ = writeln!(
                 text,
-                "  {} under {}: {}, {narrowed}",
-                cell.variant, cell.model, cell.verdict
+                "  {} under {}: {}, {}",
+                cell.variant,
+                cell.model,
+                cell.safety.tier,
+                only(narrowed)
             );
         }
     }
@@ -229,8 +240,8 @@ fn narrowed(matrix: &Matrix) -> String {
 fn not_measured(matrix: &Matrix) -> String {
     let mut text = String::new();
     for row in rows(matrix) {
-        if let Verdict::NotMeasured { reason } = &row[0].verdict {
-            let _ = writeln!(text, "{}: not measured: {reason}", row[0].variant);
+        if let Tier::NotMeasured { why } = &row[0].safety.tier {
+            let _ = writeln!(text, "{}: not measured: {why}", row[0].variant);
         }
     }
     text
@@ -238,17 +249,20 @@ fn not_measured(matrix: &Matrix) -> String {
 
 /// A cell that differs from the documentation, in one sentence.
 fn sentence(cell: &Cell) -> String {
-    let only = cell.narrowed.as_ref();
-    let only = only.map_or(String::new(), |narrowed| format!(", {narrowed}"));
+    let narrowed = cell.safety.narrowed.as_ref();
+    let only = narrowed.map_or(String::new(), |narrowed| format!(", {}", only(narrowed)));
     let mut text = format!(
         "{} under {}: {}{only}; documented: {} ({})",
         cell.variant,
         cell.model,
-        cell.verdict,
-        cell.expected.promise.words(),
-        cell.expected.source
+        cell.safety.tier,
+        promise(cell).words(),
+        cell.safety
+            .documented
+            .as_ref()
+            .map_or("", |documented| &documented.source)
     );
-    match cell.cause {
+    match &cell.safety.cause {
         Some(cause) => {
             let _ = write!(text, ". Cause: {cause}");
         }
@@ -318,11 +332,16 @@ pub fn markdown(heading: &Heading, matrix: &Matrix) -> String {
         };
         let _ = writeln!(text, "- **{model}**: {}{outside}", model.meaning());
     }
-    disagreements(&mut text, matrix, Standing::Worse, "Worse than documented");
     disagreements(
         &mut text,
         matrix,
-        Standing::Better,
+        ModelSafety::breaks_a_promise,
+        "Worse than documented",
+    );
+    disagreements(
+        &mut text,
+        matrix,
+        ModelSafety::is_safer_than_documented,
         "Better than documented, in these images",
     );
     let reasons = not_measured(matrix);
@@ -333,36 +352,41 @@ pub fn markdown(heading: &Heading, matrix: &Matrix) -> String {
 }
 
 fn cell_markdown(cell: &Cell) -> String {
-    let verdict = match &cell.verdict {
-        Verdict::CanCorrupt { violations, images } => {
-            format!("**can corrupt** ({violations} of {images})")
+    let verdict = match &cell.safety.tier {
+        Tier::CanCorrupt { bad, images } => {
+            format!("**can corrupt** ({bad} of {images})")
         }
-        Verdict::LosesCommits {
+        Tier::LosesCommits {
             losing,
             images,
             most,
         } => {
             format!("loses commits ({losing} of {images}, up to {most})")
         }
-        Verdict::NoViolation { images } => format!("none in {images}"),
-        Verdict::NotMeasured { .. } => "not measured".to_owned(),
+        Tier::NoViolation { images } => format!("none in {images}"),
+        Tier::CorruptsUncrashed { .. } | Tier::NotMeasured { .. } => "not measured".to_owned(),
     };
-    let verdict = match &cell.narrowed {
-        Some(narrowed) => format!("{verdict}, {narrowed}"),
+    let verdict = match &cell.safety.narrowed {
+        Some(narrowed) => format!("{verdict}, {}", only(narrowed)),
         None => verdict,
     };
     let mark = mark(cell);
-    match cell.expected.promise {
+    match promise(cell) {
         Promise::Silent => format!("{verdict} [–]"),
         promise => format!("{verdict} [{}]{mark}", promise.words()),
     }
 }
 
-fn disagreements(text: &mut String, matrix: &Matrix, standing: Standing, title: &str) {
+fn disagreements(
+    text: &mut String,
+    matrix: &Matrix,
+    is_listed: fn(&ModelSafety) -> bool,
+    title: &str,
+) {
     let cells: Vec<&Cell> = matrix
         .cells
         .iter()
-        .filter(|cell| cell.standing() == standing)
+        .filter(|cell| is_listed(&cell.safety))
         .collect();
     let _ = write!(text, "\n## {title}\n\n");
     if cells.is_empty() {
@@ -380,7 +404,7 @@ pub fn differences(headings: &[&Heading], differences: &[Difference]) -> String 
         text.push_str("None: every cell that all of them have says the same but for its counts.\n");
     }
     for difference in differences {
-        let verdicts = headings.iter().zip(&difference.verdicts);
+        let verdicts = headings.iter().zip(&difference.tiers);
         let verdicts: Vec<String> = verdicts
             .map(|(heading, verdict)| {
                 format!("{} (SQLite {}): {verdict}", heading.engine, heading.sqlite)
@@ -400,11 +424,6 @@ pub fn differences(headings: &[&Heading], differences: &[Difference]) -> String 
 /// Text that fits into a terminal of 80 columns.
 pub fn for_terminal(text: &str) -> String {
     wrapped(text)
-}
-
-/// The name of a variant under a model, as folders and messages have it.
-pub fn slug(variant: &Variant, model: Model) -> String {
-    format!("{}-{model}", variant.to_string().replace('/', "-"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Recording a workload: its trace, and what the databases held after every commit.
 
-use crate::bench::Bench;
 use crate::content::Content;
+use crate::disk::Disk;
 use crate::error::CrashError;
-use crate::occasion::{Marked, Occasion, shrinking};
+use crate::model::Model;
+use crate::occasion::{MarkedAct, Occasion, shrinking};
+use crate::sandbox::{Sandbox, message};
 use crate::script::{Act, Script};
-use crate::settings::Variant;
+use crate::settings::CrashSettings;
 use crate::trace::Trace;
-use engine::{Connection, EngineError, Value};
+use engine::{Connection, EngineError, Value, pragma};
 use lab::seed::Seed;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path};
@@ -34,41 +36,41 @@ pub struct Recording {
     /// The names of the databases.
     pub databases: Vec<String>,
     /// The acts at which something happened that many applications never do.
-    pub marked: Vec<Marked>,
+    pub marked: Vec<MarkedAct>,
     /// The largest that the databases were together, in bytes.
     pub largest: usize,
 }
 
-/// Why a variant cannot be measured.
+/// Why settings cannot be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotMeasured(pub String);
 
 impl Recording {
-    /// Runs `script` under the settings of `variant` and records it.
+    /// Runs `script` under these settings and records it.
     ///
     /// # Errors
     /// A statement of the user's script fails, or changes nothing at all; the engine's. Settings that
     /// the engine refuses are no error but the inner one.
     pub fn make(
-        bench: &mut Bench,
-        variant: &Variant,
+        sandbox: &mut Sandbox,
+        settings: &CrashSettings,
         script: &Script,
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
-        bench.reset(seed.0)?;
-        bench.set_powersafe_overwrite(variant.powersafe_overwrite);
+        sandbox.reset(seed.0)?;
+        sandbox.set_powersafe_overwrite(settings.powersafe_overwrite);
         let mut recorder = Recorder::default();
-        let mut connection = match open(bench, variant)? {
+        let mut connection = match open(sandbox, settings)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
-        recorder.note(bench, &connection)?;
-        recorder.begin_act(bench, &connection)?;
+        recorder.note(sandbox, &connection)?;
+        recorder.begin_act(sandbox, &connection)?;
         for act in &script.acts {
             match act {
                 Act::Reopen => {
                     connection.close()?;
-                    connection = match open(bench, variant)? {
+                    connection = match open(sandbox, settings)? {
                         Ok(connection) => connection,
                         Err(reason) => return Ok(Err(reason)),
                     };
@@ -79,14 +81,14 @@ impl Recording {
                         .map_err(|error| failed(script, *line, sql, error))?;
                 }
             }
-            recorder.end_act(bench, &connection)?;
+            recorder.end_act(sandbox, &connection)?;
             if !connection.in_transaction() {
-                recorder.note(bench, &connection)?;
+                recorder.note(sandbox, &connection)?;
             }
-            recorder.begin_act(bench, &connection)?;
+            recorder.begin_act(sandbox, &connection)?;
         }
         connection.close()?;
-        recorder.finish(bench, script).map(Ok)
+        recorder.finish(sandbox, script).map(Ok)
     }
 
     /// The latest commit that left what commit `number` left, among those that a crash can have reached
@@ -126,10 +128,7 @@ fn not_plain(script: &Script, name: &str) -> CrashError {
 }
 
 fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashError {
-    let reason = match error.as_sqlite() {
-        Some(error) => error.message().to_owned(),
-        None => error.to_string(),
-    };
+    let reason = message(&error);
     match &script.path {
         Some(path) => CrashError::Script {
             path: path.clone(),
@@ -140,43 +139,28 @@ fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashE
     }
 }
 
-/// Opens the database under the settings of a variant, or says which of them the engine does not take.
-fn open(bench: &Bench, variant: &Variant) -> Result<Result<Connection, NotMeasured>, CrashError> {
-    let connection = bench.open(MAIN)?;
-    connection.execute(&format!("PRAGMA page_size = {}", variant.page_size))?;
-    // Exclusive locking comes first: a write-ahead log then needs no shared memory.
-    let settings = [
-        (
-            format!("PRAGMA locking_mode = {}", variant.locking_mode),
-            "PRAGMA locking_mode",
-            Value::Text(variant.locking_mode.to_string()),
-        ),
-        (
-            format!("PRAGMA synchronous = {}", variant.synchronous),
-            "PRAGMA synchronous",
-            Value::Integer(variant.synchronous.number()),
-        ),
-        (
-            format!("PRAGMA journal_mode = {}", variant.journal_mode),
-            "PRAGMA journal_mode",
-            Value::Text(variant.journal_mode.to_string()),
-        ),
+/// Opens the database under these settings, or says which of them the engine does not take.
+fn open(
+    sandbox: &Sandbox,
+    settings: &CrashSettings,
+) -> Result<Result<Connection, NotMeasured>, CrashError> {
+    let connection = sandbox.open(MAIN)?;
+    // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
+    let wanted = [
+        ("page_size", settings.page_size.to_string()),
+        ("locking_mode", settings.locking_mode.to_string()),
+        ("synchronous", settings.synchronous.to_string()),
+        ("journal_mode", settings.journal_mode.to_string()),
     ];
-    for (set, ask, wanted) in settings {
-        connection.execute(&set)?;
-        let found = connection.query_value(ask)?;
-        if found != wanted {
-            return Ok(Err(NotMeasured(format!(
-                "the engine answers {found} to {set}"
-            ))));
-        }
+    for (name, value) in &wanted {
+        connection.execute(&format!("PRAGMA {name} = {value}"))?;
     }
-    let page_size = connection.query_i64("PRAGMA page_size")?;
-    if page_size != i64::from(variant.page_size) {
-        return Ok(Err(NotMeasured(format!(
-            "the engine has a page size of {page_size} instead of {}",
-            variant.page_size
-        ))));
+    for (name, value) in &wanted {
+        let actual = pragma::read(&connection, name)?;
+        if actual != *value {
+            let reason = format!("the engine reports {actual} after PRAGMA {name} = {value}");
+            return Ok(Err(NotMeasured(reason)));
+        }
     }
     Ok(Ok(connection))
 }
@@ -203,12 +187,12 @@ struct ActRecord {
 
 /// The journal modes of the databases that have content, by file.
 fn journal_modes(
-    bench: &Bench,
+    sandbox: &Sandbox,
     connection: &Connection,
 ) -> Result<BTreeMap<String, String>, CrashError> {
     let mut modes = BTreeMap::new();
     for (schema, file) in databases(connection)? {
-        if bench.size(&file) > 0 {
+        if sandbox.size(&file) > 0 {
             let mode = connection.query_text(&format!("PRAGMA \"{schema}\".journal_mode"))?;
             modes.insert(file, mode);
         }
@@ -231,8 +215,8 @@ fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashErro
 impl Recorder {
     /// Reads what the attached databases hold, and notes a commit if that is new. Reading comes after
     /// the position is taken, because it may itself open and close files.
-    fn note(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
-        let position = bench.position();
+    fn note(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
+        let position = sandbox.position();
         for (schema, file) in databases(connection)? {
             let content = Content::read(connection, &format!("\"{schema}\""))?;
             self.contents.insert(file, content);
@@ -247,18 +231,18 @@ impl Recorder {
         Ok(())
     }
 
-    fn begin_act(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
+    fn begin_act(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
         self.acts.push(ActRecord {
-            modes_before: journal_modes(bench, connection)?,
-            begin: bench.position(),
+            modes_before: journal_modes(sandbox, connection)?,
+            begin: sandbox.position(),
             ..ActRecord::default()
         });
         Ok(())
     }
 
-    fn end_act(&mut self, bench: &Bench, connection: &Connection) -> Result<(), CrashError> {
-        let end = bench.position();
-        let now = journal_modes(bench, connection)?;
+    fn end_act(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
+        let end = sandbox.position();
+        let now = journal_modes(sandbox, connection)?;
         if let Some(act) = self.acts.last_mut() {
             act.end = end;
             let changed =
@@ -269,26 +253,26 @@ impl Recorder {
     }
 
     /// The steps of the acts at which there was an occasion.
-    fn marked(&self, trace: &Trace) -> Vec<Marked> {
+    fn marked(&self, trace: &Trace) -> Vec<MarkedAct> {
         let steps = |act: &ActRecord| trace.cut_after(act.begin)..trace.cut_after(act.end);
         let changing = self.acts.iter().filter(|act| act.changes_mode);
-        let changing = changing.map(|act| Marked {
+        let changing = changing.map(|act| MarkedAct {
             steps: steps(act),
             occasion: Occasion::ModeChange,
         });
         let spans: Vec<_> = self.acts.iter().map(steps).collect();
-        let shrinking = shrinking(trace, &spans).into_iter().map(|steps| Marked {
+        let shrinking = shrinking(trace, &spans).into_iter().map(|steps| MarkedAct {
             steps,
             occasion: Occasion::Shrinking,
         });
         changing.chain(shrinking).collect()
     }
 
-    fn finish(mut self, bench: &Bench, script: &Script) -> Result<Recording, CrashError> {
+    fn finish(mut self, sandbox: &Sandbox, script: &Script) -> Result<Recording, CrashError> {
         if let Some(closing) = self.acts.last_mut() {
-            closing.end = bench.position();
+            closing.end = sandbox.position();
         }
-        let calls = bench.take_calls();
+        let calls = sandbox.take_calls();
         let trace = Trace::new(&[], &calls);
         if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
             return Err(not_plain(script, name));
@@ -299,21 +283,15 @@ impl Recorder {
             .map(|name| trace.names[name.0].clone())
             .filter(|name| self.contents.contains_key(name))
             .collect();
-        let contents = |of: &HashMap<String, Content>| -> Vec<Content> {
-            let known = databases.iter().map(|name| of.get(name).copied());
-            known
-                .map(|content| content.unwrap_or(Content::empty()))
-                .collect()
+        let commit = |(position, contents): &(usize, HashMap<String, Content>)| Commit {
+            cut: trace.cut_after(*position),
+            contents: databases
+                .iter()
+                .map(|name| content_of(contents, name))
+                .collect(),
         };
-        let mut commits: Vec<Commit> = self
-            .commits
-            .iter()
-            .map(|(position, of)| Commit {
-                cut: trace.cut_after(*position),
-                contents: contents(of),
-            })
-            .collect();
-        // Before anything was done there was nothing, and nobody was told otherwise.
+        let mut commits: Vec<Commit> = self.commits.iter().map(commit).collect();
+        // Before anything was done there was nothing, and nothing was acknowledged.
         if let Some(first) = commits.first_mut() {
             first.cut = 0;
         }
@@ -332,32 +310,28 @@ impl Recorder {
     }
 }
 
-/// Whether two contents are the same; a database that is not known is one that is empty.
-fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> bool {
-    let names = one.keys().chain(other.keys());
-    let of = |map: &HashMap<String, Content>, name: &String| {
-        map.get(name).copied().unwrap_or(Content::empty())
-    };
-    names
-        .into_iter()
-        .all(|name| of(one, name) == of(other, name))
+/// The content of a database; one that is not known is empty.
+fn content_of(contents: &HashMap<String, Content>, name: &String) -> Content {
+    contents.get(name).copied().unwrap_or(Content::empty())
 }
 
+/// Whether two contents are the same.
+fn same(one: &HashMap<String, Content>, other: &HashMap<String, Content>) -> bool {
+    let mut names = one.keys().chain(other.keys());
+    names.all(|name| content_of(one, name) == content_of(other, name))
+}
+
+/// The largest size of all databases together, sampled every 16 steps.
 fn largest(trace: &Trace, databases: &[String]) -> usize {
-    use crate::disk::{Disk, State, Units};
-    let mut disk = Disk::new(trace, crate::model::Model::Kill);
+    let mut disk = Disk::new(trace, Model::Kill);
     let mut largest = 0;
     while disk.taken() < trace.steps.len() {
         disk.step();
         if disk.taken().is_multiple_of(16) || disk.taken() == trace.steps.len() {
             disk.write_back(disk.taken());
-            let files = disk.files(&Units::default(), &State::default());
-            let size = files
-                .iter()
-                .filter(|(name, _)| databases.contains(name))
-                .map(|(_, bytes)| bytes.len())
-                .sum();
-            largest = largest.max(size);
+            let files = disk.durable_files().into_iter();
+            let databases = files.filter(|(name, _)| databases.contains(name));
+            largest = largest.max(databases.map(|(_, bytes)| bytes.len()).sum());
         }
     }
     largest

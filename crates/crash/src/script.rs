@@ -1,7 +1,7 @@
 //! What is done to the databases while it is recorded: statements, and closing in between.
 
 use crate::error::CrashError;
-use crate::settings::{JournalMode, Variant};
+use crate::settings::{CrashSettings, JournalMode};
 use engine::Library;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum Act {
         /// The line of the script on which they begin; 0 in the built-in workload.
         line: usize,
     },
-    /// Closes the connection and opens another one, with the variant's settings.
+    /// Closes the connection and opens another one, with the same settings.
     Reopen,
 }
 
@@ -32,18 +32,18 @@ impl Script {
     /// Splits a script into statements where SQLite says that they end.
     ///
     /// # Errors
-    /// [`CrashError::Unfinished`]; an engine that cannot tell where statements end.
+    /// [`CrashError::Unfinished`]; an engine without `sqlite3_complete`.
     pub fn parse(library: &Library, path: &Path, text: &str) -> Result<Script, CrashError> {
+        let act = |begin: usize, end: usize| Act::Sql {
+            sql: text[begin..end].trim().to_owned(),
+            line: line_of(text, begin),
+        };
         let mut acts = Vec::new();
         let (mut begin, mut from) = (0, 0);
-        while let Some(found) = text[from..].find(';') {
-            let end = from + found + 1;
+        while let Some(semicolon) = text[from..].find(';') {
+            let end = from + semicolon + 1;
             if library.is_complete(&text[begin..end])? {
-                let sql = text[begin..end].trim();
-                acts.push(Act::Sql {
-                    sql: sql.to_owned(),
-                    line: line_of(text, begin),
-                });
+                acts.push(act(begin, end));
                 begin = end;
             }
             from = end;
@@ -58,10 +58,7 @@ impl Script {
                     line: line_of(text, begin),
                 });
             }
-            acts.push(Act::Sql {
-                sql: rest.trim().to_owned(),
-                line: line_of(text, begin),
-            });
+            acts.push(act(begin, text.len()));
         }
         Ok(Script {
             path: Some(path.to_owned()),
@@ -69,26 +66,26 @@ impl Script {
         })
     }
 
-    /// The built-in workload for a variant: creation, first commits, reopening, a transaction larger than
+    /// The built-in workload: creation, first commits, reopening, a transaction larger than
     /// the cache, ROLLBACK and savepoints, checkpoints of each mode, VACUUM, changes of the journal mode,
     /// transactions over attached databases, and a value of many pages. Every transaction leaves a
     /// content that none before it had.
-    pub fn built_in(variant: &Variant) -> Script {
+    pub fn built_in(settings: &CrashSettings) -> Script {
         let mut script = Script {
             path: None,
             acts: Vec::new(),
         };
         script.create();
-        script.everyday();
+        script.ordinary();
         script.acts.push(Act::Reopen);
-        script.taken_back(variant);
-        script.larger_than_the_cache(variant);
+        script.rollback(settings);
+        script.larger_than_the_cache(settings);
         script.large_value();
-        script.checkpoints(variant);
+        script.checkpoints(settings);
         script.vacuum();
-        script.switch_modes(variant);
+        script.switch_modes(settings);
         script.acts.push(Act::Reopen);
-        script.attached(variant);
+        script.attached(settings);
         script.transaction("DELETE FROM item WHERE id > 20");
         script
     }
@@ -115,7 +112,7 @@ impl Script {
         );
     }
 
-    fn everyday(&mut self) {
+    fn ordinary(&mut self) {
         self.transaction(&insert(1, 12, 60));
         self.transaction("INSERT INTO item(k, v) VALUES (7, 'one')");
         self.sql("UPDATE state SET n = n + 1");
@@ -127,18 +124,18 @@ impl Script {
     /// A transaction that is rolled back. Without a journal there is nothing to roll back from, and what
     /// ROLLBACK does is undefined (<https://sqlite.org/pragma.html#pragma_journal_mode>), so that even
     /// without a crash no state would be one that was committed.
-    fn rolled_back(&mut self, variant: &Variant, sql: &str) {
-        if variant.journal_mode != JournalMode::Off {
+    fn rolled_back(&mut self, settings: &CrashSettings, sql: &str) {
+        if settings.journal_mode != JournalMode::Off {
             self.sql(format!("BEGIN; {sql}; ROLLBACK"));
         }
     }
 
-    fn taken_back(&mut self, variant: &Variant) {
+    fn rollback(&mut self, settings: &CrashSettings) {
         self.rolled_back(
-            variant,
+            settings,
             "DELETE FROM item; INSERT INTO item VALUES (9999, 1, 'never')",
         );
-        let back = match variant.journal_mode {
+        let back = match settings.journal_mode {
             JournalMode::Off => "",
             _ => "ROLLBACK TO s;",
         };
@@ -150,10 +147,10 @@ impl Script {
 
     /// Ten thousand bytes are changed with a cache of three pages, in one transaction that is committed
     /// and one that is not.
-    fn larger_than_the_cache(&mut self, variant: &Variant) {
+    fn larger_than_the_cache(&mut self, settings: &CrashSettings) {
         self.sql("PRAGMA cache_size = 3");
         self.transaction(&insert(100, 170, 200));
-        self.rolled_back(variant, "UPDATE item SET v = v || 'x', k = -k");
+        self.rolled_back(settings, "UPDATE item SET v = v || 'x', k = -k");
         self.transaction("UPDATE item SET v = substr(v, 1, 120), k = k + 100");
         self.sql("PRAGMA cache_size = 100");
     }
@@ -166,18 +163,18 @@ impl Script {
 
     /// Checkpoints of each mode, with commits between them that begin the log anew, and then automatic
     /// ones. Without a write-ahead log only the commits are left.
-    fn checkpoints(&mut self, variant: &Variant) {
+    fn checkpoints(&mut self, settings: &CrashSettings) {
         for (number, mode) in ["PASSIVE", "FULL", "RESTART", "TRUNCATE"]
             .iter()
             .enumerate()
         {
-            if variant.journal_mode == JournalMode::Wal {
+            if settings.journal_mode == JournalMode::Wal {
                 self.sql(format!("PRAGMA wal_checkpoint({mode})"));
             }
             self.transaction(&format!("UPDATE item SET k = {number} WHERE id < 12"));
             self.transaction(&insert(200 + 10 * number, 204 + 10 * number, 90));
         }
-        if variant.journal_mode == JournalMode::Wal {
+        if settings.journal_mode == JournalMode::Wal {
             self.sql("PRAGMA wal_autocheckpoint = 6");
             for id in 120..124 {
                 self.transaction(&format!("UPDATE item SET v = 'auto' WHERE id = {id}"));
@@ -192,33 +189,33 @@ impl Script {
         self.transaction("INSERT INTO item(k, v) VALUES (9, 'after VACUUM')");
     }
 
-    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the variant's
-    /// own mode only, because what they are promised depends on it.
-    fn switch_modes(&mut self, variant: &Variant) {
-        let other = match variant.journal_mode {
+    /// Into the write-ahead log and back, or out of it and back; transactions are committed in the
+    /// mode under test only, because what they are promised depends on it.
+    fn switch_modes(&mut self, settings: &CrashSettings) {
+        let other = match settings.journal_mode {
             JournalMode::Wal => "delete",
             _ => "wal",
         };
         self.sql(format!("PRAGMA journal_mode = {other}"));
-        self.sql(format!("PRAGMA journal_mode = {}", variant.journal_mode));
+        self.sql(format!("PRAGMA journal_mode = {}", settings.journal_mode));
         self.transaction("INSERT INTO item(k, v) VALUES (10, 'after a change of mode')");
     }
 
-    fn attached(&mut self, variant: &Variant) {
+    fn attached(&mut self, settings: &CrashSettings) {
         self.sql("ATTACH 'aux.db' AS aux");
-        self.sql(format!("PRAGMA aux.page_size = {}", variant.page_size));
+        self.sql(format!("PRAGMA aux.page_size = {}", settings.page_size));
         self.sql(format!(
             "PRAGMA aux.journal_mode = {}",
-            variant.journal_mode
+            settings.journal_mode
         ));
-        self.sql(format!("PRAGMA aux.synchronous = {}", variant.synchronous));
+        self.sql(format!("PRAGMA aux.synchronous = {}", settings.synchronous));
         self.transaction("CREATE TABLE aux.other(id INTEGER PRIMARY KEY, v TEXT)");
         for id in 1..4 {
             self.transaction(&format!(
                 "INSERT INTO aux.other VALUES ({id}, 'both'); UPDATE item SET k = k + 1 WHERE id < 4"
             ));
         }
-        self.rolled_back(variant, "DELETE FROM aux.other; DELETE FROM item");
+        self.rolled_back(settings, "DELETE FROM aux.other; DELETE FROM item");
         self.sql("DETACH aux");
     }
 }
@@ -231,24 +228,21 @@ fn insert(first: usize, last: usize, length: usize) -> String {
     )
 }
 
-/// The line, from 1, on which the first statement after `place` begins.
-fn line_of(text: &str, place: usize) -> usize {
-    let blank = text[place..].len() - text[place..].trim_start().len();
-    text[..place + blank].matches('\n').count() + 1
+/// The line, from 1, on which the first statement after `start` begins.
+fn line_of(text: &str, start: usize) -> usize {
+    let blank = text[start..].len() - text[start..].trim_start().len();
+    text[..start + blank].matches('\n').count() + 1
 }
 
 /// Whether there is nothing but white space and comments.
 fn is_blank(text: &str) -> bool {
     let text = text.trim_start();
-    if let Some(comment) = text.strip_prefix("--") {
-        return comment
-            .split_once('\n')
-            .is_none_or(|(_, rest)| is_blank(rest));
-    }
-    if let Some(comment) = text.strip_prefix("/*") {
-        return comment
-            .split_once("*/")
-            .is_none_or(|(_, rest)| is_blank(rest));
+    for (start, end) in [("--", "\n"), ("/*", "*/")] {
+        if let Some(comment) = text.strip_prefix(start) {
+            return comment
+                .split_once(end)
+                .is_none_or(|(_, rest)| is_blank(rest));
+        }
     }
     text.is_empty()
 }

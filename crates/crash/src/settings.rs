@@ -1,74 +1,17 @@
-//! The settings whose safety is measured: a variant is one choice of them.
+//! The settings whose safety is measured.
 
-use crate::bench::Bench;
 use crate::error::CrashError;
 use crate::model::Model;
+use crate::named::named;
 use crate::record::MAIN;
-use engine::Value;
+use crate::sandbox::Sandbox;
+use engine::pragma;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-macro_rules! setting {
-    ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(rename_all = "lowercase")]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant,)*
-        }
-
-        impl $name {
-            /// All values.
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The value as SQLite takes it.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($name::$variant => $text,)*
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = UnknownValue;
-
-            fn from_str(text: &str) -> Result<$name, UnknownValue> {
-                let lower = text.to_ascii_lowercase();
-                $name::ALL
-                    .iter()
-                    .copied()
-                    .find(|value| value.name() == lower)
-                    .ok_or_else(|| UnknownValue {
-                        setting: $what,
-                        value: text.to_owned(),
-                        allowed: $name::ALL.iter().map(|value| value.name()).collect(),
-                    })
-            }
-        }
-    };
-}
-
-/// A value that a setting does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} has no value `{value}`; there are {}", .allowed.join(", "))]
-pub struct UnknownValue {
-    /// The setting.
-    pub setting: &'static str,
-    /// What was given.
-    pub value: String,
-    /// What it takes.
-    pub allowed: Vec<&'static str>,
-}
-
-setting! {
+named! {
     /// <https://sqlite.org/pragma.html#pragma_journal_mode>
-    JournalMode, "journal_mode" {
+    JournalMode, "a value of journal_mode" {
         /// The rollback journal is deleted.
         Delete = "delete",
         /// It is cut to nothing.
@@ -84,9 +27,9 @@ setting! {
     }
 }
 
-setting! {
+named! {
     /// <https://sqlite.org/pragma.html#pragma_synchronous>
-    Synchronous, "synchronous" {
+    Synchronous, "a value of synchronous" {
         /// No syncs.
         Off = "off",
         /// At the most critical moments.
@@ -98,9 +41,9 @@ setting! {
     }
 }
 
-setting! {
+named! {
     /// <https://sqlite.org/pragma.html#pragma_locking_mode>
-    LockingMode, "locking_mode" {
+    LockingMode, "a value of locking_mode" {
         /// Locks are released after each transaction.
         Normal = "normal",
         /// They are kept.
@@ -108,22 +51,10 @@ setting! {
     }
 }
 
-impl Synchronous {
-    /// The number that SQLite reads back.
-    pub fn number(self) -> i64 {
-        match self {
-            Synchronous::Off => 0,
-            Synchronous::Normal => 1,
-            Synchronous::Full => 2,
-            Synchronous::Extra => 3,
-        }
-    }
-}
-
-/// One choice of settings.
+/// One combination of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Variant {
-    /// How a transaction can be taken back.
+pub struct CrashSettings {
+    /// How a transaction can be rolled back.
     pub journal_mode: JournalMode,
     /// How much is synced.
     pub synchronous: Synchronous,
@@ -131,13 +62,13 @@ pub struct Variant {
     pub locking_mode: LockingMode,
     /// The page size in bytes.
     pub page_size: u32,
-    /// Whether SQLite is told that a write changes no byte outside of it, whatever happens: true is its
-    /// default, false what `psow=0` or `SQLITE_POWERSAFE_OVERWRITE=0` say
+    /// Whether the device is declared to change no byte outside of a write, whatever happens: true is
+    /// SQLite's default, false is `psow=0` or `SQLITE_POWERSAFE_OVERWRITE=0`
     /// (<https://sqlite.org/psow.html>).
     pub powersafe_overwrite: bool,
 }
 
-impl Variant {
+impl CrashSettings {
     /// Every combination of the values given.
     pub fn matrix(
         journal_modes: &[JournalMode],
@@ -145,13 +76,13 @@ impl Variant {
         locking_modes: &[LockingMode],
         page_sizes: &[u32],
         powersafe_overwrite: &[bool],
-    ) -> Vec<Variant> {
-        let mut variants = Vec::new();
+    ) -> Vec<CrashSettings> {
+        let mut settings = Vec::new();
         for &powersafe_overwrite in powersafe_overwrite {
             for &page_size in page_sizes {
                 for &locking_mode in locking_modes {
                     for &journal_mode in journal_modes {
-                        variants.extend(synchronous.iter().map(|&synchronous| Variant {
+                        settings.extend(synchronous.iter().map(|&synchronous| CrashSettings {
                             journal_mode,
                             synchronous,
                             locking_mode,
@@ -162,38 +93,31 @@ impl Variant {
                 }
             }
         }
-        variants
+        settings
     }
 
-    /// What an engine does where nothing is set.
+    /// The settings that an engine has by default.
     ///
     /// # Errors
-    /// It answers with a value that is not known here; the engine's.
-    pub fn of_engine(bench: &mut Bench) -> Result<Variant, CrashError> {
-        bench.reset(0)?;
-        let connection = bench.open(MAIN)?;
-        let answer = |name: &str| connection.query_value(&format!("PRAGMA {name}"));
-        let number = answer("synchronous")?;
-        let known = |value: &&Synchronous| Value::Integer(value.number()) == number;
-        let synchronous = match Synchronous::ALL.iter().find(known) {
-            Some(value) => *value,
-            // Refused with a message that names the values there are.
-            None => number.to_string().parse()?,
-        };
-        Ok(Variant {
-            journal_mode: answer("journal_mode")?.to_string().parse()?,
-            synchronous,
-            locking_mode: answer("locking_mode")?.to_string().parse()?,
+    /// The engine reports a value that is not known here; the engine's own.
+    pub fn of_engine(sandbox: &mut Sandbox) -> Result<CrashSettings, CrashError> {
+        sandbox.reset(0)?;
+        let connection = sandbox.open(MAIN)?;
+        let value = |name| pragma::read(&connection, name);
+        Ok(CrashSettings {
+            journal_mode: value("journal_mode")?.parse()?,
+            synchronous: value("synchronous")?.parse()?,
+            locking_mode: value("locking_mode")?.parse()?,
             page_size: connection.query_i64("PRAGMA page_size")? as u32,
             powersafe_overwrite: true,
         })
     }
 
-    /// Whether SQLite, told of the device what this variant tells it, takes into account what a model lets
-    /// happen (see [`Model::is_within_assumptions`]).
+    /// Whether SQLite, with what these settings declare of the device, takes into account what a model
+    /// lets happen (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {
-        let told = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
-        told || model.is_within_assumptions()
+        let declared = !self.powersafe_overwrite && model == Model::NonPowersafeOverwrite;
+        declared || model.is_within_assumptions()
     }
 
     /// Whether a commit over attached databases goes through a super-journal, and so is atomic over all
@@ -207,9 +131,9 @@ impl Variant {
     }
 }
 
-impl fmt::Display for Variant {
+impl fmt::Display for CrashSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Variant {
+        let CrashSettings {
             journal_mode,
             synchronous,
             locking_mode,

@@ -1,8 +1,8 @@
-//! Which states of a trace are looked at: all of them where few things are pending, a seeded sample
+//! Which states of a trace are visited: all of them where few things are pending, a seeded sample
 //! elsewhere.
 //!
 //! What is pending only grows between two syncs, so that the states right before a sync include those
-//! of every cut since the sync before it; where those are few enough to be taken all, sampling earlier
+//! of every cut since the sync before it; where those are few enough to visit all, sampling earlier
 //! cuts is not needed. Elsewhere every cut gets its share of the budget, and the sample is drawn by
 //! several recipes, because defects hide in states where *one* thing is missing as well as in those
 //! where most are.
@@ -16,7 +16,7 @@ use lab::seed::{Seed, SplitMix64};
 /// images of a workload that never syncs would otherwise all be near its beginning.
 const WRITE_BACK: usize = 256;
 
-/// What a crash may have left, and how it came about.
+/// A state that a crash may leave, and how it came about.
 pub struct Candidate<'a> {
     /// The steps begun before the crash: what was acknowledged until then must be there.
     pub cut: usize,
@@ -40,35 +40,29 @@ pub struct Source<'a> {
     pub state: &'a State,
 }
 
-/// Whether to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Go {
-    /// With the next state.
-    On,
-    /// No further.
-    Stop,
-}
-
 /// Visits about `budget` states of `trace` under `model`, fewer where there are fewer; the same seed
 /// gives the same states in the same order. The result is the number visited.
-pub fn visit(
+///
+/// # Errors
+/// The first of `look`, which ends the visit.
+pub fn visit<E>(
     trace: &Trace,
     model: Model,
     budget: usize,
     seed: Seed,
-    mut look: impl FnMut(Candidate<'_>) -> Go,
-) -> usize {
+    mut look: impl FnMut(Candidate<'_>) -> Result<(), E>,
+) -> Result<usize, E> {
     let mut visited = 0;
     let mut counted = |candidate: Candidate<'_>| {
         visited += 1;
         look(candidate)
     };
     if model.is_prefix() {
-        visit_prefixes(trace, model, &mut counted);
+        visit_prefixes(trace, model, &mut counted)?;
     } else {
-        visit_states(trace, model, budget, seed, &mut counted);
+        visit_states(trace, model, budget, seed, &mut counted)?;
     }
-    visited
+    Ok(visited)
 }
 
 /// One state from a random cut; for crashes within a recovery, of which there are too many to visit
@@ -82,8 +76,7 @@ pub fn draw_one(trace: &Trace, model: Model, random: &mut SplitMix64) -> (Vec<Fi
             _ => 0,
         };
         let lost = random.below(loses as u64 + 1) as usize;
-        let (disk, units) = (written_back(trace, model, cut - lost), Units::default());
-        return (disk.files(&units, &State::default()), lost);
+        return (prefix_files(trace, cut - lost), lost);
     }
     let mut walk = Walk::new(trace, model);
     while walk.disk.taken() < cut {
@@ -103,35 +96,34 @@ fn since_sync(trace: &Trace, cut: usize) -> usize {
         .count()
 }
 
-fn written_back(trace: &Trace, model: Model, steps: usize) -> Disk<'_> {
-    let mut disk = Disk::new(trace, model);
+/// The files after the first `steps` steps, nothing missing.
+pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
+    let mut disk = Disk::new(trace, Model::Kill);
     while disk.taken() < steps {
         disk.step();
     }
     disk.write_back(steps);
-    disk
+    disk.durable_files()
 }
 
-/// The files after the first `steps` steps, nothing missing.
-pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
-    written_back(trace, Model::Kill, steps).files(&Units::default(), &State::default())
-}
-
-fn visit_prefixes(trace: &Trace, model: Model, look: &mut impl FnMut(Candidate<'_>) -> Go) {
+fn visit_prefixes<E>(
+    trace: &Trace,
+    model: Model,
+    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut disk = Disk::new(trace, model);
-    let units = Units::default();
     loop {
         let there = disk.taken();
         let cut = latest_cut(trace, model, there);
-        let candidate = Candidate {
+        look(Candidate {
             cut,
-            files: disk.files(&units, &State::default()),
+            files: disk.durable_files(),
             faults: cut - there,
             first_missing: (there < cut).then_some(there),
             source: None,
-        };
-        if look(candidate) == Go::Stop || there == trace.steps.len() {
-            return;
+        })?;
+        if there == trace.steps.len() {
+            return Ok(());
         }
         disk.step();
         disk.write_back(disk.taken());
@@ -192,16 +184,14 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn visit_states(
+fn visit_states<E>(
     trace: &Trace,
     model: Model,
     budget: usize,
     seed: Seed,
-    look: &mut impl FnMut(Candidate<'_>) -> Go,
-) {
-    let Some((taken_whole, visited)) = enumerate(trace, model, budget, look) else {
-        return;
-    };
+    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let (taken_whole, visited) = enumerate(trace, model, budget, look)?;
     let left = budget.saturating_sub(visited);
     let to_sample = taken_whole.iter().filter(|whole| !**whole).count();
     let mut random = seed.generator();
@@ -223,11 +213,10 @@ fn visit_states(
         while sampled < due {
             sampled += 1;
             let state = draw(&units, model, &mut random);
-            if look(candidate(cut, &walk.disk, &units, &state)) == Go::Stop {
-                return;
-            }
+            look(candidate(cut, &walk.disk, &units, &state))?;
         }
     }
+    Ok(())
 }
 
 fn candidate<'a>(
@@ -245,14 +234,14 @@ fn candidate<'a>(
     }
 }
 
-/// Takes all states of the cuts before a sync that have few, and tells for every cut whether all its
-/// states were visited. `None` if it was stopped.
-fn enumerate(
+/// Visits all states of the cuts before a sync that have few; returns for every cut whether all its
+/// states were visited, and the number of states visited.
+fn enumerate<E>(
     trace: &Trace,
     model: Model,
     budget: usize,
-    look: &mut impl FnMut(Candidate<'_>) -> Go,
-) -> Option<(Vec<bool>, usize)> {
+    look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
+) -> Result<(Vec<bool>, usize), E> {
     let end = trace.steps.len();
     let is_last = |cut: usize| cut == end || trace.steps[cut].is_sync();
     let syncs = (0..=end).filter(|cut| is_last(*cut)).count();
@@ -275,9 +264,7 @@ fn enumerate(
             };
             loop {
                 visited += 1;
-                if look(candidate(cut, &walk.disk, &units, &state)) == Go::Stop {
-                    return None;
-                }
+                look(candidate(cut, &walk.disk, &units, &state))?;
                 if !advance(&mut state, &units) {
                     break;
                 }
@@ -288,7 +275,7 @@ fn enumerate(
         }
         since = cut + 1;
     }
-    Some((whole, visited))
+    Ok((whole, visited))
 }
 
 /// Counts on; false after the last state.
@@ -384,15 +371,15 @@ fn damage(state: &mut State, units: &Units, model: Model, random: &mut SplitMix6
     }
 }
 
-/// Whether a state is still interesting with fewer faults: makes units complete and takes damage away,
-/// one after another, as long as `still` holds. The result has no fault that could be left out alone.
+/// Minimises the faults of a state: makes units complete and removes damage, one after another, as long
+/// as `still` holds. The result has no fault that could be removed alone.
 pub fn minimise(units: &Units, state: &State, mut still: impl FnMut(&State) -> bool) -> State {
     let mut best = state.clone();
     loop {
         let before = best.faults(units);
-        for place in (0..best.damage.len()).rev() {
+        for damage in (0..best.damage.len()).rev() {
             let mut fewer = best.clone();
-            fewer.damage.remove(place);
+            fewer.damage.remove(damage);
             if still(&fewer) {
                 best = fewer;
             }

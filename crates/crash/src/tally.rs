@@ -1,11 +1,11 @@
-//! Counting what images showed, and what may be said of them.
+//! Counting what crash images showed, and what may be said of them.
 
 use crate::judge::Violation;
 use crate::occasion::{Occasion, Occasions};
 use crate::trace::File;
+use lab::tier::{Class, Tier};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The counts of one cell. Images are distinct ones: equal files count once.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,15 +32,15 @@ pub struct Tally {
     /// The most commits that one of them lacks.
     pub most_lost: u64,
     /// The same of the images that touch no occasion.
-    pub everyday: Everyday,
+    pub ordinary: Ordinary,
     /// Images that are bad and touch an occasion; those that touch two count for both.
     pub occasions: BTreeMap<Occasion, OnOccasion>,
 }
 
-/// The counts of images that some crash leaves which touches no [`Occasion`]: what an application has to
+/// The counts of images left by some crash that touches no [`Occasion`]: what an application has to
 /// expect that never does those things.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Everyday {
+pub struct Ordinary {
     /// Distinct images judged.
     pub images: u64,
     /// Images that should never have been.
@@ -76,160 +76,51 @@ impl Tally {
     }
 }
 
-/// What may be said of a variant under a model, this workload and this build of SQLite. Counts are
-/// properties of the sample, not probabilities in the field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "verdict")]
-pub enum Verdict {
-    /// Nothing was found, which proves nothing.
-    NoViolation {
-        /// Images judged.
-        images: u64,
-    },
-    /// Acknowledged commits can be missing; every image was a committed state.
-    LosesCommits {
-        /// Images that lack some.
-        losing: u64,
-        /// Images judged.
-        images: u64,
-        /// The most commits missing.
-        most: u64,
-    },
-    /// One witness proves it.
-    CanCorrupt {
-        /// Images that should never have been.
-        violations: u64,
-        /// Images judged.
-        images: u64,
-    },
-    /// The model or the variant could not be measured.
-    NotMeasured {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Verdict {
-    /// What the counts allow to be said.
-    pub fn of(tally: &Tally) -> Verdict {
-        Verdict::of_counts(
-            tally.images,
-            tally.violations(),
-            tally.losing,
-            tally.most_lost,
-        )
+impl Tally {
+    /// What the counts allow to be said. Counts are properties of the sample, not probabilities in the
+    /// field.
+    pub fn tier(&self) -> Tier {
+        Tier::of_counts(self.images, self.violations(), self.losing, self.most_lost)
     }
 
-    fn of_counts(images: u64, violations: u64, losing: u64, most: u64) -> Verdict {
-        match (violations, losing) {
-            (0, 0) => Verdict::NoViolation { images },
-            (0, losing) => Verdict::LosesCommits {
-                losing,
-                images,
-                most,
-            },
-            (violations, _) => Verdict::CanCorrupt { violations, images },
-        }
-    }
-
-    /// Whether two verdicts say the same but for their counts.
-    pub fn is_as_bad_as(&self, other: &Verdict) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-
-    /// How bad it is, from 0; what was not measured shows nothing.
-    pub fn severity(&self) -> u8 {
-        match self {
-            Verdict::NotMeasured { .. } | Verdict::NoViolation { .. } => 0,
-            Verdict::LosesCommits { .. } => 1,
-            Verdict::CanCorrupt { .. } => 2,
-        }
-    }
-}
-
-/// That a verdict holds on occasions only, and what holds otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Narrowed {
-    /// The occasions: every image that is as bad as the verdict says touches one of them.
-    pub only: Vec<Occasion>,
-    /// The verdict on the images that touch none.
-    pub otherwise: Verdict,
-}
-
-impl Narrowed {
-    /// What the counts allow to be said; `None` where everyday work fares no better.
-    pub fn of(tally: &Tally) -> Option<Narrowed> {
-        let Everyday {
+    /// Where the tier is confined to occasions: to which, and the tier of the images that touch none.
+    /// `None` where ordinary work fares no better.
+    pub fn confined(&self) -> Option<(Vec<Occasion>, Tier)> {
+        let Ordinary {
             images,
             violations,
             losing,
             most_lost,
-        } = tally.everyday;
-        let otherwise = Verdict::of_counts(images, violations, losing, most_lost);
-        let verdict = Verdict::of(tally);
-        if images == 0 || otherwise.severity() >= verdict.severity() {
+        } = self.ordinary;
+        let otherwise = Tier::of_counts(images, violations, losing, most_lost);
+        let class = self.tier().class()?;
+        if otherwise.class()? <= class {
             return None;
         }
-        let bad = |on: &OnOccasion| match verdict {
-            Verdict::CanCorrupt { .. } => on.violations,
+        let bad = |on: &OnOccasion| match class {
+            Class::CanCorrupt => on.violations,
             _ => on.losing,
         };
-        let all = match verdict {
-            Verdict::CanCorrupt { violations, .. } => violations,
-            _ => tally.losing,
+        let all = match class {
+            Class::CanCorrupt => self.violations(),
+            _ => self.losing,
         };
-        let occasions = || {
-            tally
-                .occasions
-                .iter()
-                .map(|(occasion, on)| (*occasion, bad(on)))
-        };
-        // One that all of them touch explains them; where there is none, it takes several.
-        let in_all = occasions().find(|(_, bad)| *bad == all);
-        let only = match in_all {
-            Some((occasion, _)) => vec![occasion],
-            None => occasions()
-                .filter(|(_, bad)| *bad > 0)
-                .map(|(occasion, _)| occasion)
-                .collect(),
-        };
-        Some(Narrowed { only, otherwise })
-    }
-}
-
-impl fmt::Display for Narrowed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let only: Vec<&str> = self.only.iter().map(|occasion| occasion.words()).collect();
-        write!(
-            f,
-            "only {}; otherwise {}",
-            only.join(" or "),
-            self.otherwise
-        )
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Verdict::NoViolation { images } => write!(f, "no violation in {images} images"),
-            Verdict::LosesCommits {
-                losing,
-                images,
-                most,
-            } => write!(
-                f,
-                "loses recent commits, never corrupts ({losing} of {images}, up to {most})"
-            ),
-            Verdict::CanCorrupt { violations, images } => {
-                write!(f, "can corrupt ({violations} of {images}, witness)")
+        let mut only: Vec<Occasion> = Vec::new();
+        for (occasion, on) in &self.occasions {
+            // One that all of them touch explains them; where there is none, it takes several.
+            if bad(on) == all {
+                only = vec![*occasion];
+                break;
             }
-            Verdict::NotMeasured { reason } => write!(f, "not measured ({reason})"),
+            if bad(on) > 0 {
+                only.push(*occasion);
+            }
         }
+        Some((only, otherwise))
     }
 }
 
-/// An image that proves something.
+/// A crash image that proves something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness {
     /// The steps begun before the crash.
@@ -258,12 +149,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_say_what_was_found_and_no_more() {
+    fn a_tier_says_what_was_counted_and_no_more() {
         let mut tally = Tally {
             images: 100,
             ..Tally::default()
         };
-        let said = |tally: &Tally| Verdict::of(tally).to_string();
+        let said = |tally: &Tally| tally.tier().to_string();
         assert_eq!(said(&tally), "no violation in 100 images");
         tally.split_unpromised = 4;
         assert_eq!(said(&tally), "no violation in 100 images");
@@ -277,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_narrowed_where_everyday_work_fares_better() {
+    fn a_tier_is_confined_to_occasions_where_ordinary_work_fares_better() {
         let on = |violations, losing| OnOccasion { violations, losing };
         let mut tally = Tally {
             images: 100,
             corrupt: 3,
             losing: 7,
             most_lost: 2,
-            everyday: Everyday {
+            ordinary: Ordinary {
                 images: 80,
                 violations: 0,
                 losing: 7,
@@ -297,24 +188,25 @@ mod tests {
             .into(),
             ..Tally::default()
         };
+        let (only, otherwise) = tally.confined().unwrap();
+        assert_eq!(only, [Occasion::Shrinking]);
         assert_eq!(
-            Narrowed::of(&tally).unwrap().to_string(),
-            "only where the database file shrinks (VACUUM); otherwise loses recent commits, never \
-             corrupts (7 of 80, up to 1)"
+            otherwise.to_string(),
+            "loses recent commits, never corrupts (7 of 80, up to 1)"
         );
         tally.occasions.insert(Occasion::Shrinking, on(2, 0));
-        assert_eq!(Narrowed::of(&tally).unwrap().only, Occasion::ALL);
-        tally.everyday.violations = 1;
-        assert_eq!(Narrowed::of(&tally), None);
+        assert_eq!(tally.confined().unwrap().0, Occasion::ALL);
+        tally.ordinary.violations = 1;
+        assert_eq!(tally.confined(), None);
     }
 
     #[test]
-    fn nothing_is_said_of_everyday_work_that_was_not_looked_at() {
+    fn nothing_is_said_of_ordinary_work_that_was_not_sampled() {
         let tally = Tally {
             images: 3,
             corrupt: 3,
             ..Tally::default()
         };
-        assert_eq!(Narrowed::of(&tally), None);
+        assert_eq!(tally.confined(), None);
     }
 }

@@ -26,7 +26,7 @@ pub enum Step {
         /// The inode.
         inode: Inode,
     },
-    /// A name was taken away.
+    /// A name was removed.
     Unlink {
         /// The name.
         name: Name,
@@ -60,13 +60,13 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether it asks for earlier steps to last instead of changing anything.
+    /// Whether it makes earlier steps durable instead of changing anything.
     pub fn is_sync(&self) -> bool {
         matches!(self, Step::Sync { .. } | Step::SyncDirectory { .. })
     }
 }
 
-/// A file as it stood before the first step.
+/// A file: its name and content.
 pub type File = (String, Vec<u8>);
 
 /// The steps of a workload on files that began as `initial`, all of it durable.
@@ -112,7 +112,7 @@ impl Trace {
         self.cuts[calls]
     }
 
-    /// The directory of a name: what stands before its last slash.
+    /// The directory of a name: everything before its last slash.
     pub fn directory(&self, name: Name) -> &str {
         directory_of(&self.names[name.0])
     }
@@ -122,7 +122,7 @@ fn directory_of(name: &str) -> &str {
     name.rfind('/').map_or("", |slash| &name[..slash])
 }
 
-/// What is known while calls are read: which inode a name and an open file have.
+/// What is known while calls are read: the inode of each name and of each open file.
 struct Builder {
     trace: Trace,
     numbers: HashMap<String, Name>,

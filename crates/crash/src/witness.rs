@@ -1,10 +1,9 @@
-//! Writing witnesses: the files that a crash left, and a script that shows with a stock `sqlite3` shell
-//! what is wrong with them.
+//! Describing and writing witnesses: the files that a crash left, and a script that shows with a stock
+//! `sqlite3` shell what is wrong with them.
 
 use crate::error::CrashError;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
-use crate::present::slug;
 use crate::record::is_plain;
 use crate::tally::Witness;
 use crate::trace::File;
@@ -23,12 +22,17 @@ pub fn write_witnesses(matrix: &Matrix, folder: &Path) -> Result<usize, CrashErr
         if let Some(witness) = &cell.witness
             && let Some(violation) = &witness.violation
         {
-            let place = folder.join(slug(&cell.variant, cell.model));
-            write_one(cell, witness, violation, &place)?;
+            write_one(cell, witness, violation, &folder.join(slug(cell)))?;
             written += 1;
         }
     }
     Ok(written)
+}
+
+/// The folder of a cell's witness.
+fn slug(cell: &Cell) -> String {
+    let settings = cell.variant.to_string().replace('/', "-");
+    format!("{settings}-{}", cell.model)
 }
 
 fn write_one(
@@ -76,19 +80,19 @@ fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> 
 }
 
 /// What a violation is, in one sentence.
-pub fn describe(violation: &Violation) -> String {
+fn describe(violation: &Violation) -> String {
     match violation {
         Violation::Unopenable { database, message } => {
             format!("SQLite refuses to open {database}: {message}")
         }
         Violation::Corrupt { database, message } => {
             format!(
-                "integrity_check of {database} finds: {}",
+                "integrity_check of {database} reports: {}",
                 message.replace('\n', " ")
             )
         }
         Violation::Impossible { database } => {
-            format!("{database} is in order, but holds what no transaction ever committed")
+            format!("{database} is intact, but holds what no transaction ever committed")
         }
         Violation::Split => {
             "each database holds what a transaction committed, but not the same one".to_owned()
@@ -96,22 +100,38 @@ pub fn describe(violation: &Violation) -> String {
     }
 }
 
+/// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
+pub(crate) fn describe_witness(witness: &Witness) -> String {
+    let plural = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    };
+    let what = match &witness.violation {
+        Some(violation) => describe(violation),
+        None => format!("{} missing", plural(witness.lost, "commit")),
+    };
+    format!(
+        "crash after step {}{}, {} acknowledged, {}: {what}",
+        witness.cut,
+        match witness.second_crash {
+            true => " and again during recovery",
+            false => "",
+        },
+        plural(witness.acknowledged, "commit"),
+        plural(witness.faults, "fault"),
+    )
+}
+
 fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
     let how = match witness.second_crash {
         true => "a crash, and another one during recovery from it",
         false => "a crash",
     };
-    let database = match violation {
-        Violation::Unopenable { database, .. }
-        | Violation::Corrupt { database, .. }
-        | Violation::Impossible { database } => database.as_str(),
-        Violation::Split => "",
-    };
     let check = match violation {
-        Violation::Unopenable { .. } | Violation::Corrupt { .. } => {
+        Violation::Unopenable { database, .. } | Violation::Corrupt { database, .. } => {
             format!("check_integrity {database}")
         }
-        Violation::Impossible { .. } => format!("compare_dumps {database}"),
+        Violation::Impossible { database } => format!("compare_dumps {database}"),
         Violation::Split => "compare_dumps main.db; compare_dumps aux.db; together".to_owned(),
     };
     SCRIPT

@@ -2,13 +2,29 @@
 
 use engine::vfs::{Call, FileId, FileKind, SyncKind};
 use lab::seed::Seed;
-use pragmark_crash::{File, Go, Model, Step, Trace, visit};
+use pragmark_crash::{Candidate, File, Model, Step, Trace, visit};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 /// More than the traces here have states, where they are counted.
 const ALL: usize = 1_000_000;
+
+/// Visits states without ending early.
+fn visit_all(
+    trace: &Trace,
+    model: Model,
+    budget: usize,
+    seed: Seed,
+    mut look: impl FnMut(Candidate<'_>),
+) {
+    let visited = visit(trace, model, budget, seed, |candidate| {
+        look(candidate);
+        Ok::<(), Infallible>(())
+    });
+    visited.unwrap();
+}
 
 /// All states; of models with damage, of which there is no end, many.
 fn states(trace: &Trace, model: Model) -> BTreeSet<Vec<File>> {
@@ -17,9 +33,8 @@ fn states(trace: &Trace, model: Model) -> BTreeSet<Vec<File>> {
         _ => ALL,
     };
     let mut states = BTreeSet::new();
-    visit(trace, model, budget, Seed(1), |candidate| {
+    visit_all(trace, model, budget, Seed(1), |candidate| {
         states.insert(candidate.files);
-        Go::On
     });
     states
 }
@@ -153,11 +168,10 @@ fn a_sync_covers_one_file_and_no_directory_entry() {
         let trace = Trace::new(&[], &calls);
         let end = trace.steps.len();
         let mut found = BTreeSet::new();
-        visit(&trace, model, ALL, Seed(1), |candidate| {
+        visit_all(&trace, model, ALL, Seed(1), |candidate| {
             if candidate.cut == end {
                 found.insert(candidate.files);
             }
-            Go::On
         });
         found
     };
@@ -186,9 +200,8 @@ fn a_deleted_name_may_come_back_until_the_directory_is_synced() {
         let calls = [open(1, "a"), delete("a", with_directory), open(2, "b")];
         let trace = Trace::new(&old(3), &calls);
         let (end, mut found) = (trace.steps.len(), false);
-        visit(&trace, Model::Reorder, ALL, Seed(1), |candidate| {
+        visit_all(&trace, Model::Reorder, ALL, Seed(1), |candidate| {
             found |= candidate.cut == end && candidate.files.iter().any(|(name, _)| name == "a");
-            Go::On
         });
         found
     };
@@ -207,7 +220,7 @@ fn a_lying_device_loses_what_was_synced_but_no_more_than_its_memory_holds() {
     let end = trace.steps.len();
     let fewest = |model| {
         let mut fewest = usize::MAX;
-        visit(&trace, model, 20_000, Seed(1), |candidate| {
+        visit_all(&trace, model, 20_000, Seed(1), |candidate| {
             if candidate.cut == end {
                 let there = candidate.files[0]
                     .1
@@ -215,7 +228,6 @@ fn a_lying_device_loses_what_was_synced_but_no_more_than_its_memory_holds() {
                     .filter(|sector| sector[0] == b'n');
                 fewest = fewest.min(there.count());
             }
-            Go::On
         });
         fewest
     };
@@ -300,9 +312,8 @@ proptest! {
         prop_assume!(trace.steps.len() < 6);
         let reorder = states(&trace, Model::Reorder);
         let mut torn = BTreeSet::new();
-        visit(&trace, Model::Torn, 20_000, Seed(1), |candidate| {
+        visit_all(&trace, Model::Torn, 20_000, Seed(1), |candidate| {
             torn.insert(candidate.files);
-            Go::On
         });
         prop_assert!(reorder.is_subset(&torn));
     }
@@ -318,11 +329,10 @@ proptest! {
         let end = steps.steps.len();
         let complete = pragmark_crash::prefix_files(&steps, end);
         for model in [Model::Ordered, Model::Ext4Ordered, Model::Reorder, Model::Torn] {
-            visit(&steps, model, 500, Seed(3), |candidate| {
+            visit_all(&steps, model, 500, Seed(3), |candidate| {
                 if candidate.cut == end {
                     assert_eq!(candidate.files, complete, "{model}");
                 }
-                Go::On
             });
         }
     }
@@ -332,9 +342,8 @@ proptest! {
         for model in Model::ALL {
             let draw = || {
                 let mut drawn = Vec::new();
-                visit(&trace, model, 50, Seed(seed), |candidate| {
+                visit_all(&trace, *model, 50, Seed(seed), |candidate| {
                     drawn.push((candidate.cut, candidate.files, candidate.faults));
-                    Go::On
                 });
                 drawn
             };

@@ -3,14 +3,15 @@
 
 use engine::Source;
 use lab::seed::Seed;
+use lab::tier::Tier;
 use pragmark_crash::{
-    Bench, CrashError, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
-    Recording, Script, Synchronous, Variant, Verdict, Violation, measure, write_witnesses,
+    CrashError, CrashSettings, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
+    Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
-fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> Variant {
-    Variant {
+fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
+    CrashSettings {
         journal_mode,
         synchronous,
         locking_mode: LockingMode::Normal,
@@ -19,7 +20,7 @@ fn variant(journal_mode: JournalMode, synchronous: Synchronous) -> Variant {
     }
 }
 
-fn plan(variants: Vec<Variant>, models: &[Model], images: usize) -> Plan {
+fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
     Plan {
         variants,
         models: models.to_vec(),
@@ -56,11 +57,11 @@ fn settings_that_are_documented_as_safe_show_no_violation() {
     assert_eq!(matrix.cells.len(), 20);
     for cell in &matrix.cells {
         assert!(
-            matches!(cell.verdict, Verdict::NoViolation { images } if images > 100),
+            matches!(cell.safety.tier, Tier::NoViolation { images } if images > 100),
             "{} {}: {}",
             cell.variant,
             cell.model,
-            cell.verdict
+            cell.safety.tier
         );
         assert!(
             cell.tally
@@ -82,12 +83,12 @@ fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
     let matrix = measured(&plan(variants, &[Model::Reorder, Model::LyingReorder], 300));
     for cell in &matrix.cells {
         let unsafe_variant = cell.variant.synchronous == Synchronous::Off;
-        let caught = matches!(cell.verdict, Verdict::CanCorrupt { .. });
+        let caught = matches!(cell.safety.tier, Tier::CanCorrupt { .. });
         let must = unsafe_variant || cell.model == Model::LyingReorder;
         assert_eq!(
             caught, must,
             "{} {}: {}",
-            cell.variant, cell.model, cell.verdict
+            cell.variant, cell.model, cell.safety.tier
         );
     }
 }
@@ -104,11 +105,11 @@ fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
         ],
         300,
     ));
-    let verdicts: Vec<&Verdict> = lossy.cells.iter().map(|cell| &cell.verdict).collect();
-    assert!(matches!(verdicts[0], Verdict::NoViolation { .. }));
+    let verdicts: Vec<&Tier> = lossy.cells.iter().map(|cell| &cell.safety.tier).collect();
+    assert!(matches!(verdicts[0], Tier::NoViolation { .. }));
     for verdict in &verdicts[1..] {
         assert!(
-            matches!(verdict, Verdict::LosesCommits { most, .. } if *most > 0),
+            matches!(verdict, Tier::LosesCommits { most, .. } if *most > 0),
             "{verdict}"
         );
     }
@@ -122,8 +123,8 @@ fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committe
         100,
     ));
     assert!(matches!(
-        matrix.cells[0].verdict,
-        Verdict::CanCorrupt { .. }
+        matrix.cells[0].safety.tier,
+        Tier::CanCorrupt { .. }
     ));
 }
 
@@ -210,8 +211,8 @@ fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
     );
     assert_eq!(witness.faults, 1);
     assert!(matches!(
-        matrix.cells[1].verdict,
-        Verdict::NoViolation { .. }
+        matrix.cells[1].safety.tier,
+        Tier::NoViolation { .. }
     ));
 }
 
@@ -227,15 +228,16 @@ fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
         &[Model::Torn],
         6_000,
     ));
-    let narrowed = |cell: usize| matrix.cells[cell].narrowed.as_ref();
+    let narrowed = |cell: usize| matrix.cells[cell].safety.narrowed.as_ref();
     for (cell, occasion) in [(0, Occasion::Shrinking), (1, Occasion::ModeChange)] {
-        let narrowed = narrowed(cell).unwrap_or_else(|| panic!("{}", matrix.cells[cell].verdict));
-        assert_eq!(narrowed.only, [occasion]);
+        let narrowed =
+            narrowed(cell).unwrap_or_else(|| panic!("{}", matrix.cells[cell].safety.tier));
+        assert_eq!(narrowed.only, [occasion.to_string()]);
         assert!(
-            matches!(narrowed.otherwise, Verdict::LosesCommits { images, .. } if images > 2_000),
-            "{narrowed}"
+            matches!(narrowed.otherwise, Tier::LosesCommits { images, .. } if images > 2_000),
+            "{narrowed:?}"
         );
-        assert!(matrix.cells[cell].cause.is_some());
+        assert!(matrix.cells[cell].safety.cause.is_some());
         let witness = matrix.cells[cell].witness.as_ref().expect("a witness");
         assert!(witness.occasions.contains(occasion));
     }
@@ -264,7 +266,7 @@ fn the_acts_that_shrink_a_file_or_change_its_mode_are_marked() {
 }
 
 fn recorded(text: &str) -> Result<Recording, CrashError> {
-    let mut bench = Bench::new(&Source::Embedded).expect("loads");
+    let mut bench = Sandbox::new(&Source::Embedded).expect("loads");
     let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
     let variant = variant(JournalMode::Wal, Synchronous::Full);
     Recording::make(&mut bench, &variant, &script, Seed(1)).map(|made| made.expect("measurable"))
@@ -310,7 +312,7 @@ fn mistakes_in_a_script_are_named_with_file_and_line() {
     // Witnesses are written under the names of databases, and only into their own folder.
     for name in ["/home/me/app.db", "../app.db", "data/app.db"] {
         let elsewhere = message(&format!("ATTACH '{name}' AS a; CREATE TABLE a.t(x);"));
-        assert!(elsewhere.contains("plain names"), "{elsewhere}");
+        assert!(elsewhere.contains("plain name"), "{elsewhere}");
     }
     let nothing = message("SELECT 1;");
     assert!(nothing.contains("commits no change"), "{nothing}");
@@ -318,7 +320,7 @@ fn mistakes_in_a_script_are_named_with_file_and_line() {
 
 #[test]
 fn every_commit_of_the_workload_leaves_another_content() {
-    let mut bench = Bench::new(&Source::Embedded).expect("loads");
+    let mut bench = Sandbox::new(&Source::Embedded).expect("loads");
     for journal_mode in JournalMode::ALL {
         let variant = variant(*journal_mode, Synchronous::Full);
         let script = Script::built_in(&variant);

@@ -9,9 +9,10 @@
 //! pointer can be taken for one. [`Statement`](crate::Statement) keeps the rows borrowed as long as
 //! they are bound, and resets before it clears a binding, so a cursor never outlives them.
 
-use crate::error::{During, EngineError, SqliteError};
+use crate::error::{During, EngineError, SqliteError, unsupported};
 use crate::ffi::{self, Api};
 use crate::handle::DatabaseHandle;
+use crate::text::c_string;
 use crate::value::ValueRef;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write;
@@ -58,7 +59,7 @@ impl BoundColumns {
 /// What the module knows, owned by SQLite from registration to the end of the connection.
 struct Module {
     methods: ffi::sqlite3_module,
-    /// A copy of the functions used, so that callbacks find them beside their data.
+    /// A copy of the functions used, so that callbacks find them with their data.
     functions: Functions,
     /// The statement that declares the table's columns.
     declaration: CString,
@@ -104,9 +105,7 @@ pub(crate) fn create_function(
     let functions = functions(api)?;
     let create = api.create_module_v2.ok_or(NO_TABLES)?;
     check_number(database, columns)?;
-    let name = CString::new(name).map_err(|_| EngineError::NulByte {
-        what: "name of the function",
-    })?;
+    let name = c_string(name, "name of the function")?;
     let module = Box::into_raw(Box::new(Module {
         methods: METHODS,
         functions,
@@ -141,18 +140,13 @@ fn check_number(database: &DatabaseHandle, columns: usize) -> Result<(), EngineE
     Err(SqliteError::new(ffi::SQLITE_ERROR, message, during).into())
 }
 
-const NO_TABLES: EngineError = EngineError::Unsupported {
-    what: "virtual tables",
-    function: "sqlite3_create_module_v2",
-};
+const NO_TABLES: EngineError = unsupported("virtual tables", "sqlite3_create_module_v2");
 
 fn functions(api: &Api) -> Result<Functions, EngineError> {
     Ok(Functions {
         declare: api.declare_vtab.ok_or(NO_TABLES)?,
-        pointer: api.value_pointer.ok_or(EngineError::Unsupported {
-            what: "binding of pointers",
-            function: "sqlite3_value_pointer",
-        })?,
+        pointer: (api.value_pointer)
+            .ok_or(unsupported("binding of pointers", "sqlite3_value_pointer"))?,
         integer: api.result_int64,
         real: api.result_double,
         null: api.result_null,
@@ -228,7 +222,7 @@ unsafe extern "C" fn connect(
         },
         module,
     });
-    // SAFETY: SQLite gives a valid place; the record begins with the base, and SQLite fills it in.
+    // SAFETY: SQLite gives a valid pointer; the record begins with the base, and SQLite fills it in.
     unsafe { *table = Box::into_raw(made).cast() };
     ffi::SQLITE_OK
 }
@@ -287,7 +281,7 @@ unsafe extern "C" fn open(
         row: 0,
         rows: 0,
     });
-    // SAFETY: SQLite gives a valid place; the record begins with the base.
+    // SAFETY: SQLite gives a valid pointer; the record begins with the base.
     unsafe { *cursor = Box::into_raw(made).cast() };
     ffi::SQLITE_OK
 }
@@ -379,7 +373,7 @@ unsafe extern "C" fn column(
 }
 
 unsafe extern "C" fn rowid(cursor: *mut ffi::sqlite3_vtab_cursor, rowid: *mut i64) -> c_int {
-    // SAFETY: as in `filter`; SQLite gives a valid place.
+    // SAFETY: as in `filter`; SQLite gives a valid pointer.
     unsafe { *rowid = (*cursor.cast::<Cursor>()).row as i64 + 1 };
     ffi::SQLITE_OK
 }

@@ -16,7 +16,7 @@ pub enum EngineError {
     /// The file of a library does not exist or cannot be read.
     #[error("cannot read the SQLite library {path}: {source}")]
     Unreadable {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -24,7 +24,7 @@ pub enum EngineError {
     /// The file exists but the dynamic loader refuses it.
     #[error("{path} is not a shared library that can be loaded here: {reason}")]
     NotALibrary {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
         /// What the dynamic loader said.
         reason: String,
@@ -32,13 +32,13 @@ pub enum EngineError {
     /// A shared library, but not SQLite: it has no `sqlite3_libversion`.
     #[error("{path} is a shared library, but not SQLite (it does not export sqlite3_libversion)")]
     NotSqlite {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
     },
     /// The library is older than the table of functions allows.
-    #[error("{path} is SQLite {found}; pragmark needs {oldest} or later")]
+    #[error("{path} is SQLite {found}; pragmark requires {oldest} or later")]
     TooOld {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
         /// Its version.
         found: String,
@@ -48,13 +48,13 @@ pub enum EngineError {
     /// A function that every build should have is missing.
     #[error("{path} is SQLite, but lacks the function {symbol}")]
     MissingSymbol {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
         /// The full name of the function.
         symbol: &'static str,
     },
     /// The system has no SQLite library in the places its dynamic loader searches.
-    #[error("this system has no SQLite library (looked for {}): {reason}", .names.join(", "))]
+    #[error("this system has no SQLite library (searched for {}): {reason}", .names.join(", "))]
     NoSystemLibrary {
         /// The names that were tried.
         names: Vec<&'static str>,
@@ -64,12 +64,12 @@ pub enum EngineError {
     /// The private copy from which a library is loaded could not be made.
     #[error("cannot make a private copy of {path} to load: {source}")]
     Copy {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
-    /// A library that pragmark keeps is not the one that was written.
+    /// A library that pragmark keeps is not the one recorded.
     #[error("{path} is damaged: {why}")]
     Damaged {
         /// The library.
@@ -80,9 +80,9 @@ pub enum EngineError {
     /// The library could not be initialised.
     #[error("{path} cannot be initialised (SQLite result code {code})")]
     NotInitialised {
-        /// The library that was asked for.
+        /// The library requested.
         path: PathBuf,
-        /// What `sqlite3_initialize` answered.
+        /// The result of `sqlite3_initialize`.
         code: i32,
     },
     /// The name of an engine is empty.
@@ -90,7 +90,7 @@ pub enum EngineError {
     EmptySource,
     /// A second connection to a library compiled with `THREADSAFE=0`.
     #[error(
-        "this engine was compiled with THREADSAFE=0: only one connection may be open at a time"
+        "this engine was compiled with THREADSAFE=0: only one connection can be open at a time"
     )]
     SingleThreaded,
     /// The loaded engine lacks an optional function.
@@ -107,8 +107,8 @@ pub enum EngineError {
         /// The name, or `(default)`.
         name: String,
     },
-    /// A path, name or SQL text holds a NUL byte, which C strings cannot.
-    #[error("the {what} holds a NUL byte")]
+    /// A path, name or SQL text contains a NUL byte, which C strings cannot.
+    #[error("the {what} contains a NUL byte")]
     NulByte {
         /// What was given.
         what: &'static str,
@@ -127,18 +127,18 @@ pub enum EngineError {
         /// The text given.
         sql: String,
     },
-    /// A query that must give a row gave none.
-    #[error("the query gave no row: {sql}")]
+    /// A query that must return a row returned none.
+    #[error("the query returned no row: {sql}")]
     NoRow {
         /// The query.
         sql: String,
     },
-    /// A column holds another type than the one asked for.
+    /// A column holds another type than the one requested.
     #[error("column {column} holds {found}, not {wanted}")]
     WrongType {
         /// The column, from 0.
         column: i32,
-        /// The type asked for.
+        /// The type requested.
         wanted: &'static str,
         /// The type found.
         found: &'static str,
@@ -167,7 +167,7 @@ impl EngineError {
         }
     }
 
-    /// Whether another connection's lock stood in the way (`SQLITE_BUSY`, in any extended form).
+    /// Whether another connection held a lock (`SQLITE_BUSY`, in any extended form).
     pub fn is_busy(&self) -> bool {
         self.as_sqlite()
             .is_some_and(|error| error.kind() == ErrorKind::Busy)
@@ -182,6 +182,11 @@ impl EngineError {
     }
 }
 
+/// The engine lacks an ability because it lacks the function.
+pub(crate) const fn unsupported(what: &'static str, function: &'static str) -> EngineError {
+    EngineError::Unsupported { what, function }
+}
+
 /// An error reported by SQLite, with its message and what was being done.
 #[derive(Debug)]
 pub struct SqliteError(Box<Details>);
@@ -193,7 +198,7 @@ struct Details {
     during: During,
 }
 
-/// What SQLite was asked to do when it failed.
+/// What SQLite was doing when it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum During {
     /// Opening this database.
@@ -272,7 +277,7 @@ pub(crate) fn shortened(sql: &str) -> String {
     }
 }
 
-/// The primary result codes that callers tell apart (<https://sqlite.org/rescode.html>).
+/// The primary result codes that callers distinguish (<https://sqlite.org/rescode.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -41,6 +41,7 @@ mod library;
 mod options;
 pub mod pragma;
 mod statement;
+mod text;
 mod value;
 pub mod vfs;
 
@@ -52,5 +53,5 @@ pub use library::{Identity, Library, Origin, Source};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
-pub use statement::{Statement, StatementStatus, Step};
+pub use statement::{Statement, Step};
 pub use value::{Value, ValueRef};

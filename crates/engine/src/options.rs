@@ -39,13 +39,13 @@ pub(crate) const fn on(name: &'static str, meaning: &'static str) -> CompileOpti
 /// what is measured must not depend on how the laboratory was built.
 pub const OPTIMISATION: &str = "-O2";
 
-/// What every engine is compiled with besides its level of optimisation: position-independent code, as
+/// The flags of every engine in addition to its optimisation level: position-independent code, as
 /// a shared library needs, and a section for each function and variable, as the build script's compiler
-/// wrapper asks for.
+/// wrapper requests.
 pub const COMMON_FLAGS: &[&str] = &["-fPIC", "-ffunction-sections", "-fdata-sections"];
 
-/// What is given to compilers that know it. With `-Bsymbolic`, and the compiler told that no function is
-/// replaced from outside and that the C library is called without stubs, inserting through the shared
+/// Flags for compilers that know them. With `-Bsymbolic`, and with a compiler that may assume that no
+/// function is replaced from outside and that the C library is called without stubs, inserting through the shared
 /// library costs what it costs through a static link (0.997, median of 40 pairs); without these two it
 /// was 1.05.
 pub const WHERE_SUPPORTED: &[&str] = &["-fno-plt", "-fno-semantic-interposition"];

@@ -1,14 +1,14 @@
-//! What an observer of a shim is told, and when.
+//! What is reported to the observer of a shim, and when.
 
 mod support;
 
-use pragmark_engine::vfs::{Event, ObservedVfs, Observer, Question};
+use pragmark_engine::vfs::{Event, ObservedVfs, Observer, Operation, Query};
 use pragmark_engine::{Connection, OpenFlags};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Scratch, engine};
 
-/// Writes down locks and questions in the order in which it is told of them.
+/// Writes down locks and queries in the order in which they are reported.
 #[derive(Default)]
 struct Diary(Mutex<Vec<String>>);
 
@@ -20,9 +20,10 @@ impl Diary {
 
 impl Observer for Diary {
     fn observe(&self, event: &Event<'_>) {
-        match event {
-            Event::Lock { level, .. } => self.note(format!("locked {level}")),
-            Event::Asked { question } => self.note(format!("asked {question:?}")),
+        match event.operation {
+            Operation::Lock { level } => self.note(format!("locked {level}")),
+            Operation::SharedMemoryLock { .. } => self.note("locked shared memory".to_owned()),
+            Operation::Query(query) => self.note(format!("queried {query:?}")),
             _ => {}
         }
     }
@@ -33,7 +34,7 @@ impl Observer for Diary {
 }
 
 #[test]
-fn every_lock_is_announced_and_questions_are_told() {
+fn every_lock_is_announced_and_queries_are_reported() {
     let (library, scratch, diary) = (engine(), Scratch::new(), Arc::new(Diary::default()));
     let vfs =
         ObservedVfs::register(&library, None, "diary", Arc::clone(&diary)).expect("registers");
@@ -41,20 +42,24 @@ fn every_lock_is_announced_and_questions_are_told() {
     let connection =
         Connection::open(&library, &path, OpenFlags::default(), Some(vfs.name())).expect("opens");
     connection.execute("CREATE TABLE t(x)").expect("creates");
-    let told = diary.0.lock().unwrap().clone();
-    for (place, line) in told.iter().enumerate() {
-        if line.starts_with("locked") {
-            assert_eq!(told[place - 1], "about to lock", "{told:?}");
+    connection
+        .execute("PRAGMA journal_mode = wal; INSERT INTO t VALUES (1)")
+        .expect("writes");
+    let lines = diary.0.lock().unwrap().clone();
+    for (number, line) in lines.iter().enumerate() {
+        if line.starts_with("locked ") && *line != "locked shared memory" {
+            assert_eq!(lines[number - 1], "about to lock", "{lines:?}");
         }
     }
     for expected in [
         "locked 1".to_owned(),
         "locked 2".to_owned(),
         "locked 4".to_owned(),
-        format!("asked {:?}", Question::Size),
-        format!("asked {:?}", Question::Access),
+        "locked shared memory".to_owned(),
+        format!("queried {:?}", Query::Size),
+        format!("queried {:?}", Query::Access),
     ] {
-        assert!(told.contains(&expected), "{expected} is not in {told:?}");
+        assert!(lines.contains(&expected), "{expected} is not in {lines:?}");
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! `PRAGMARK_CRASH_STATES=20000 cargo test --release -p pragmark-load --test crash` looks at more states.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use crash::{Bench, Content, Go, Model, Trace, visit};
+use crash::{Content, Model, Sandbox, Trace, visit};
 use engine::vfs::{Call, FileId, FileKind, RecordingVfs, SyncKind};
 use engine::{Connection, Library, OpenFlags, Source};
 use lab::seed::Seed;
@@ -224,7 +225,7 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
     for scene in scenes() {
         let recorded = record(&scene);
         let trace = recorded.trace();
-        let mut bench = Bench::new(&Source::Embedded).unwrap();
+        let mut bench = Sandbox::new(&Source::Embedded).unwrap();
         let mut content = |files| -> Content {
             bench.reset(1).unwrap();
             assert_eq!(
@@ -243,7 +244,7 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
                 continue;
             }
             let (mut olds, mut news) = (0, 0);
-            visit(&trace, model, budget(), Seed(7), |candidate| {
+            visit(&trace, *model, budget(), Seed(7), |candidate| {
                 let found = content(candidate.files);
                 let is_all = candidate.cut == trace.steps.len() && candidate.faults == 0;
                 assert!(
@@ -255,8 +256,9 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
                 );
                 olds += usize::from(found == old);
                 news += usize::from(found == new);
-                Go::On
-            });
+                Ok::<(), Infallible>(())
+            })
+            .unwrap();
             assert!(
                 olds > 0 && news > 0,
                 "{}, {model:?}: {olds}, {news}",

@@ -3,11 +3,12 @@
 
 use crate::patch::Mutation;
 use crash::{
-    Act, Cell, CrashError, JournalMode, LockingMode, Model, Plan, Progress, Script, Synchronous,
-    Variant, Verdict, measure,
+    Act, Cell, CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Script,
+    Synchronous, measure,
 };
 use engine::Source;
 use lab::seed::Seed;
+use lab::tier::Tier;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -18,7 +19,7 @@ const PAGE_SIZE: u32 = 4096;
 /// second crash only.
 const SECOND_CRASH_EVERY: u64 = 3;
 
-/// The models under which SQLite's assumptions hold, so that only a defect can be found.
+/// The models under which SQLite's assumptions hold, so that any violation is a defect.
 pub const MODELS: [Model; 5] = [
     Model::Kill,
     Model::Ordered,
@@ -27,16 +28,16 @@ pub const MODELS: [Model; 5] = [
     Model::Torn,
 ];
 
-/// The variant that a setting such as `wal/full` or `persist/full/exclusive` names.
-pub fn variant(setting: &str) -> Option<Variant> {
-    let mut parts = setting.split('/');
+/// The settings named such as `wal/full` or `persist/full/exclusive` names.
+pub fn settings(name: &str) -> Option<CrashSettings> {
+    let mut parts = name.split('/');
     let journal_mode: JournalMode = parts.next()?.parse().ok()?;
     let synchronous: Synchronous = parts.next()?.parse().ok()?;
     let locking_mode = match parts.next() {
         None => LockingMode::Normal,
         Some(mode) => mode.parse().ok()?,
     };
-    parts.next().is_none().then_some(Variant {
+    parts.next().is_none().then_some(CrashSettings {
         journal_mode,
         synchronous,
         locking_mode,
@@ -49,13 +50,13 @@ pub fn variant(setting: &str) -> Option<Variant> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worse {
     /// The settings.
-    pub variant: Variant,
+    pub variant: CrashSettings,
     /// The storage model.
     pub model: Model,
-    /// What was found with the sound engine.
-    pub sound: Verdict,
-    /// What was found with the mutant.
-    pub mutant: Verdict,
+    /// The tier measured with the sound engine.
+    pub sound: Tier,
+    /// The tier measured with the mutant.
+    pub mutant: Tier,
 }
 
 impl fmt::Display for Worse {
@@ -74,7 +75,7 @@ pub struct Crashes {
     images: usize,
     threads: usize,
     seed: Seed,
-    known: HashMap<(Variant, Workload), Vec<Cell>>,
+    known: HashMap<(CrashSettings, Workload), Vec<Cell>>,
 }
 
 /// What is crashed.
@@ -111,9 +112,9 @@ fn passes() -> Script {
     }
     // A log of short transactions, and one of a long transaction that starts over on top of it.
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
-    for (place, id) in [5, 60, 5, 110].iter().enumerate() {
+    for (number, id) in [5, 60, 5, 110].iter().enumerate() {
         acts.push(sql(&format!(
-            "UPDATE t SET v = 'short {place}' WHERE id = {id}"
+            "UPDATE t SET v = 'short {number}' WHERE id = {id}"
         )));
     }
     acts.push(sql("PRAGMA wal_checkpoint(PASSIVE)"));
@@ -161,19 +162,15 @@ impl Crashes {
         workload: Workload,
         worse: &mut Vec<Worse>,
     ) -> Result<(), CrashError> {
-        for variant in mutation
-            .settings
-            .iter()
-            .filter_map(|setting| variant(setting))
-        {
+        for variant in mutation.settings.iter().filter_map(|name| settings(name)) {
             let cells = self.measure(mutant, variant, workload)?;
             for (sound, mutant) in self.sound(variant, workload)?.iter().zip(cells) {
-                if mutant.verdict.severity() > sound.verdict.severity() {
+                if mutant.safety.tier.is_worse_than(&sound.safety.tier) {
                     worse.push(Worse {
                         variant,
                         model: mutant.model,
-                        sound: sound.verdict.clone(),
-                        mutant: mutant.verdict,
+                        sound: sound.safety.tier.clone(),
+                        mutant: mutant.safety.tier,
                     });
                 }
             }
@@ -181,7 +178,7 @@ impl Crashes {
         Ok(())
     }
 
-    fn sound(&mut self, variant: Variant, workload: Workload) -> Result<&[Cell], CrashError> {
+    fn sound(&mut self, variant: CrashSettings, workload: Workload) -> Result<&[Cell], CrashError> {
         let key = (variant, workload);
         if !self.known.contains_key(&key) {
             let cells = self.measure(&self.sound, variant, workload)?;
@@ -193,7 +190,7 @@ impl Crashes {
     fn measure(
         &self,
         engine: &Source,
-        variant: Variant,
+        variant: CrashSettings,
         workload: Workload,
     ) -> Result<Vec<Cell>, CrashError> {
         let plan = Plan {
@@ -218,25 +215,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_name_variants() {
-        let exclusive = variant("persist/full/exclusive").unwrap();
+    fn settings_have_names() {
+        let exclusive = settings("persist/full/exclusive").unwrap();
         assert_eq!(exclusive.locking_mode, LockingMode::Exclusive);
         assert_eq!(
-            variant("wal/normal").unwrap().locking_mode,
+            settings("wal/normal").unwrap().locking_mode,
             LockingMode::Normal
         );
-        assert_eq!(variant("wal"), None);
-        assert_eq!(variant("wal/normal/normal/more"), None);
-        assert_eq!(variant("wall/normal"), None);
+        assert_eq!(settings("wal"), None);
+        assert_eq!(settings("wal/normal/normal/more"), None);
+        assert_eq!(settings("wall/normal"), None);
     }
 
     #[test]
-    fn every_mutation_that_crashes_should_notice_names_variants() {
+    fn every_mutation_that_crashes_should_notice_names_settings() {
         for mutation in crate::mutations() {
             let named = mutation
                 .settings
                 .iter()
-                .filter(|setting| variant(setting).is_some());
+                .filter(|setting| settings(setting).is_some());
             let wanted = match mutation.found_by {
                 crate::Instrument::Crash => mutation.settings.len(),
                 crate::Instrument::Schedule => 0,

@@ -1,9 +1,9 @@
 #![forbid(unsafe_code)]
-//! Proof that the instruments of the crash laboratory notice what they are there to notice.
+//! Proof that the instruments of the crash laboratory detect what they must detect.
 //!
-//! An instrument that always says "no violation" would pass every other test. So here are engines with
-//! one safeguard taken away ([`mutations`]): a sync, a directory sync, a validity check, a lock. Each
-//! has to be caught, unless the table says why nothing can be noticed. It stands apart from the crate
+//! An instrument that always reports "no violation" would pass every other test. So here are engines
+//! with one safeguard removed ([`mutations`]): a sync, a directory sync, a validity check, a lock. Each
+//! has to be detected, unless the table says why it cannot be. It stands apart from the crate
 //! `crash` because that one judges any engine and must not know these.
 
 mod crashes;
@@ -12,7 +12,7 @@ pub mod patch;
 mod schedules;
 mod sound;
 
-pub use crashes::{Crashes, MODELS, Worse, variant};
+pub use crashes::{Crashes, MODELS, Worse, settings};
 pub use mutant::{MutantError, Mutants};
 pub use patch::{Instrument, Mutation};
 pub use schedules::noticed_by;

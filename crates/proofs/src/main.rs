@@ -26,17 +26,17 @@ enum Command {
     List,
     /// Write mutant engines as libraries that `--engine` takes.
     Write {
-        /// Their names; all of them, and the sound engine, unless stated.
+        /// Their names [default: all, and the sound engine].
         mutations: Vec<String>,
         /// The folder, which must exist.
         #[arg(long, default_value = ".")]
         out: PathBuf,
     },
-    /// Let the instruments look at every mutant; fails unless each that can be noticed is.
+    /// Test every mutant with the instruments; fails unless each detectable one is detected.
     Mutants {
-        /// Their names; all unless stated.
+        /// Their names [default: all].
         mutations: Vec<String>,
-        /// Images of each cell of the crash matrix.
+        /// Crash images of each cell of the matrix.
         #[arg(long, default_value_t = 3_000)]
         images: usize,
         /// Schedules of each scenario.
@@ -49,7 +49,7 @@ enum Command {
         #[arg(long, default_value_t = threads())]
         threads: usize,
     },
-    /// Look at images of the settings that lose nothing; fails if one is called damaged.
+    /// Judge crash images of the settings that lose nothing; fails if one is reported as damaged.
     NoFalseAlarm {
         /// Images.
         #[arg(long, default_value_t = 10_000_000)]
@@ -70,13 +70,13 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Set by Ctrl-C: what is under way is ended, and what was made is removed.
+/// Set by Ctrl-C: work in progress is ended, and its files are removed.
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 fn main() -> ExitCode {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         if let Err(error) = signal_hook::flag::register(signal, Arc::clone(&STOP)) {
-            eprintln!("error: cannot watch for Ctrl-C: {error}");
+            eprintln!("error: cannot install the Ctrl-C handler: {error}");
             return ExitCode::from(3);
         }
     }
@@ -119,7 +119,7 @@ fn list() -> Result<bool, Box<dyn Error>> {
         println!("{}: without {}", mutation.id, mutation.removes);
         println!("  {}", mutation.why);
         if let Some(reason) = mutation.equivalent.or(mutation.beyond) {
-            println!("  not expected to be noticed: {reason}");
+            println!("  not expected to be detected: {reason}");
         }
     }
     Ok(true)
@@ -139,17 +139,14 @@ fn write(names: &[String], out: &Path) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// Where the system keeps files in memory, if it has such a place: schedules need no disk.
+/// A folder in memory, if the system has one: schedules need no disk.
 fn memory() -> PathBuf {
-    let shared_memory = PathBuf::from("/dev/shm");
-    if shared_memory.is_dir() {
-        shared_memory
-    } else {
-        std::env::temp_dir()
-    }
+    let shared_memory = Some(PathBuf::from("/dev/shm"));
+    let folder = shared_memory.filter(|folder| folder.is_dir());
+    folder.unwrap_or_else(std::env::temp_dir)
 }
 
-/// What came of looking at a mutant.
+/// The result of testing a mutant.
 enum Finding {
     Noticed(String),
     Unnoticed,
@@ -161,19 +158,12 @@ fn judge_mutants(names: &[String], images: usize, extent: Extent) -> Result<bool
     let sound = Source::Path(mutants.write(None, folder.path())?);
     let mut crashes = Crashes::new(sound, images, extent.seed, extent.threads);
     let mut counts = [0; 5];
-    if let Some(unknown) = names.iter().find(|name| {
-        !mutants
-            .mutations()
-            .iter()
-            .any(|mutation| mutation.id == **name)
-    }) {
+    let is_known = |name: &&String| mutants.mutations().iter().any(|one| one.id == **name);
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
         return Err(pragmark_proofs::MutantError::Unknown(unknown.clone()).into());
     }
-    for mutation in mutants
-        .mutations()
-        .iter()
-        .filter(|mutation| names.is_empty() || names.contains(&mutation.id))
-    {
+    let is_chosen = |mutation: &&Mutation| names.is_empty() || names.contains(&mutation.id);
+    for mutation in mutants.mutations().iter().filter(is_chosen) {
         if STOP.load(Ordering::Relaxed) {
             return Err("stopped".into());
         }
@@ -191,31 +181,31 @@ fn judge_mutants(names: &[String], images: usize, extent: Extent) -> Result<bool
             println!("    {detail}");
         }
     }
-    let [noticed, unnoticed, missed, surprising, unlooked] = counts;
+    let [noticed, unnoticed, missed, surprising, untested] = counts;
     println!(
-        "{noticed} noticed, {unnoticed} not noticed as expected, {missed} missed, \
-         {surprising} noticed against expectation, {unlooked} not looked at"
+        "{noticed} detected, {unnoticed} not detected as expected, {missed} missed, \
+         {surprising} unexpectedly detected, {untested} not tested"
     );
-    Ok(missed + surprising + unlooked == 0)
+    Ok(missed + surprising + untested == 0)
 }
 
-/// A word for what came of a mutant, what there is to say, and which count it belongs to.
+/// The result in a word, its details, and the index of its count.
 fn in_words(
     result: &Result<Finding, Box<dyn Error>>,
     expected: Option<&str>,
 ) -> (&'static str, String, usize) {
     match (result, expected) {
-        (Ok(Finding::Noticed(how)), None) => ("noticed", how.clone(), 0),
+        (Ok(Finding::Noticed(how)), None) => ("detected", how.clone(), 0),
         (Ok(Finding::Unnoticed), Some(reason)) => {
-            ("not noticed, as expected", reason.to_owned(), 1)
+            ("not detected, as expected", reason.to_owned(), 1)
         }
-        (Ok(Finding::Unnoticed), None) => ("NOT NOTICED", String::new(), 2),
-        (Ok(Finding::Noticed(how)), Some(_)) => ("NOTICED AGAINST EXPECTATION", how.clone(), 3),
-        (Err(error), _) => ("NOT LOOKED AT", error.to_string(), 4),
+        (Ok(Finding::Unnoticed), None) => ("NOT DETECTED", String::new(), 2),
+        (Ok(Finding::Noticed(how)), Some(_)) => ("UNEXPECTEDLY DETECTED", how.clone(), 3),
+        (Err(error), _) => ("NOT TESTED", error.to_string(), 4),
     }
 }
 
-/// Why a mutation should not be noticed.
+/// Why a mutation should not be detected.
 fn expected(mutation: &Mutation) -> Option<&str> {
     mutation
         .equivalent
@@ -230,7 +220,7 @@ fn by_crashes(
 ) -> Result<Finding, Box<dyn Error>> {
     let worse = crashes.noticed(mutation, mutant)?;
     Ok(match worse.first() {
-        Some(first) => Finding::Noticed(format!("{first} (and {} cells more)", worse.len() - 1)),
+        Some(first) => Finding::Noticed(format!("{first} (and {} more cells)", worse.len() - 1)),
         None => Finding::Unnoticed,
     })
 }
@@ -259,7 +249,10 @@ fn no_false_alarm(
     let begin = Instant::now();
     let seen = look_for_alarms(&engine.parse()?, images, seed, threads, &STOP)?;
     for cell in &seen.alarms {
-        println!("{} under {}: {}", cell.variant, cell.model, cell.verdict);
+        println!(
+            "{} under {}: {}",
+            cell.variant, cell.model, cell.safety.tier
+        );
     }
     println!(
         "{} alarms in {} images ({} rounds, {:.0} s): {} under {}",

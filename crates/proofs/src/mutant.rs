@@ -14,7 +14,7 @@ pub enum MutantError {
     /// No mutation has that name.
     #[error("there is no mutation called {0}; see crates/proofs/mutations.toml")]
     Unknown(String),
-    /// The place of the number was not found once in the library.
+    /// The mark of the number does not occur exactly once in the library.
     #[error(
         "the compiled library holds the mark of the selected mutation {0} times instead of once"
     )]
@@ -35,7 +35,7 @@ pub enum MutantError {
 /// Makes mutants.
 pub struct Mutants {
     mutations: Vec<Mutation>,
-    /// Where the number stands in the library.
+    /// The offset of the number in the library.
     number_at: usize,
 }
 
@@ -45,18 +45,17 @@ impl Mutants {
     /// # Errors
     /// [`MutantError::Mark`] where the compiler treated the mark in a way not foreseen.
     pub fn new() -> Result<Mutants, MutantError> {
-        let places: Vec<usize> = LIBRARY
-            .windows(MARK.len())
-            .enumerate()
+        let windows = LIBRARY.windows(MARK.len()).enumerate();
+        let marks: Vec<usize> = windows
             .filter(|(_, window)| *window == MARK.as_bytes())
-            .map(|(place, _)| place)
+            .map(|(offset, _)| offset)
             .collect();
-        match places[..] {
-            [place] => Ok(Mutants {
+        match marks[..] {
+            [offset] => Ok(Mutants {
                 mutations: crate::mutations(),
-                number_at: place + MARK.len(),
+                number_at: offset + MARK.len(),
             }),
-            _ => Err(MutantError::Mark(places.len())),
+            _ => Err(MutantError::Mark(marks.len())),
         }
     }
 
@@ -91,7 +90,7 @@ impl Mutants {
         Ok(Library::load(&Source::Path(path))?)
     }
 
-    /// The number of a mutation: its place in the table, from 1; 0 for none.
+    /// The number of a mutation: its position in the table, from 1; 0 for none.
     fn number(&self, mutation: Option<&str>) -> Result<u8, MutantError> {
         let Some(id) = mutation else {
             return Ok(0);
@@ -99,7 +98,7 @@ impl Mutants {
         self.mutations
             .iter()
             .position(|mutation| mutation.id == id)
-            .and_then(|place| u8::try_from(place + 1).ok())
+            .and_then(|index| u8::try_from(index + 1).ok())
             .ok_or_else(|| MutantError::Unknown(id.to_owned()))
     }
 }

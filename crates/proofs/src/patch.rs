@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The table as it was written.
 pub const TABLE: &str = include_str!("../mutations.toml");
 
-/// What stands before the number of the selected mutation in the compiled library.
+/// The text before the number of the selected mutation in the compiled library.
 pub const MARK: &str = "pragmark-selected-mutation:";
 
 /// The placeholder of [`Mutation::replace`] for "this mutation is selected".
@@ -36,7 +36,7 @@ pub struct Mutation {
     pub beyond: Option<String>,
     /// Text of `sqlite3.c` that occurs exactly once.
     pub find: String,
-    /// The text in its place, with `MUTATED` for "this mutation is selected".
+    /// The replacement, with `MUTATED` for "this mutation is selected".
     pub replace: String,
 }
 
@@ -58,12 +58,12 @@ pub enum PatchError {
     Table(String),
     /// The text is not in this version of SQLite, or more than once.
     #[error(
-        "{id}: its text occurs {times} times in this sqlite3.c instead of once; look at what became of the place, then correct mutations.toml"
+        "{id}: its text occurs {times} times in this sqlite3.c instead of once; update mutations.toml"
     )]
     Occurrences {
         /// The mutation.
         id: String,
-        /// How often the text was found.
+        /// How often the text occurs.
         times: usize,
     },
     /// Two mutations want to change the same text.
@@ -75,7 +75,7 @@ pub enum PatchError {
         second: String,
     },
     /// A replacement that does not depend on its mutation.
-    #[error("{0}: its replacement does not say MUTATED, so it could not be switched off")]
+    #[error("{0}: its replacement lacks MUTATED, so it could not be switched off")]
     Unconditional(String),
 }
 
@@ -106,19 +106,19 @@ pub fn apply(source: &str, mutations: &[Mutation]) -> (String, Vec<PatchError>) 
     let mut problems = Vec::new();
     let mut changes: Vec<(Range<usize>, usize)> = Vec::new();
     for (index, mutation) in mutations.iter().enumerate() {
-        match place(source, mutation) {
-            Ok(place) => changes.push((place, index)),
+        match position(source, mutation) {
+            Ok(range) => changes.push((range, index)),
             Err(problem) => problems.push(problem),
         }
     }
-    changes.sort_by_key(|(place, _)| place.start);
+    changes.sort_by_key(|(range, _)| range.start);
     let mut patched = String::with_capacity(source.len() + 0x10000);
     patched.push_str(&prologue());
     let mut done = 0;
     let mut last = None;
-    for (place, index) in changes {
+    for (range, index) in changes {
         let mutation = &mutations[index];
-        if let Some(first) = last.filter(|_| place.start < done) {
+        if let Some(first) = last.filter(|_| range.start < done) {
             let first: &Mutation = first;
             problems.push(PatchError::Overlap {
                 first: first.id.clone(),
@@ -126,19 +126,19 @@ pub fn apply(source: &str, mutations: &[Mutation]) -> (String, Vec<PatchError>) 
             });
             continue;
         }
-        patched.push_str(&source[done..place.start]);
+        patched.push_str(&source[done..range.start]);
         let selected = format!("PRAGMARK_SELECTED({})", index + 1);
         patched.push_str(&mutation.replace.replace(PLACEHOLDER, &selected));
-        done = place.end;
+        done = range.end;
         last = Some(mutation);
     }
     patched.push_str(&source[done..]);
     (patched, problems)
 }
 
-fn place(source: &str, mutation: &Mutation) -> Result<Range<usize>, PatchError> {
-    let mut places = source.match_indices(&mutation.find);
-    match (places.next(), places.count()) {
+fn position(source: &str, mutation: &Mutation) -> Result<Range<usize>, PatchError> {
+    let mut positions = source.match_indices(&mutation.find);
+    match (positions.next(), positions.count()) {
         (Some((start, found)), 0) => Ok(start..start + found.len()),
         (first, more) => Err(PatchError::Occurrences {
             id: mutation.id.clone(),
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn two_mutations_of_one_text_are_told() {
+    fn two_mutations_of_one_text_are_reported() {
         let mutations = [
             mutation("one", "a(); b();", "MUTATED"),
             mutation("two", "b();", "MUTATED"),

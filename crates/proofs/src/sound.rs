@@ -1,9 +1,10 @@
 //! No false alarm: settings under which SQLite promises that nothing is lost, over many images.
 
-use crate::crashes::{MODELS, variant};
-use crash::{Cell, CrashError, Plan, Progress, Variant, Verdict, measure};
+use crate::crashes::{MODELS, settings};
+use crash::{Cell, CrashError, CrashSettings, Plan, Progress, measure};
 use engine::Source;
 use lab::seed::Seed;
+use lab::tier::Class;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Journal mode and synchronous under which a commit that was acknowledged stays, whatever the storage
@@ -14,7 +15,7 @@ pub const SAFE: [&str; 4] = ["delete/extra", "truncate/full", "persist/full", "w
 /// Images of a cell in one round; the distinct ones are kept in memory by their hashes.
 const IMAGES_OF_A_ROUND: usize = 20_000;
 
-/// What was seen.
+/// What was measured.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// Images judged. They are distinct within a round; rounds differ in what they draw.
@@ -25,7 +26,7 @@ pub struct Seen {
     pub alarms: Vec<Cell>,
 }
 
-/// Judges images under the safe settings until there were `wanted`, an alarm, or, after a round, a stop.
+/// Judges images under the safe settings until there are `wanted`, an alarm, or, after a round, a stop.
 ///
 /// # Errors
 /// Those of measuring.
@@ -36,7 +37,7 @@ pub fn look_for_alarms(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Seen, CrashError> {
-    let variants: Vec<Variant> = SAFE.iter().filter_map(|setting| variant(setting)).collect();
+    let variants: Vec<CrashSettings> = SAFE.iter().filter_map(|name| settings(name)).collect();
     let cells = (variants.len() * MODELS.len()) as u64;
     let mut seen = Seen::default();
     while seen.images < wanted && seen.alarms.is_empty() && !stop.load(Ordering::Relaxed) {
@@ -57,7 +58,7 @@ pub fn look_for_alarms(
         let alarms = matrix
             .cells
             .into_iter()
-            .filter(|cell| !matches!(cell.verdict, Verdict::NoViolation { .. }));
+            .filter(|cell| cell.safety.tier.class() != Some(Class::NoViolation));
         seen.alarms.extend(alarms);
     }
     Ok(seen)

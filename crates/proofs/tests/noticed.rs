@@ -2,8 +2,8 @@
 //! see docs/proofs.md.
 
 use accidents::schedule::Extent;
-use crash::Verdict;
 use engine::{Library, Source};
+use lab::tier::Tier;
 use pragmark_proofs::{Crashes, Instrument, Mutants, look_for_alarms, noticed_by};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
         let worse = crashes.noticed(&mutation, &mutant).unwrap();
         assert!(
             worse.iter().any(|worse| match worse.mutant {
-                Verdict::CanCorrupt { .. } => corrupts,
-                Verdict::LosesCommits { .. } => !corrupts,
+                Tier::CanCorrupt { .. } => corrupts,
+                Tier::LosesCommits { .. } => !corrupts,
                 _ => false,
             }),
             "{id}: {worse:?}"
@@ -79,7 +79,12 @@ fn settings_that_lose_nothing_raise_no_alarm() {
     let alarms: Vec<String> = seen
         .alarms
         .iter()
-        .map(|cell| format!("{} under {}: {}", cell.variant, cell.model, cell.verdict))
+        .map(|cell| {
+            format!(
+                "{} under {}: {}",
+                cell.variant, cell.model, cell.safety.tier
+            )
+        })
         .collect();
     assert!(alarms.is_empty(), "{}", alarms.join("\n"));
 }

@@ -10,8 +10,8 @@
 //! acknowledged, and have shown nobody a state that never was; and neither connection may be locked out
 //! once the other has ended its work.
 
+mod client;
 mod ledger;
-mod party;
 mod plan;
 mod sample;
 mod scenario;
@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex};
 /// The most findings of a scenario that are kept: one is enough to prove it.
 const KEPT: usize = 3;
 
-/// What came of the schedules of one scenario in one journal mode.
+/// The result of the schedules of one scenario in one journal mode.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explored {
     /// The scenario.

@@ -15,7 +15,7 @@ const TURN: u64 = 20;
 /// How often a schedule is drawn that was played before until the scenario counts as exhausted.
 const DRAWS: u32 = 50;
 
-/// What came of the schedules of a journal mode.
+/// The result of the schedules of a journal mode.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sampled {
     /// The schedules played, each once.

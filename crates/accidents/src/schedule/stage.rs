@@ -1,12 +1,12 @@
-//! Where schedules are played: a folder, an engine, and a shim through which the first connection
-//! works and inside whose calls the second acts.
+//! The stage on which schedules are played: a folder, an engine, and a shim through which the first
+//! client works and inside whose calls the second acts.
 
+use super::client::{Client, Outcome, Seen, changes, schema};
 use super::ledger::Ledger;
-use super::party::{Came, Party, Seen, changes, schema};
 use super::plan::Schedule;
 use super::scenario::{Act, Files, Scenario, Who, scenario};
 use crate::AccidentError;
-use engine::vfs::{Event, FileKind, ObservedVfs, Observer};
+use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,18 +15,18 @@ use tempfile::TempDir;
 /// The name of the database.
 const DATABASE: &str = "staged.db";
 
-/// What came of one schedule.
+/// The result of one schedule.
 #[derive(Debug, Clone, Default)]
 pub struct Played {
     /// How many calls the first connection made, without those that happened in the end.
     pub calls: usize,
-    /// What must not be, in words; empty if all was well.
+    /// The violations, in words; empty if there were none.
     pub wrong: Vec<String>,
-    /// The calls and acts in order, if they were asked for.
+    /// The calls and acts in order, if requested.
     pub trace: Vec<String>,
 }
 
-/// A place to play schedules, one at a time.
+/// Plays schedules, one at a time.
 pub struct Stage {
     library: Arc<Library>,
     folder: TempDir,
@@ -58,16 +58,16 @@ impl Observer for Impatient {
     }
 }
 
-/// Counts the calls of the first connection and lets the second act in its places.
+/// Counts the calls of the first client and lets the second act at the scheduled ones.
 #[derive(Default)]
 struct Director(Mutex<Option<Direction>>);
 
 struct Direction {
-    places: Vec<usize>,
+    at_calls: Vec<usize>,
     acts: &'static [Act],
     /// How many of the acts have been done.
     done: usize,
-    second: Party,
+    second: Client,
     ledger: Arc<Ledger>,
     played: Played,
     traced: bool,
@@ -83,8 +83,8 @@ impl Director {
 
 impl Observer for Director {
     fn observe(&self, event: &Event<'_>) {
-        if matches!(event, Event::FileControl { .. }) {
-            return; // Hints and questions: what the other does is the same before and after.
+        if matches!(event.operation, Operation::FileControl { .. }) {
+            return; // Hints and queries: what the other connection does is the same before and after.
         }
         if let Some(direction) = self.direction().as_mut() {
             direction.called(|| words(event));
@@ -118,24 +118,24 @@ impl Direction {
 
     /// Lets the second connection do what is placed up to a call.
     fn act_up_to(&mut self, call: usize) {
-        while self.done < self.acts.len() && self.places[self.done] <= call {
+        while self.done < self.acts.len() && self.at_calls[self.done] <= call {
             let act = self.acts[self.done];
             self.done += 1;
-            let came = self.second.act(act, &self.ledger);
-            self.note(self.second.who(), &format!("{act:?}"), came);
+            let outcome = self.second.act(act, &self.ledger);
+            self.note(self.second.who(), &format!("{act:?}"), outcome);
         }
     }
 
-    fn note(&mut self, who: &str, what: &str, came: Came) {
+    fn note(&mut self, who: &str, what: &str, outcome: Outcome) {
         if self.traced {
-            let line = match &came {
-                Came::Done => format!("      {who}: {what}"),
-                Came::Busy => format!("      {who}: {what}: busy"),
-                Came::Wrong(why) => format!("      {who}: {what}: WRONG: {why}"),
+            let line = match &outcome {
+                Outcome::Done => format!("      {who}: {what}"),
+                Outcome::Busy => format!("      {who}: {what}: busy"),
+                Outcome::Wrong(why) => format!("      {who}: {what}: WRONG: {why}"),
             };
             self.played.trace.push(line);
         }
-        if let Came::Wrong(why) = came {
+        if let Outcome::Wrong(why) = outcome {
             self.played.wrong.push(format!("{who}, {what}: {why}"));
         }
     }
@@ -169,7 +169,7 @@ impl Stage {
         })
     }
 
-    /// Plays a schedule and checks what is left. With `traced`, the calls and acts are told in order.
+    /// Plays a schedule and checks what is left. With `traced`, the calls and acts are recorded in order.
     ///
     /// # Errors
     /// The stage itself cannot be set; damage to the database is no error.
@@ -178,8 +178,8 @@ impl Stage {
             .ok_or_else(|| AccidentError::Scenario(schedule.scenario.to_owned()))?;
         self.set(scenario, schedule.journal_mode)?;
         let ledger = Arc::new(Ledger::default());
-        let party = |who, vfs: &str| {
-            Party::new(
+        let client = |who, vfs: &str| {
+            Client::new(
                 who,
                 &self.library,
                 vfs,
@@ -187,21 +187,21 @@ impl Stage {
                 schedule.journal_mode,
             )
         };
-        let mut first = party("first", self.first_vfs.name());
-        let mut second = party("second", self.second_vfs.name());
+        let mut first = client("first", self.first_vfs.name());
+        let mut second = client("second", self.second_vfs.name());
         let mut early = Vec::new();
         for (who, act) in scenario.before {
-            let party = match who {
+            let client = match who {
                 Who::First => &mut first,
                 Who::Second => &mut second,
             };
-            let came = party.act(*act, &ledger);
-            if came != Came::Done {
-                early.push(format!("{}, {act:?} beforehand: {came:?}", party.who()));
+            let outcome = client.act(*act, &ledger);
+            if outcome != Outcome::Done {
+                early.push(format!("{}, {act:?} beforehand: {outcome:?}", client.who()));
             }
         }
         *self.director().direction() = Some(Direction {
-            places: schedule.places.clone(),
+            at_calls: schedule.places.clone(),
             acts: scenario.second,
             done: 0,
             second,
@@ -229,21 +229,21 @@ impl Stage {
     }
 
     /// Lets the first connection act; the director is locked only while the second acts inside.
-    fn run_first(&self, scenario: &Scenario, first: &mut Party, ledger: &Ledger) {
+    fn run_first(&self, scenario: &Scenario, first: &mut Client, ledger: &Ledger) {
         if let Some(direction) = self.director().direction().as_mut() {
             direction.act_up_to(0);
         }
         for act in scenario.first {
-            let came = first.act(*act, ledger);
+            let outcome = first.act(*act, ledger);
             if let Some(direction) = self.director().direction().as_mut() {
-                direction.note(first.who(), &format!("{act:?}"), came);
+                direction.note(first.who(), &format!("{act:?}"), outcome);
             }
         }
     }
 
-    /// Lets both end what they began, shows that neither stands in the other's way for ever, and looks
-    /// at what is left.
-    fn finish(&self, mut first: Party, mut direction: Direction) -> Result<Played, AccidentError> {
+    /// Lets both end what they began, verifies that neither blocks the other for ever, and checks the
+    /// final state.
+    fn finish(&self, mut first: Client, mut direction: Direction) -> Result<Played, AccidentError> {
         let ledger = Arc::clone(&direction.ledger);
         direction.act_up_to(usize::MAX);
         // Whoever is in the way goes first; two rounds are enough for two.
@@ -252,22 +252,22 @@ impl Stage {
             direction.second.end(&ledger);
         }
         for act in [Act::Write, Act::Read] {
-            let came = first.act(act, &ledger);
-            direction.note_end(first.who(), act, came);
-            let came = direction.second.act(act, &ledger);
-            direction.note_end(direction.second.who(), act, came);
+            let outcome = first.act(act, &ledger);
+            direction.note_end(first.who(), act, outcome);
+            let outcome = direction.second.act(act, &ledger);
+            direction.note_end(direction.second.who(), act, outcome);
         }
         let closed = first.close();
         direction.note(first.who(), "close", closed);
         let closed = direction.second.close();
         direction.note(direction.second.who(), "close", closed);
         if let Err(why) = self.check(&ledger) {
-            direction.note("in the end", "check", Came::Wrong(why));
+            direction.note("in the end", "check", Outcome::Wrong(why));
         }
         Ok(direction.played)
     }
 
-    /// Looks at the database with a connection of its own, through nothing but the engine.
+    /// Checks the database with a connection of its own, without any shim.
     fn check(&self, ledger: &Ledger) -> Result<(), String> {
         let text = |error: engine::EngineError| error.to_string();
         let connection =
@@ -280,10 +280,10 @@ impl Stage {
             return Err(format!("integrity_check: {verdict}"));
         }
         Seen::read(&connection).map_err(text)?.transactions()?;
-        let mut found = Vec::new();
+        let mut logged = Vec::new();
         connection
             .for_each_row("SELECT who, n FROM log ORDER BY who, n", |row| {
-                found.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
+                logged.push((row.column_text(0)?.to_owned(), row.column_i64(1)));
                 Ok(())
             })
             .map_err(text)?;
@@ -292,11 +292,11 @@ impl Stage {
             .into_iter()
             .map(|transaction| (transaction.who.to_owned(), transaction.number.into()))
             .collect();
-        if found != wanted {
+        if logged != wanted {
             return Err(format!(
-                "{} transactions were acknowledged, but these {} are there: {found:?}",
+                "{} transactions were acknowledged, but these {} are logged: {logged:?}",
                 wanted.len(),
-                found.len()
+                logged.len()
             ));
         }
         connection.close().map_err(text)
@@ -385,54 +385,39 @@ impl Stage {
 
 impl Direction {
     /// In the end nobody else holds a lock, so being busy is wrong too.
-    fn note_end(&mut self, who: &str, act: Act, came: Came) {
-        let came = match came {
-            Came::Busy => {
-                Came::Wrong("busy, although the other connection has ended its work".to_owned())
+    fn note_end(&mut self, who: &str, act: Act, outcome: Outcome) {
+        let outcome = match outcome {
+            Outcome::Busy => {
+                Outcome::Wrong("busy, although the other connection has ended its work".to_owned())
             }
-            came => came,
+            outcome => outcome,
         };
-        self.note(who, &format!("{act:?} in the end"), came);
+        self.note(who, &format!("{act:?} in the end"), outcome);
     }
 }
 
 /// A call in words.
 fn words(event: &Event<'_>) -> String {
-    match event {
-        Event::Open { kind, .. } => format!("opens the {}", kind_in_words(*kind)),
-        Event::Close { kind, .. } => format!("closes the {}", kind_in_words(*kind)),
-        Event::Read {
-            kind,
-            offset,
-            length,
-            ..
-        } => format!(
-            "reads {length} bytes of the {} at {offset}",
-            kind_in_words(*kind)
-        ),
-        Event::Write {
-            kind,
-            offset,
-            bytes,
-            ..
-        } => format!(
-            "writes {} bytes of the {} at {offset}",
-            bytes.len(),
-            kind_in_words(*kind)
-        ),
-        Event::Truncate { kind, size, .. } => {
-            format!("truncates the {} to {size} bytes", kind_in_words(*kind))
+    let file = kind_in_words(event.kind);
+    match event.operation {
+        Operation::Open { .. } => format!("opens the {file}"),
+        Operation::Close => format!("closes the {file}"),
+        Operation::Read { offset, length } => {
+            format!("reads {length} bytes of the {file} at {offset}")
         }
-        Event::Sync { kind, .. } => format!("syncs the {}", kind_in_words(*kind)),
-        Event::Delete { kind, .. } => format!("deletes the {}", kind_in_words(*kind)),
-        Event::SharedMemoryLock {
+        Operation::Write { offset, bytes } => {
+            format!("writes {} bytes of the {file} at {offset}", bytes.len())
+        }
+        Operation::Truncate { size } => format!("truncates the {file} to {size} bytes"),
+        Operation::Sync { .. } => format!("syncs the {file}"),
+        Operation::Delete { .. } => format!("deletes the {file}"),
+        Operation::SharedMemoryLock {
             offset,
             count,
             flags,
-            ..
         } => format!("locks or unlocks shared memory: {count} from {offset}, flags {flags}"),
-        Event::SharedMemoryBarrier { .. } => "passes a memory barrier".to_owned(),
-        Event::Asked { question } => format!("asks for {question:?}"),
+        Operation::SharedMemoryBarrier => "passes a memory barrier".to_owned(),
+        Operation::Query(query) => format!("queries {query:?}"),
         other => {
             // The name of the variant is enough for the rest.
             let text = format!("{other:?}");

@@ -44,7 +44,7 @@ pub struct Cache {
 pub struct Kept {
     /// The library.
     pub library: PathBuf,
-    /// What was written beside it.
+    /// Its origin.
     pub provenance: Provenance,
 }
 
@@ -53,7 +53,7 @@ impl Cache {
     /// `HOME/.cache` (<https://specifications.freedesktop.org/basedir-spec/latest/>).
     ///
     /// # Errors
-    /// There is no such place.
+    /// There is no such directory.
     pub fn of_user() -> Result<Cache, BuildError> {
         if let Some(own) = std::env::var_os("PRAGMARK_CACHE").filter(|path| !path.is_empty()) {
             // Trials run in directories of their own, so paths must not depend on the current one.
@@ -75,7 +75,7 @@ impl Cache {
         Cache { root }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -83,15 +83,15 @@ impl Cache {
     /// The builds of this name, the newest first; those whose provenance is missing or unreadable are
     /// left out.
     pub fn builds(&self, name: &str) -> Vec<Kept> {
-        let mut found: Vec<Kept> = directories(&self.of_build(name))
+        let mut builds: Vec<Kept> = directories(&self.of_build(name))
             .iter()
             .filter_map(|directory| kept(directory).ok().flatten())
             .collect();
-        found.sort_by(|a, b| b.provenance.created.cmp(&a.provenance.created));
-        found
+        builds.sort_by(|a, b| b.provenance.created.cmp(&a.provenance.created));
+        builds
     }
 
-    /// The build of this name and key, where it is there.
+    /// The build of this name and key, if there is one.
     ///
     /// # Errors
     /// Its provenance cannot be read.
@@ -104,7 +104,7 @@ impl Cache {
     /// # Errors
     /// Its provenance cannot be read.
     pub fn added(&self, name: &str) -> Result<Option<Kept>, BuildError> {
-        kept(&self.root.join("added").join(name))
+        kept(&self.of_added(name))
     }
 
     /// Every engine that is kept, builds first, by name; those whose provenance cannot be read as
@@ -120,7 +120,7 @@ impl Cache {
             .collect()
     }
 
-    /// Keeps a copy of a library under a name. `describe` says the version and source id of the
+    /// Keeps a copy of a library under a name. `describe` returns the version and source id of the
     /// library, which is not loaded here; `created` is now: RFC 3339, UTC.
     ///
     /// # Errors
@@ -132,13 +132,12 @@ impl Cache {
         created: String,
         describe: impl FnOnce(&Path) -> Result<(String, String), E>,
     ) -> Result<Kept, E> {
+        let own_name = || name.to_owned();
         if !is_for_adding(name) {
-            let name = name.to_owned();
-            return Err(BuildError::NotAName { name }.into());
+            return Err(BuildError::NotAName { name: own_name() }.into());
         }
         if self.added(name)?.is_some() {
-            let name = name.to_owned();
-            return Err(BuildError::NameTaken { name }.into());
+            return Err(BuildError::NameTaken { name: own_name() }.into());
         }
         let bytes = fs::read(library).context("read", library)?;
         let (version, source_id) = describe(library)?;
@@ -147,7 +146,7 @@ impl Cache {
         fs::write(&copy, &bytes).context("write", &copy)?;
         let provenance = Provenance {
             format: provenance::FORMAT,
-            name: name.to_owned(),
+            name: own_name(),
             version,
             source_id,
             source: library.display().to_string(),
@@ -156,16 +155,12 @@ impl Cache {
             bytes: bytes.len() as u64,
             created,
         };
-        provenance.write_beside(&copy)?;
-        Ok(finish(
-            work,
-            &self.root.join("added").join(name),
-            provenance,
-        )?)
+        provenance.write(&copy)?;
+        Ok(finish(work, &self.of_added(name), provenance)?)
     }
 
-    /// Removes every build of this name, or the engine added under it; says how many libraries that
-    /// were. Engines that are not kept here are left alone.
+    /// Removes every build of this name, or the engine added under it; returns the number of libraries.
+    /// Engines that are not kept here are left alone.
     ///
     /// # Errors
     /// Something cannot be removed.
@@ -177,7 +172,7 @@ impl Cache {
                 (directory, libraries)
             }
             EngineName::Added(name) => {
-                let directory = self.root.join("added").join(name);
+                let directory = self.of_added(name);
                 let libraries = usize::from(directory.is_dir());
                 (directory, libraries)
             }
@@ -187,8 +182,8 @@ impl Cache {
         Ok(libraries)
     }
 
-    /// Removes every engine that is kept, those that cannot be understood as well, and what killed
-    /// processes left; says how many engines that were.
+    /// Removes every engine that is kept, also those with a damaged provenance, and what killed
+    /// processes left; returns the number of engines.
     ///
     /// # Errors
     /// Something cannot be removed.
@@ -206,6 +201,10 @@ impl Cache {
         self.root.join("engines").join(name)
     }
 
+    fn of_added(&self, name: &str) -> PathBuf {
+        self.root.join("added").join(name)
+    }
+
     fn building(&self) -> PathBuf {
         self.root.join("building")
     }
@@ -220,7 +219,7 @@ impl Cache {
             .context("create a directory in", &building)
     }
 
-    /// Takes the only place for building this: waits while another process has it.
+    /// Takes the right to build this, waiting while another process has it.
     ///
     /// # Errors
     /// The lock file cannot be made; waiting was cancelled.
@@ -229,7 +228,7 @@ impl Cache {
         name: &str,
         key: &str,
         cancelled: &AtomicBool,
-    ) -> Result<Place, BuildError> {
+    ) -> Result<Workspace, BuildError> {
         let building = self.building();
         fs::create_dir_all(&building).context("create", &building)?;
         let what = format!("{name}-{key}");
@@ -253,7 +252,7 @@ impl Cache {
                 remove_directory(&left)?;
             }
         }
-        Ok(Place {
+        Ok(Workspace {
             work: self.work(&what)?,
             target: self.of_build(name).join(key),
             _lock: lock,
@@ -288,13 +287,13 @@ impl Drop for Lock {
 
 /// The right to build one engine, and a directory to do it in; what is not finished is removed.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Workspace {
     work: TempDir,
     target: PathBuf,
     _lock: Lock,
 }
 
-impl Place {
+impl Workspace {
     /// The directory to work in.
     pub(super) fn path(&self) -> &Path {
         self.work.path()
@@ -306,7 +305,7 @@ impl Place {
     /// It cannot be written or moved.
     pub(super) fn keep(self, provenance: Provenance) -> Result<Kept, BuildError> {
         let library = self.path().join(LIBRARY_FILE);
-        provenance.write_beside(&library)?;
+        provenance.write(&library)?;
         for entry in fs::read_dir(self.path()).context("read", self.path())? {
             let path = entry.context("read", self.path())?.path();
             let wanted = path
@@ -316,7 +315,7 @@ impl Place {
                 fs::remove_file(&path).context("remove", &path)?;
             }
         }
-        // What stands there now, if anything, was found damaged.
+        // An existing library there is damaged.
         remove_directory(&self.target)?;
         finish(self.work, &self.target, provenance)
     }
@@ -378,7 +377,7 @@ fn finish(work: TempDir, target: &Path, provenance: Provenance) -> Result<Kept, 
 /// The engine in a directory; none where there is none.
 fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
     let library = directory.join(LIBRARY_FILE);
-    Ok(Provenance::beside(&library)?.map(|provenance| Kept {
+    Ok(Provenance::read(&library)?.map(|provenance| Kept {
         library,
         provenance,
     }))
@@ -386,15 +385,15 @@ fn kept(directory: &Path) -> Result<Option<Kept>, BuildError> {
 
 /// The directories in a directory, by name; none where it is not there.
 fn directories(path: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = fs::read_dir(path)
+    let mut directories: Vec<PathBuf> = fs::read_dir(path)
         .into_iter()
         .flatten()
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.is_dir())
         .collect();
-    found.sort();
-    found
+    directories.sort();
+    directories
 }
 
 fn remove_directory(path: &Path) -> Result<(), BuildError> {

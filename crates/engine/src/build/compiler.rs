@@ -58,7 +58,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// One that nobody was asked about.
+    /// One for tests that never runs.
     #[cfg(test)]
     pub(super) fn made_up() -> Compiler {
         Compiler {

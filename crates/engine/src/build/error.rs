@@ -17,22 +17,19 @@ pub enum BuildError {
     #[error("the name of an engine is empty; `default` is the one built in")]
     EmptyName,
     /// No release of the crate carries this version.
-    #[error(
-        "SQLite {given} cannot be built; the versions that can are {}",
-        versions()
-    )]
+    #[error("SQLite {given} cannot be built; available versions: {}", versions())]
     UnknownVersion {
-        /// The version asked for.
+        /// The version requested.
         given: String,
     },
     /// There is no option set of this name.
-    #[error("there is no option set `{given}`; the sets are {}", set_names())]
+    #[error("there is no option set `{given}`; available sets: {}", set_names())]
     UnknownSet {
-        /// The set asked for.
+        /// The set requested.
         given: String,
     },
-    /// Option sets were asked of a library that is compiled already.
-    #[error("the engine `{engine}` is compiled already, so that the options `{sets}` cannot be given to it; they go with a version, as in {}+{sets}", RELEASES[0].version)]
+    /// Option sets were requested of a library that is already compiled.
+    #[error("the engine `{engine}` is already compiled, so the options `{sets}` cannot be applied; combine them with a version, as in {}+{sets}", RELEASES[0].version)]
     CompiledAlready {
         /// The engine.
         engine: String,
@@ -40,29 +37,27 @@ pub enum BuildError {
         sets: String,
     },
     /// Neither an added engine nor a file has this name.
-    #[error(
-        "there is no engine `{name}`: no version, none that was added under this name, and no file"
-    )]
+    #[error("there is no engine `{name}`: it is not a version, an added engine or a file")]
     Unknown {
-        /// The name asked for.
+        /// The name requested.
         name: String,
     },
     /// A name that cannot be given to an added engine.
     #[error(
-        "an engine cannot be added as `{name}`: a name is of lower-case letters, digits and hyphens, begins with a letter, and is neither `default` nor `system`"
+        "an engine cannot be added as `{name}`: names consist of lower-case letters, digits and hyphens, begin with a letter, and cannot be `default` or `system`"
     )]
     NotAName {
-        /// The name asked for.
+        /// The name requested.
         name: String,
     },
     /// An engine of this name was added before.
-    #[error("an engine `{name}` was added before")]
+    #[error("an engine named `{name}` has already been added")]
     NameTaken {
-        /// The name asked for.
+        /// The name requested.
         name: String,
     },
     /// The user has no cache.
-    #[error("there is no place to keep engines in: {why}")]
+    #[error("there is no cache directory for engines: {why}")]
     NoCache {
         /// What is missing.
         why: String,
@@ -116,7 +111,7 @@ pub enum BuildError {
         said: String,
     },
     /// A profile-guided build with a compiler that keeps profiles another way.
-    #[error("the option set `pgo` needs gcc; {compiler} keeps its profiles another way")]
+    #[error("the option set `pgo` requires gcc; {compiler} stores its profiles differently")]
     ProfileNeedsGcc {
         /// The compiler found.
         compiler: String,
@@ -128,7 +123,7 @@ pub enum BuildError {
         why: String,
     },
     /// What is kept of an engine in the cache cannot be read.
-    #[error("{} cannot be understood: {why}", path.display())]
+    #[error("{} cannot be parsed: {why}", path.display())]
     BadProvenance {
         /// The file.
         path: PathBuf,
@@ -144,8 +139,11 @@ pub enum BuildError {
 }
 
 fn versions() -> String {
-    let all: Vec<&str> = RELEASES.iter().map(|release| release.version).collect();
-    all.join(", ")
+    RELEASES
+        .iter()
+        .map(|release| release.version)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn set_names() -> String {

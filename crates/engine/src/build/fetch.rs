@@ -119,7 +119,7 @@ fn failed(release: &'static Release, said: String) -> BuildError {
     }
 }
 
-/// Compares the version that the header beside the source defines with the one the table promises.
+/// Compares the version that the header of the source defines with the one the table promises.
 fn check_version(source: &Path, release: &'static Release) -> Result<(), BuildError> {
     let header = source.with_file_name("sqlite3.h");
     let text = fs::read_to_string(&header).context("read", &header)?;

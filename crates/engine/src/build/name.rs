@@ -111,12 +111,12 @@ impl BuildName {
                 }
             }
         }
-        let place = |set: &&OptionSet| {
+        let position = |set: &&OptionSet| {
             sets::OPTION_SETS
                 .iter()
                 .position(|known| known.name == set.name)
         };
-        name.sets.sort_by_key(place);
+        name.sets.sort_by_key(position);
         name.sets.dedup();
         Ok(name)
     }
@@ -126,7 +126,7 @@ impl BuildName {
         self.release
     }
 
-    /// The option sets besides the default.
+    /// The option sets, without the default.
     pub fn sets(&self) -> &[&'static OptionSet] {
         &self.sets
     }

@@ -1,7 +1,7 @@
-//! What is written beside a library that pragmark keeps: where it came from and how it was made.
+//! The provenance of a library that pragmark keeps: where it came from and how it was made.
 //!
-//! It stands apart from the cache because the loader reads it, too: a library with a provenance
-//! beside it is loaded only if its bytes are the ones that were written.
+//! It stands apart from the cache because the loader reads it, too: a library with a provenance is
+//! loaded only if its bytes are the ones recorded.
 
 use super::error::{BuildError, Context};
 use crate::error::EngineError;
@@ -62,42 +62,40 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The file beside a library.
-fn file_beside(library: &Path) -> PathBuf {
+/// The file of a library.
+fn file_of(library: &Path) -> PathBuf {
     let mut name = library.as_os_str().to_owned();
     name.push(".provenance.json");
     name.into()
 }
 
 impl Provenance {
-    /// What is written beside a library; none where nothing is.
+    /// The provenance of a library; none where there is no file of it.
     ///
     /// # Errors
     /// The file cannot be read or understood.
-    pub fn beside(library: &Path) -> Result<Option<Provenance>, BuildError> {
-        let path = file_beside(library);
+    pub fn read(library: &Path) -> Result<Option<Provenance>, BuildError> {
+        let path = file_of(library);
         let text = match std::fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other.context("read", &path)?,
         };
-        match serde_json::from_slice(&text) {
-            Ok(provenance) => Ok(Some(provenance)),
-            Err(error) => Err(BuildError::BadProvenance {
-                path,
-                why: error.to_string(),
-            }),
-        }
+        let provenance = serde_json::from_slice(&text).map_err(|error| bad(&path, &error))?;
+        Ok(Some(provenance))
     }
 
-    /// Writes it beside a library.
-    pub(super) fn write_beside(&self, library: &Path) -> Result<(), BuildError> {
-        let path = file_beside(library);
-        let text =
-            serde_json::to_string_pretty(self).map_err(|error| BuildError::BadProvenance {
-                path: path.clone(),
-                why: error.to_string(),
-            })?;
+    /// Writes it to the file that belongs to a library.
+    pub(super) fn write(&self, library: &Path) -> Result<(), BuildError> {
+        let path = file_of(library);
+        let text = serde_json::to_string_pretty(self).map_err(|error| bad(&path, &error))?;
         std::fs::write(&path, text + "\n").context("write", &path)
+    }
+}
+
+fn bad(path: &Path, error: &serde_json::Error) -> BuildError {
+    BuildError::BadProvenance {
+        path: path.to_owned(),
+        why: error.to_string(),
     }
 }
 
@@ -108,8 +106,7 @@ pub(crate) fn check(library: &Path, bytes: &[u8]) -> Result<(), EngineError> {
         path: library.to_owned(),
         why,
     };
-    let Some(provenance) =
-        Provenance::beside(library).map_err(|error| damaged(error.to_string()))?
+    let Some(provenance) = Provenance::read(library).map_err(|error| damaged(error.to_string()))?
     else {
         return Ok(());
     };
@@ -118,7 +115,7 @@ pub(crate) fn check(library: &Path, bytes: &[u8]) -> Result<(), EngineError> {
         return Ok(());
     }
     Err(damaged(format!(
-        "its SHA-256 is {found}, but {} was written",
+        "its SHA-256 is {found}, but {} was recorded",
         provenance.sha256
     )))
 }

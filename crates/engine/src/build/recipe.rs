@@ -20,7 +20,7 @@ pub const LIBRARY_FILE: &str = if cfg!(target_os = "macos") {
 pub struct Recipe {
     /// The options, each once.
     pub options: Vec<CompileOption>,
-    /// The flags of the compiler besides them.
+    /// The other flags of the compiler.
     pub flags: Vec<&'static str>,
     /// Whether it is compiled twice, the second time with a profile.
     pub profile_guided: bool,
@@ -87,7 +87,7 @@ impl Recipe {
     }
 
     /// The arguments that compile the source to an object file. Both stages of a profile-guided build
-    /// must name the same object file: the compiler looks for the profile beside it.
+    /// must name the same object file: the compiler looks for the profile in its directory.
     pub(super) fn compile(&self, stage: Stage, source: &Path, object: &Path) -> Vec<OsString> {
         let mut all = self.compile_arguments(stage);
         all.extend(["-c".into(), source.into(), "-o".into(), object.into()]);
@@ -129,7 +129,7 @@ pub(super) fn linking() -> Vec<String> {
         .map(|&word| word.to_owned())
         .collect();
     if system != "macos" {
-        // So that the dynamic loader takes a preloaded library for the one that programs ask for.
+        // So that the dynamic loader takes a preloaded library for the one that programs request.
         all.push(format!("-Wl,-soname,{LIBRARY_FILE}"));
     }
     all
@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn flags_of_sets_come_after_those_of_the_default_engine_and_so_win() {
         let flags = recipe("3.46.0+native").flags;
-        let place = |flag: &str| flags.iter().position(|known| *known == flag);
-        assert!(place("-O3") > place("-O2") && place("-O2").is_some());
+        let position = |flag: &str| flags.iter().position(|known| *known == flag);
+        assert!(position("-O3") > position("-O2") && position("-O2").is_some());
         assert!(recipe("3.46.0+native").is_for_this_processor());
         assert!(!recipe("3.46.0+lto").is_for_this_processor());
     }
@@ -176,13 +176,13 @@ mod tests {
     fn both_stages_of_a_profile_guided_build_compile_to_the_object_file_they_are_given() {
         let recipe = recipe("3.46.0+pgo");
         assert!(recipe.profile_guided);
-        let (source, object) = (Path::new("sqlite3.c"), Path::new("place/sqlite3.o"));
+        let (source, object) = (Path::new("sqlite3.c"), Path::new("work/sqlite3.o"));
         let generate = text(recipe.compile(Stage::Generate, source, object));
         let using = text(recipe.compile(Stage::Use, source, object));
         assert!(generate.contains("-fprofile-generate -c"), "{generate}");
         assert!(using.contains("-Werror=missing-profile"), "{using}");
         for command in [generate, using] {
-            assert!(command.ends_with("-o place/sqlite3.o"), "{command}");
+            assert!(command.ends_with("-o work/sqlite3.o"), "{command}");
         }
     }
 

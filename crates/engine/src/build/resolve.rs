@@ -8,11 +8,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The library that a name means, by a path that does not depend on the current directory; none where
-/// it is a build, which a [`Workshop`](super::Workshop) finds or makes.
+/// it is a build, which a [`Builder`](super::Builder) finds or makes.
 ///
 /// # Errors
 /// No engine was added under the name, and there is no such file.
-pub fn at_hand(name: &EngineName, cache: &Cache) -> Result<Option<Source>, BuildError> {
+pub fn resolve(name: &EngineName, cache: &Cache) -> Result<Option<Source>, BuildError> {
     Ok(match name {
         EngineName::Embedded => Some(Source::Embedded),
         EngineName::System => Some(Source::System),
@@ -57,20 +57,20 @@ mod tests {
         std::fs::write(&own, "a library").expect("writes");
         let name = |text: &str| text.parse::<EngineName>().expect("a name");
 
-        let error = at_hand(&name("own"), &cache).expect_err("not added");
+        let error = resolve(&name("own"), &cache).expect_err("not added");
         assert!(matches!(error, BuildError::Unknown { .. }), "{error}");
         cache
             .add("own", &own, "now".to_owned(), |_| {
                 Ok::<_, BuildError>(("3.1.4".to_owned(), "id".to_owned()))
             })
             .expect("added");
-        let Ok(Some(Source::Path(library))) = at_hand(&name("own"), &cache) else {
+        let Ok(Some(Source::Path(library))) = resolve(&name("own"), &cache) else {
             panic!("an added engine");
         };
         assert!(library.starts_with(cache.root()), "{}", library.display());
         let missing = directory.path().join("missing.so");
-        let error = at_hand(&EngineName::File(missing.clone()), &cache).expect_err("missing");
+        let error = resolve(&EngineName::File(missing.clone()), &cache).expect_err("missing");
         assert!(error.to_string().contains("missing.so"), "{error}");
-        assert_eq!(at_hand(&name("3.46.0"), &cache).expect("a build"), None);
+        assert_eq!(resolve(&name("3.46.0"), &cache).expect("a build"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! The option sets: named ways to compile a version of SQLite.
 //!
-//! A set changes the build of the default engine, and leaves all else as that has it: what an
-//! experiment finds between two sets is then the work of the set, and every workload that runs with
-//! one of them runs with the other.
+//! A set changes the build of the default engine and leaves everything else alone: a difference between
+//! two sets can then be attributed to the set, and every workload that runs with one of them runs with
+//! the other.
 
 use crate::options::{COMPILE_OPTIONS, CompileOption, on};
 
@@ -15,7 +15,7 @@ pub struct OptionSet {
     pub meaning: &'static str,
     /// Where it comes from, where it has a source.
     pub source: Option<&'static str>,
-    /// Options that are added, or take the place of the default engine's value.
+    /// Options that are added, or replace the default engine's value.
     pub options: &'static [CompileOption],
     /// Options of the default engine that are left out, because they do not go together with these.
     pub without: &'static [&'static str],
@@ -93,11 +93,22 @@ const DESERIALIZE: CompileOption = on(
     "sqlite3_deserialize(), which Python imports, also before 3.36, from which on it is there unasked",
 );
 
+/// A set that changes nothing yet.
+const fn set(name: &'static str, meaning: &'static str) -> OptionSet {
+    OptionSet {
+        name,
+        meaning,
+        source: None,
+        options: &[],
+        without: &[],
+        flags: &[],
+        profile_guided: false,
+    }
+}
+
 /// Every set but the default, in the order in which a name lists them.
 pub static OPTION_SETS: &[OptionSet] = &[
     OptionSet {
-        name: "recommended",
-        meaning: "what SQLite's documentation recommends where an application can do without",
         source: Some("https://sqlite.org/compile.html#recommended_compile_time_options"),
         options: &[
             NO_DQS,
@@ -126,12 +137,12 @@ pub static OPTION_SETS: &[OptionSet] = &[
         ],
         // Column metadata is made of declared types; SQLite does not compile without them.
         without: &["SQLITE_ENABLE_COLUMN_METADATA"],
-        flags: &[],
-        profile_guided: false,
+        ..set(
+            "recommended",
+            "what SQLite's documentation recommends where an application can do without",
+        )
     },
     OptionSet {
-        name: "article",
-        meaning: "what article 003 tunes ActiveRecord's SQLite with, its misspelt option corrected",
         source: Some("003"),
         options: &[
             NO_DQS,
@@ -145,45 +156,32 @@ pub static OPTION_SETS: &[OptionSet] = &[
             ALLOCA,
             on("SQLITE_ENABLE_FTS5", "full-text search, version 5"),
         ],
-        without: &[],
-        flags: &[],
-        profile_guided: false,
+        ..set(
+            "article",
+            "what article 003 tunes ActiveRecord's SQLite with, its misspelt option corrected",
+        )
     },
     OptionSet {
-        name: "threadsafe0",
-        meaning: "no mutexes and nothing else",
-        source: None,
         options: &[NO_THREADS],
-        without: &[],
-        flags: &[],
-        profile_guided: false,
+        ..set("threadsafe0", "no mutexes and nothing else")
     },
     OptionSet {
-        name: "native",
-        meaning: "optimised further, and for the processor of this machine only",
-        source: None,
-        options: &[],
-        without: &[],
         flags: &["-O3", "-march=native"],
-        profile_guided: false,
+        ..set(
+            "native",
+            "optimised further, and for the processor of this machine only",
+        )
     },
     OptionSet {
-        name: "lto",
-        meaning: "optimised once more when it is linked",
-        source: None,
-        options: &[],
-        without: &[],
         flags: &["-flto"],
-        profile_guided: false,
+        ..set("lto", "optimised once more when it is linked")
     },
     OptionSet {
-        name: "pgo",
-        meaning: "optimised by the profile of a training run: inserts, updates, look-ups, scans, sorting, full-text search",
-        source: None,
-        options: &[],
-        without: &[],
-        flags: &[],
         profile_guided: true,
+        ..set(
+            "pgo",
+            "optimised by the profile of a training run: inserts, updates, look-ups, scans, sorting, full-text search",
+        )
     },
 ];
 

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Told how often it was called for the same lock (0 at first), says whether to try once more.
+/// Gets the number of earlier calls for the same lock, returns whether to try once more.
 type BusyHandler = Box<dyn FnMut(u32) -> bool + Send>;
 
 /// The handler that SQLite points to. It is kept as a raw pointer, since a box may not be moved while
@@ -41,8 +41,8 @@ impl Connection {
         self.handle.check(code, "setting the busy timeout")
     }
 
-    /// Has `handler` decide what to do when another connection's lock stands in the way: it is told
-    /// how often it was called for this lock already and says whether SQLite shall try once more, after
+    /// Lets `handler` decide what to do when another connection holds a lock: it gets the number of its
+    /// calls for this lock so far and returns whether SQLite tries once more, after
     /// whatever pause it makes (<https://sqlite.org/c3ref/busy_handler.html>). It replaces the busy
     /// timeout, which reads 0 from then on; setting a busy timeout replaces it in turn.
     ///

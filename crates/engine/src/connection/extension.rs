@@ -1,9 +1,9 @@
 //! Loadable extensions: code from a shared library that adds functions, tables or tokenizers.
 
 use super::Connection;
-use crate::error::{During, EngineError, SqliteError};
+use crate::error::{During, EngineError, SqliteError, unsupported};
 use crate::ffi;
-use std::ffi::{CStr, CString};
+use crate::text::{c_string, copied};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -17,17 +17,12 @@ impl Connection {
     pub fn load_extension(&self, path: &Path) -> Result<(), EngineError> {
         let api = self.handle.api();
         let (Some(enable), Some(load)) = (api.enable_load_extension, api.load_extension) else {
-            return Err(EngineError::Unsupported {
-                what: "loadable extensions",
-                function: "sqlite3_load_extension",
-            });
+            return Err(unsupported("loadable extensions", "sqlite3_load_extension"));
         };
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| EngineError::NulByte {
-            what: "path of the extension",
-        })?;
+        let name = c_string(path.as_os_str().as_bytes(), "path of the extension")?;
         let mut message = std::ptr::null_mut();
-        // SAFETY: the handle is open, the name is a C string, a null entry point asks for the
-        // default one, and `message` is a valid place. The extension itself is code that the user
+        // SAFETY: the handle is open, the name is a C string, a null entry point means the
+        // default one, and `message` is a valid pointer. The extension itself is code that the user
         // chose to run. Loading is allowed for the time of the call only.
         let code = unsafe {
             enable(self.as_ptr(), 1);
@@ -38,16 +33,13 @@ impl Connection {
         if code == ffi::SQLITE_OK {
             return Ok(());
         }
-        let reason = if message.is_null() {
-            "no reason given".to_owned()
-        } else {
-            // SAFETY: SQLite gives a C string of its own memory, which is freed once copied.
-            unsafe {
-                let reason = CStr::from_ptr(message).to_string_lossy().into_owned();
-                (api.free)(message.cast());
-                reason
-            }
+        // SAFETY: SQLite gives null or a C string of its own memory, which is freed once copied.
+        let reason = unsafe {
+            let reason = copied(message);
+            (api.free)(message.cast());
+            reason
         };
+        let reason = reason.as_deref().unwrap_or("no reason given");
         let message = format!("{}: {reason}", path.display());
         Err(SqliteError::new(code, message, During::Call("loading the extension")).into())
     }

@@ -19,27 +19,14 @@ impl OpenFlags {
     pub const CREATE: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_CREATE);
     /// The path may be a URI (`file:…?mode=ro`).
     pub const URI: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_URI);
-    /// A database in memory; the path is only its name.
-    pub const MEMORY: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_MEMORY);
     /// Multi-thread mode: the connection has no mutex of its own.
     pub const NO_MUTEX: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_NOMUTEX);
     /// Serialised mode: every call takes the connection's mutex.
     pub const FULL_MUTEX: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_FULLMUTEX);
-    /// Share the page cache with other connections of the process.
-    pub const SHARED_CACHE: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_SHAREDCACHE);
-    /// Do not share the page cache.
-    pub const PRIVATE_CACHE: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_PRIVATECACHE);
-    /// The path must not hold a symbolic link.
-    pub const NO_FOLLOW: OpenFlags = OpenFlags(ffi::SQLITE_OPEN_NOFOLLOW);
 
     /// The flags as `sqlite3_open_v2` takes them.
     pub const fn bits(self) -> c_int {
         self.0
-    }
-
-    /// Whether every flag of `other` is set.
-    pub const fn contains(self, other: OpenFlags) -> bool {
-        self.0 & other.0 == other.0
     }
 }
 

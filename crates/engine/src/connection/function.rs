@@ -3,17 +3,18 @@
 //! SQLite hands a function nothing but a context, from which only the library that made the context
 //! can tell what belongs to the function; and a process may have loaded several libraries. So each
 //! library that has such functions occupies one of a few slots, and each slot has an entry point of its
-//! own, which knows whom to ask.
+//! own, which knows its library.
 
 use super::Connection;
-use crate::error::EngineError;
+use crate::error::{EngineError, unsupported};
 use crate::ffi::{self, Api};
 use crate::library::Library;
-use std::ffi::{CString, c_int, c_void};
+use crate::text::c_string;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What decides: its arguments are texts, `None` for NULL.
+/// A predicate: its arguments are texts, `None` for NULL.
 type Predicate = dyn Fn(&[Option<&str>]) -> Result<bool, String> + Send;
 
 /// What SQLite keeps for a function; freed by [`forget`] when the function goes.
@@ -56,10 +57,7 @@ impl Connection {
         arguments: u8,
         predicate: impl Fn(&[Option<&str>]) -> Result<bool, String> + Send + 'static,
     ) -> Result<(), EngineError> {
-        let unsupported = |what| EngineError::Unsupported {
-            what,
-            function: "sqlite3_create_function_v2",
-        };
+        let unsupported = |what| unsupported(what, "sqlite3_create_function_v2");
         let api = self.handle.api();
         let create = api
             .create_function_v2
@@ -69,11 +67,9 @@ impl Connection {
                 "functions of the application with so many arguments",
             ));
         }
-        let name = CString::new(name).map_err(|_| EngineError::NulByte {
-            what: "name of the function",
-        })?;
+        let name = c_string(name, "name of the function")?;
         let slot =
-            occupy(api.user_data).ok_or(unsupported("room for functions of one more library"))?;
+            occupy(api.user_data).ok_or(unsupported("slot for functions of one more library"))?;
         let registered = Box::new(Registered {
             predicate: Box::new(predicate),
             library: Arc::clone(self.library()),
@@ -179,7 +175,7 @@ unsafe fn text_of<'a>(
     api: &Api,
     value: *mut ffi::sqlite3_value,
 ) -> Result<Option<&'a str>, String> {
-    // SAFETY: the value is valid. The text is asked for before its length, as SQLite demands.
+    // SAFETY: the value is valid. The text is requested before its length, as SQLite demands.
     let (kind, start, length) = unsafe {
         let kind = (api.value_type)(value);
         let start = (api.value_text)(value);

@@ -12,13 +12,14 @@ pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
 
 use self::busy::Installed;
 use crate::columns;
-use crate::error::{EngineError, shortened};
+use crate::error::{EngineError, shortened, unsupported};
 use crate::ffi;
 use crate::handle::DatabaseHandle;
 use crate::library::Library;
 use crate::statement::{Statement, Step};
+use crate::text::{SQL, VFS_NAME, c_string};
 use crate::value::Value;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,15 +49,8 @@ impl Connection {
         flags: OpenFlags,
         vfs: Option<&str>,
     ) -> Result<Connection, EngineError> {
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| EngineError::NulByte {
-            what: "path of the database",
-        })?;
-        let vfs = vfs
-            .map(CString::new)
-            .transpose()
-            .map_err(|_| EngineError::NulByte {
-                what: "name of the VFS",
-            })?;
+        let name = c_string(path.as_os_str().as_bytes(), "path of the database")?;
+        let vfs = vfs.map(|vfs| c_string(vfs, VFS_NAME)).transpose()?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
         Ok(Connection { handle, busy: None })
     }
@@ -71,16 +65,7 @@ impl Connection {
     /// # Errors
     /// The first failing statement's, naming `sql`; the statements before it took effect.
     pub fn execute(&self, sql: &str) -> Result<(), EngineError> {
-        self.execute_c(&c_sql(sql)?)
-    }
-
-    /// As [`execute`](Self::execute), without the copy that a Rust string needs to end in NUL: for
-    /// statements of megabytes.
-    ///
-    /// # Errors
-    /// As [`execute`](Self::execute).
-    pub fn execute_c(&self, sql: &CStr) -> Result<(), EngineError> {
-        self.handle.exec(sql)
+        self.handle.exec(&c_string(sql, SQL)?)
     }
 
     /// Prepares the one statement in `sql`.
@@ -92,7 +77,7 @@ impl Connection {
             found,
             sql: shortened(sql),
         };
-        let text = c_sql(sql)?;
+        let text = c_string(sql, SQL)?;
         let (statement, tail) = self.handle.prepare(&text)?;
         let statement = statement.ok_or_else(|| not_one("none"))?;
         if !is_blank(tail)
@@ -143,11 +128,8 @@ impl Connection {
     pub fn query_all(&self, sql: &str) -> Result<Vec<Vec<Value>>, EngineError> {
         let mut rows = Vec::new();
         self.for_each_row(sql, |row| {
-            rows.push(
-                (0..row.column_count())
-                    .map(|column| row.column_value(column))
-                    .collect(),
-            );
+            let columns = 0..row.column_count();
+            rows.push(columns.map(|column| row.column_value(column)).collect());
             Ok(())
         })?;
         Ok(rows)
@@ -195,14 +177,8 @@ impl Connection {
         unsafe extern "C" fn interrupt(_: *mut c_void) -> c_int {
             1
         }
-        let handler = self
-            .handle
-            .api()
-            .progress_handler
-            .ok_or(EngineError::Unsupported {
-                what: "progress handler",
-                function: "sqlite3_progress_handler",
-            })?;
+        let handler = self.handle.api().progress_handler;
+        let handler = handler.ok_or(unsupported("progress handler", "sqlite3_progress_handler"))?;
         let steps = c_int::try_from(steps).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open; the handler needs no data and touches nothing.
         unsafe { handler(self.as_ptr(), steps, Some(interrupt), std::ptr::null_mut()) };
@@ -289,10 +265,6 @@ impl std::fmt::Debug for Connection {
             .field("version", &self.library().identity().version)
             .finish_non_exhaustive()
     }
-}
-
-fn c_sql(sql: &str) -> Result<CString, EngineError> {
-    CString::new(sql).map_err(|_| EngineError::NulByte { what: "SQL" })
 }
 
 fn is_blank(text: &CStr) -> bool {

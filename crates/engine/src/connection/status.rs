@@ -1,7 +1,7 @@
 //! Checkpoints and the counters of a connection.
 
 use super::Connection;
-use crate::error::EngineError;
+use crate::error::{EngineError, unsupported};
 use crate::ffi;
 use std::ffi::c_int;
 
@@ -20,7 +20,7 @@ pub enum CheckpointMode {
     Truncate = ffi::SQLITE_CHECKPOINT_TRUNCATE,
 }
 
-/// What a checkpoint came to.
+/// The result of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Frames in the log (0 after a truncating checkpoint).
@@ -33,34 +33,14 @@ pub struct Checkpoint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum DbStatus {
-    /// Lookaside slots in use.
-    LookasideUsed = 0,
     /// Bytes of page cache.
     CacheUsed = 1,
-    /// Bytes of parsed schema.
-    SchemaUsed = 2,
-    /// Bytes of prepared statements.
-    StatementUsed = 3,
-    /// Allocations that lookaside served (high-water mark only).
-    LookasideHit = 4,
-    /// Allocations too large for lookaside (high-water mark only).
-    LookasideMissSize = 5,
-    /// Allocations which found lookaside full (high-water mark only).
-    LookasideMissFull = 6,
-    /// Pages found in the cache.
-    CacheHit = 7,
     /// Pages not found in the cache.
     CacheMiss = 8,
     /// Pages written to the database file or its log.
     CacheWrite = 9,
-    /// 1 while deferred foreign keys are unresolved.
-    DeferredForeignKeys = 10,
-    /// Bytes of page cache, each connection's share of a shared one.
-    CacheUsedShared = 11,
     /// Pages written in the middle of a transaction because the cache was full.
     CacheSpill = 12,
-    /// Bytes of temporary data written to files; from SQLite 3.52 on.
-    TemporarySpill = 13,
 }
 
 /// The value of a counter.
@@ -76,18 +56,13 @@ impl Connection {
     /// Writes the log of the main database back into it; `None` where the database is not in WAL mode.
     ///
     /// # Errors
-    /// Busy, if a lock stood in the way of the mode; SQLite's others; an engine without WAL.
+    /// Busy, if a lock prevented the mode; SQLite's others; an engine without WAL.
     pub fn checkpoint(&self, mode: CheckpointMode) -> Result<Option<Checkpoint>, EngineError> {
-        let checkpoint = self
-            .handle
-            .api()
-            .wal_checkpoint_v2
-            .ok_or(EngineError::Unsupported {
-                what: "write-ahead log",
-                function: "sqlite3_wal_checkpoint_v2",
-            })?;
+        let checkpoint = self.handle.api().wal_checkpoint_v2;
+        let checkpoint =
+            checkpoint.ok_or(unsupported("write-ahead log", "sqlite3_wal_checkpoint_v2"))?;
         let (mut log, mut done): (c_int, c_int) = (-1, -1);
-        // SAFETY: the handle is open, the name is a C string and both results are valid places.
+        // SAFETY: the handle is open, the name is a C string and both results are valid pointers.
         let code = unsafe {
             checkpoint(
                 self.as_ptr(),
@@ -120,7 +95,7 @@ impl Connection {
             highwater: 0,
         };
         let code = match api.db_status64 {
-            // SAFETY: the handle is open and both results are valid places.
+            // SAFETY: the handle is open and both results are valid pointers.
             Some(db_status64) => unsafe {
                 db_status64(
                     self.as_ptr(),

@@ -3,14 +3,11 @@
 #![allow(missing_docs)]
 
 use super::types::Destructor;
-use std::ffi::{c_int, c_uchar, c_uint};
+use std::ffi::{c_int, c_uchar};
 
 // Results of calls (https://sqlite.org/rescode.html); the extended code is in the higher bytes.
 pub const SQLITE_OK: c_int = 0;
 pub const SQLITE_ERROR: c_int = 1;
-pub const SQLITE_INTERNAL: c_int = 2;
-pub const SQLITE_PERM: c_int = 3;
-pub const SQLITE_ABORT: c_int = 4;
 pub const SQLITE_BUSY: c_int = 5;
 pub const SQLITE_LOCKED: c_int = 6;
 pub const SQLITE_NOMEM: c_int = 7;
@@ -22,17 +19,13 @@ pub const SQLITE_NOTFOUND: c_int = 12;
 pub const SQLITE_FULL: c_int = 13;
 pub const SQLITE_CANTOPEN: c_int = 14;
 pub const SQLITE_PROTOCOL: c_int = 15;
-pub const SQLITE_SCHEMA: c_int = 17;
 pub const SQLITE_TOOBIG: c_int = 18;
 pub const SQLITE_CONSTRAINT: c_int = 19;
 pub const SQLITE_MISMATCH: c_int = 20;
 pub const SQLITE_MISUSE: c_int = 21;
-pub const SQLITE_AUTH: c_int = 23;
 pub const SQLITE_RANGE: c_int = 25;
 pub const SQLITE_NOTADB: c_int = 26;
-pub const SQLITE_BUSY_RECOVERY: c_int = SQLITE_BUSY | (1 << 8);
 pub const SQLITE_BUSY_SNAPSHOT: c_int = SQLITE_BUSY | (2 << 8);
-pub const SQLITE_BUSY_TIMEOUT: c_int = SQLITE_BUSY | (3 << 8);
 pub const SQLITE_ROW: c_int = 100;
 pub const SQLITE_DONE: c_int = 101;
 
@@ -59,24 +52,14 @@ pub const SQLITE_OPEN_CREATE: c_int = 0x0000_0004;
 pub const SQLITE_OPEN_DELETEONCLOSE: c_int = 0x0000_0008;
 pub const SQLITE_OPEN_EXCLUSIVE: c_int = 0x0000_0010;
 pub const SQLITE_OPEN_URI: c_int = 0x0000_0040;
-pub const SQLITE_OPEN_MEMORY: c_int = 0x0000_0080;
 pub const SQLITE_OPEN_MAIN_DB: c_int = 0x0000_0100;
-pub const SQLITE_OPEN_TEMP_DB: c_int = 0x0000_0200;
-pub const SQLITE_OPEN_TRANSIENT_DB: c_int = 0x0000_0400;
 pub const SQLITE_OPEN_MAIN_JOURNAL: c_int = 0x0000_0800;
-pub const SQLITE_OPEN_TEMP_JOURNAL: c_int = 0x0000_1000;
-pub const SQLITE_OPEN_SUBJOURNAL: c_int = 0x0000_2000;
 pub const SQLITE_OPEN_SUPER_JOURNAL: c_int = 0x0000_4000;
 pub const SQLITE_OPEN_NOMUTEX: c_int = 0x0000_8000;
 pub const SQLITE_OPEN_FULLMUTEX: c_int = 0x0001_0000;
-pub const SQLITE_OPEN_SHAREDCACHE: c_int = 0x0002_0000;
-pub const SQLITE_OPEN_PRIVATECACHE: c_int = 0x0004_0000;
 pub const SQLITE_OPEN_WAL: c_int = 0x0008_0000;
-pub const SQLITE_OPEN_NOFOLLOW: c_int = 0x0100_0000;
-pub const SQLITE_OPEN_EXRESCODE: c_int = 0x0200_0000;
 
 // Flags of xSync (https://sqlite.org/c3ref/c_sync_dataonly.html).
-pub const SQLITE_SYNC_NORMAL: c_int = 0x02;
 pub const SQLITE_SYNC_FULL: c_int = 0x03;
 pub const SQLITE_SYNC_DATAONLY: c_int = 0x10;
 
@@ -92,23 +75,17 @@ pub const SQLITE_SHM_UNLOCK: c_int = 1;
 pub const SQLITE_SHM_LOCK: c_int = 2;
 pub const SQLITE_SHM_SHARED: c_int = 4;
 pub const SQLITE_SHM_EXCLUSIVE: c_int = 8;
-pub const SQLITE_SHM_NLOCK: c_int = 8;
 
-// Questions of xAccess (https://sqlite.org/c3ref/c_access_exists.html).
+// Flags of xAccess (https://sqlite.org/c3ref/c_access_exists.html).
 pub const SQLITE_ACCESS_EXISTS: c_int = 0;
 
 // Device characteristics (https://sqlite.org/c3ref/c_iocap_atomic.html).
-pub const SQLITE_IOCAP_SAFE_APPEND: c_int = 0x0000_0200;
-pub const SQLITE_IOCAP_SEQUENTIAL: c_int = 0x0000_0400;
 pub const SQLITE_IOCAP_POWERSAFE_OVERWRITE: c_int = 0x0000_1000;
 pub const SQLITE_IOCAP_SUBPAGE_READ: c_int = 0x0000_8000;
 
-// Extended results that a VFS gives (https://sqlite.org/rescode.html).
+// Extended results of a VFS (https://sqlite.org/rescode.html).
 pub const SQLITE_IOERR_SHORT_READ: c_int = SQLITE_IOERR | (2 << 8);
 pub const SQLITE_IOERR_DELETE_NOENT: c_int = SQLITE_IOERR | (23 << 8);
-
-// Preparing (https://sqlite.org/c3ref/c_prepare_dont_log.html).
-pub const SQLITE_PREPARE_PERSISTENT: c_uint = 0x01;
 
 // Checkpoints (https://sqlite.org/c3ref/c_checkpoint_full.html).
 pub const SQLITE_CHECKPOINT_PASSIVE: c_int = 0;
@@ -119,8 +96,6 @@ pub const SQLITE_CHECKPOINT_TRUNCATE: c_int = 3;
 // File controls (https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
 pub const SQLITE_FCNTL_SIZE_HINT: c_int = 5;
 pub const SQLITE_FCNTL_FILE_POINTER: c_int = 7;
-pub const SQLITE_FCNTL_PERSIST_WAL: c_int = 10;
-pub const SQLITE_FCNTL_VFSNAME: c_int = 12;
 
 // Element types of carray (https://sqlite.org/carray.html).
 pub const CARRAY_INT32: c_int = 0;

@@ -4,7 +4,7 @@
 //! younger, or which compile options can remove, is an `Option`.
 
 use super::types::*;
-use std::ffi::{c_char, c_double, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
 
 macro_rules! api {
     (
@@ -57,7 +57,6 @@ macro_rules! api {
 api! {
     required {
         fn libversion() -> *const c_char;
-        fn libversion_number() -> c_int;
         fn sourceid() -> *const c_char;
         fn threadsafe() -> c_int;
         fn initialize() -> c_int;
@@ -67,7 +66,6 @@ api! {
         fn close_v2(*mut sqlite3) -> c_int;
         fn exec(*mut sqlite3, *const c_char, Option<ExecCallback>, *mut c_void, *mut *mut c_char) -> c_int;
         fn errmsg(*mut sqlite3) -> *const c_char;
-        fn errcode(*mut sqlite3) -> c_int;
         fn extended_errcode(*mut sqlite3) -> c_int;
         fn errstr(c_int) -> *const c_char;
         fn busy_handler(*mut sqlite3, Option<BusyCallback>, *mut c_void) -> c_int;
@@ -76,7 +74,6 @@ api! {
         fn total_changes(*mut sqlite3) -> c_int;
         fn last_insert_rowid(*mut sqlite3) -> i64;
         fn get_autocommit(*mut sqlite3) -> c_int;
-        fn interrupt(*mut sqlite3);
         fn limit(*mut sqlite3, c_int, c_int) -> c_int;
         fn db_status(*mut sqlite3, c_int, *mut c_int, *mut c_int, c_int) -> c_int;
         fn file_control(*mut sqlite3, *const c_char, c_int, *mut c_void) -> c_int;
@@ -91,7 +88,6 @@ api! {
         fn reset(*mut sqlite3_stmt) -> c_int;
         fn finalize(*mut sqlite3_stmt) -> c_int;
         fn clear_bindings(*mut sqlite3_stmt) -> c_int;
-        fn stmt_status(*mut sqlite3_stmt, c_int, c_int) -> c_int;
         fn stmt_readonly(*mut sqlite3_stmt) -> c_int;
         fn bind_int64(*mut sqlite3_stmt, c_int, i64) -> c_int;
         fn bind_double(*mut sqlite3_stmt, c_int, c_double) -> c_int;
@@ -131,12 +127,9 @@ api! {
         fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
         fn progress_handler(*mut sqlite3, c_int, Option<ProgressHandler>, *mut c_void);
-        fn prepare_v3(*mut sqlite3, *const c_char, c_int, c_uint, *mut *mut sqlite3_stmt, *mut *const c_char) -> c_int;
         fn changes64(*mut sqlite3) -> i64;
         fn db_mutex(*mut sqlite3) -> *mut c_void;
         fn total_changes64(*mut sqlite3) -> i64;
-        fn txn_state(*mut sqlite3, *const c_char) -> c_int;
-        fn error_offset(*mut sqlite3) -> c_int;
         fn db_status64(*mut sqlite3, c_int, *mut i64, *mut i64, c_int) -> c_int;
         fn wal_checkpoint_v2(*mut sqlite3, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
         fn bind_pointer(*mut sqlite3_stmt, c_int, *mut c_void, *const c_char, Destructor) -> c_int;
@@ -146,9 +139,6 @@ api! {
         fn declare_vtab(*mut sqlite3, *const c_char) -> c_int;
         fn enable_load_extension(*mut sqlite3, c_int) -> c_int;
         fn load_extension(*mut sqlite3, *const c_char, *const c_char, *mut *mut c_char) -> c_int;
-        fn backup_init(*mut sqlite3, *const c_char, *mut sqlite3, *const c_char) -> *mut sqlite3_backup;
-        fn backup_step(*mut sqlite3_backup, c_int) -> c_int;
-        fn backup_finish(*mut sqlite3_backup) -> c_int;
         fn create_function_v2(*mut sqlite3, *const c_char, c_int, c_int, *mut c_void, Option<ScalarFunction>, Option<ScalarFunction>, Option<FinalFunction>, Option<DestroyFunction>) -> c_int;
     }
 }

@@ -26,8 +26,6 @@ opaque! {
     sqlite3_value;
     /// The call in which an SQL function is run.
     sqlite3_context;
-    /// A running backup.
-    sqlite3_backup;
 }
 
 /// A destructor argument: the address of a [`DestroyFunction`], or one of the two special values

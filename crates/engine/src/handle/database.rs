@@ -4,6 +4,7 @@ use super::StatementHandle;
 use crate::error::{During, EngineError, SqliteError};
 use crate::ffi::{self, Api};
 use crate::library::Library;
+use crate::text::copied;
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
 use std::ptr::NonNull;
@@ -35,7 +36,7 @@ impl DatabaseHandle {
         library.enter()?;
         let mut raw = std::ptr::null_mut();
         let vfs = vfs.map_or(std::ptr::null(), CStr::as_ptr);
-        // SAFETY: both names are C strings that outlive the call, and `raw` is a valid place.
+        // SAFETY: both names are C strings that outlive the call, and `raw` is a valid pointer.
         let code = unsafe { (library.api().open_v2)(name.as_ptr(), &mut raw, flags, vfs) };
         let Some(raw) = NonNull::new(raw) else {
             library.leave();
@@ -73,14 +74,9 @@ impl DatabaseHandle {
         // SAFETY: the handle is open, and the message is copied before any other call.
         let (code, message) = unsafe {
             let code = (self.api().extended_errcode)(self.as_ptr());
-            (
-                code,
-                CStr::from_ptr((self.api().errmsg)(self.as_ptr()))
-                    .to_string_lossy()
-                    .into_owned(),
-            )
+            (code, copied((self.api().errmsg)(self.as_ptr())))
         };
-        SqliteError::new(code, message, during()).into()
+        SqliteError::new(code, message.unwrap_or_default(), during()).into()
     }
 
     /// Turns the result of a call without SQL of its own into an error.
@@ -89,8 +85,7 @@ impl DatabaseHandle {
             return Ok(());
         }
         // SAFETY: any code is allowed; the result is a static string.
-        let text = unsafe { CStr::from_ptr((self.api().errstr)(code)) };
-        let message = text.to_string_lossy().into_owned();
+        let message = unsafe { copied((self.api().errstr)(code)) }.unwrap_or_default();
         Err(SqliteError::new(code, message, During::Call(purpose)).into())
     }
 
@@ -122,7 +117,7 @@ impl DatabaseHandle {
         if code != ffi::SQLITE_OK {
             return Err(self.error(|| During::Sql(sql.to_string_lossy().into_owned())));
         }
-        // SAFETY: SQLite sets the tail to a place within `sql`, which ends in the same NUL.
+        // SAFETY: SQLite sets the tail to a position within `sql`, which ends in the same NUL.
         let tail = unsafe { CStr::from_ptr(tail) };
         // SAFETY: `raw` was just prepared on this connection and is handed to nobody else.
         let statement = NonNull::new(raw).map(|raw| unsafe { StatementHandle::new(raw, self) });

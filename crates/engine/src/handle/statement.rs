@@ -3,9 +3,10 @@
 use super::DatabaseHandle;
 use crate::array::RawArray;
 use crate::columns::{BoundColumns, Columns};
-use crate::error::{During, EngineError};
+use crate::error::{During, EngineError, unsupported};
 use crate::ffi::{self, Api};
-use std::ffi::{CStr, c_int, c_void};
+use crate::text::copied;
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 /// A prepared statement. Exactly one exists per `sqlite3_stmt*`.
@@ -46,9 +47,7 @@ impl<'c> StatementHandle<'c> {
     /// The SQL the statement was prepared from.
     pub(crate) fn sql(&self) -> String {
         // SAFETY: the statement is alive, and its text ends in NUL.
-        unsafe { CStr::from_ptr((self.api.sql)(self.as_ptr())) }
-            .to_string_lossy()
-            .into_owned()
+        unsafe { copied((self.api.sql)(self.as_ptr())) }.unwrap_or_default()
     }
 
     #[inline]
@@ -180,10 +179,8 @@ impl<'c> StatementHandle<'c> {
         index: i32,
         array: RawArray,
     ) -> Result<(), EngineError> {
-        let bind = self.api.carray_bind.ok_or(EngineError::Unsupported {
-            what: "carray",
-            function: "sqlite3_carray_bind",
-        })?;
+        let bind = self.api.carray_bind;
+        let bind = bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
         let length = c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong {
             length: array.length,
         })?;
@@ -209,10 +206,8 @@ impl<'c> StatementHandle<'c> {
         index: i32,
         columns: &dyn Columns,
     ) -> Result<(), EngineError> {
-        let bind = self.api.bind_pointer.ok_or(EngineError::Unsupported {
-            what: "binding of pointers",
-            function: "sqlite3_bind_pointer",
-        })?;
+        let bind = self.api.bind_pointer;
+        let bind = bind.ok_or(unsupported("binding of pointers", "sqlite3_bind_pointer"))?;
         // SAFETY: the caller vouches for the life of the rows.
         let bound = unsafe { BoundColumns::new(columns) };
         let destroy = BoundColumns::destroy as *const c_void;

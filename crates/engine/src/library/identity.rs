@@ -1,8 +1,8 @@
 //! What a loaded library says of itself.
 
 use crate::ffi::Api;
+use crate::text::copied;
 use serde::{Deserialize, Serialize};
-use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 
 /// Where a library came from.
@@ -13,7 +13,7 @@ pub enum Origin {
     Embedded,
     /// The system's library, at this path.
     System(PathBuf),
-    /// The file that was asked for.
+    /// The file requested.
     File(PathBuf),
 }
 
@@ -38,9 +38,9 @@ impl Identity {
     pub(crate) fn read(api: &Api, origin: Origin) -> Identity {
         Identity {
             // SAFETY: these two return static strings that end in NUL.
-            version: unsafe { owned((api.libversion)()) },
+            version: unsafe { copied((api.libversion)()) }.unwrap_or_default(),
             // SAFETY: as above.
-            source_id: unsafe { owned((api.sourceid)()) },
+            source_id: unsafe { copied((api.sourceid)()) }.unwrap_or_default(),
             compile_options: compile_options(api),
             // SAFETY: takes nothing, has no preconditions.
             threadsafe: unsafe { (api.threadsafe)() },
@@ -48,13 +48,8 @@ impl Identity {
         }
     }
 
-    /// Whether the option is compiled in: its name without `SQLITE_`, and without `=` for those
-    /// options which have a value (`THREADSAFE`).
-    pub fn has_option(&self, name: &str) -> bool {
-        self.option(name).is_some()
-    }
-
-    /// The value of a compile option: the text after `=`, or an empty one where it has none.
+    /// The value of a compile option, by its name without `SQLITE_`: the text after `=`, or an empty one
+    /// where it has none.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.compile_options
             .iter()
@@ -70,19 +65,8 @@ fn compile_options(api: &Api) -> Vec<String> {
         return Vec::new();
     };
     (0..)
-        // SAFETY: any index is allowed; past the last option the result is null.
-        .map(|index| unsafe { get(index) })
-        .take_while(|option| !option.is_null())
-        // SAFETY: not null, hence a static string that ends in NUL.
-        .map(|option| unsafe { owned(option) })
+        // SAFETY: any index is allowed; past the last option the result is null, before it a static
+        // string that ends in NUL.
+        .map_while(|index| unsafe { copied(get(index)) })
         .collect()
-}
-
-/// # Safety
-/// `text` must be a valid C string.
-unsafe fn owned(text: *const c_char) -> String {
-    // SAFETY: what the caller vouches for.
-    unsafe { CStr::from_ptr(text) }
-        .to_string_lossy()
-        .into_owned()
 }

@@ -59,9 +59,9 @@ impl Image {
 
     fn from_bytes(mut bytes: Cow<'_, [u8]>, origin: Origin) -> Result<Image, EngineError> {
         let path = path_of(&origin).to_owned();
-        // The loader would otherwise find this copy when it is asked for the system's library.
-        if let Some(place) = soname::place(&bytes) {
-            soname::remove(bytes.to_mut(), place);
+        // The loader would otherwise find this copy when the system's library is requested.
+        if let Some(offset) = soname::offset(&bytes) {
+            soname::remove(bytes.to_mut(), offset);
         }
         let copy = copy::Copy::of(&bytes).map_err(|source| EngineError::Copy {
             path: path.clone(),
@@ -158,7 +158,7 @@ mod copy {
     }
 }
 
-/// The system's library: the dynamic loader is asked for it by name, as any program would, which
+/// The system's library: requested from the dynamic loader by name, as any program would, which
 /// honours the configured directories without knowing them.
 mod system {
     use super::*;

@@ -11,11 +11,11 @@ mod source;
 pub use identity::{Identity, Origin};
 pub use source::Source;
 
-use crate::error::EngineError;
+use crate::error::{EngineError, unsupported};
 use crate::ffi::{self, Api};
+use crate::text::{SQL, c_string, copied};
 use image::Image;
 use std::any::Any;
-use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,7 @@ impl Library {
                 path: path.clone(),
                 symbol,
             })?;
-        // Libraries compiled with SQLITE_OMIT_AUTOINIT must be told to; the others have no objection.
+        // Libraries compiled with SQLITE_OMIT_AUTOINIT need it; the others have no objection.
         // SAFETY: takes nothing; nothing else uses this copy of the library yet.
         let code = unsafe { (api.initialize)() };
         if code != ffi::SQLITE_OK {
@@ -90,7 +90,7 @@ impl Library {
     }
 
     /// Whether arrays can be bound ([`Statement::bind_array`](crate::Statement::bind_array)). SQLite's
-    /// list of compile options does not tell.
+    /// list of compile options does not say.
     pub fn has_carray(&self) -> bool {
         self.api.carray_bind.is_some()
     }
@@ -109,11 +109,9 @@ impl Library {
     /// # Errors
     /// The engine was compiled without that function, or the text holds a NUL byte.
     pub fn is_complete(&self, sql: &str) -> Result<bool, EngineError> {
-        let complete = self.api.complete.ok_or(EngineError::Unsupported {
-            what: "function that finds the end of a statement",
-            function: "sqlite3_complete",
-        })?;
-        let sql = CString::new(sql).map_err(|_| EngineError::NulByte { what: "SQL" })?;
+        let what = "function that finds the end of a statement";
+        let complete = (self.api.complete).ok_or(unsupported(what, "sqlite3_complete"))?;
+        let sql = c_string(sql, SQL)?;
         // SAFETY: a C string; the function touches no state of the library.
         Ok(unsafe { complete(sql.as_ptr()) } != 0)
     }
@@ -124,7 +122,7 @@ impl Library {
         &self.api
     }
 
-    /// Takes the only place of a single-threaded library; any number of places exist otherwise.
+    /// Takes the only permit of a single-threaded library; other libraries have any number.
     pub(crate) fn enter(&self) -> Result<(), EngineError> {
         if self.single_threaded && self.in_use.swap(true, Ordering::Acquire) {
             return Err(EngineError::SingleThreaded);
@@ -132,7 +130,7 @@ impl Library {
         Ok(())
     }
 
-    /// Gives back the place taken by [`enter`](Self::enter).
+    /// Gives back the permit taken by [`enter`](Self::enter).
     pub(crate) fn leave(&self) {
         self.in_use.store(false, Ordering::Release);
     }
@@ -172,9 +170,7 @@ fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
         return Err(EngineError::TooOld {
             path: path.to_owned(),
             // SAFETY: the function returns a static string that ends in NUL.
-            found: unsafe { CStr::from_ptr(version()) }
-                .to_string_lossy()
-                .into_owned(),
+            found: unsafe { copied(version()) }.unwrap_or_default(),
             oldest: OLDEST.1,
         });
     }

@@ -1,7 +1,7 @@
 //! Taking the name out of a copy of a library.
 //!
-//! The dynamic loader takes a library that is mapped for the one that is asked for if it calls itself
-//! so (`DT_SONAME`, elf(5)). A copy that kept its name would thus be found in the place of the
+//! The dynamic loader takes a mapped library for the requested one if it calls itself
+//! so (`DT_SONAME`, elf(5)). A copy that kept its name would thus be found instead of the
 //! system's library. It stands apart because it alone reads ELF files; it is free of unsafe code.
 
 /// The tag of an entry that the loader has no use for: within the range that is reserved for
@@ -15,9 +15,9 @@ const DT_SONAME: u64 = 14;
 /// The size of an entry of the dynamic section.
 const ENTRY: usize = 16;
 
-/// Where the tag of the name stands, in a 64-bit little-endian file; `None` where there is none, and in
+/// The offset of the tag of the name, in a 64-bit little-endian file; `None` where there is none, and in
 /// files of other kinds.
-pub(super) fn place(file: &[u8]) -> Option<usize> {
+pub(super) fn offset(file: &[u8]) -> Option<usize> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
@@ -39,9 +39,9 @@ pub(super) fn place(file: &[u8]) -> Option<usize> {
         .map(|(entry, _)| entry)
 }
 
-/// Makes the name at a [`place`] one that the loader does not see.
-pub(super) fn remove(file: &mut [u8], place: usize) {
-    if let Some(tag) = file.get_mut(place..place + 8) {
+/// Makes the name at a [`offset`] one that the loader does not see.
+pub(super) fn remove(file: &mut [u8], offset: usize) {
+    if let Some(tag) = file.get_mut(offset..offset + 8) {
         tag.copy_from_slice(&UNUSED.to_le_bytes());
     }
 }
@@ -76,22 +76,22 @@ mod tests {
     #[test]
     fn the_name_is_found_and_taken_out() {
         let mut named = file(&[1, DT_SONAME, 5]);
-        let found = place(&named).unwrap();
+        let found = offset(&named).unwrap();
         assert_eq!(found, 120 + ENTRY);
         remove(&mut named, found);
-        assert_eq!(place(&named), None);
+        assert_eq!(offset(&named), None);
         assert_eq!(number(&named, 120, 8), Some(1));
         assert_eq!(number(&named, 120 + 2 * ENTRY, 8), Some(5));
     }
 
     #[test]
     fn what_has_no_name_is_left_alone() {
-        assert_eq!(place(&file(&[1, DT_NULL, DT_SONAME])), None);
-        assert_eq!(place(b"\x7fELF\x01\x01"), None);
-        assert_eq!(place(b""), None);
+        assert_eq!(offset(&file(&[1, DT_NULL, DT_SONAME])), None);
+        assert_eq!(offset(b"\x7fELF\x01\x01"), None);
+        assert_eq!(offset(b""), None);
         let whole = file(&[1, DT_SONAME]);
         for length in 0..whole.len() - ENTRY {
-            assert_eq!(place(&whole[..length]), None, "cut after {length}");
+            assert_eq!(offset(&whole[..length]), None, "cut after {length}");
         }
     }
 }

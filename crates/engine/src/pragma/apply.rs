@@ -9,14 +9,14 @@ use crate::error::EngineError;
 use crate::statement::Step;
 use std::collections::BTreeMap;
 
-/// Applies a setting to the main database of the connection and proves it by reading it back; the
+/// Applies a setting to the main database of the connection and verifies it by reading it back; the
 /// result is the value in its normal spelling.
 ///
-/// For `page_size` the proof holds for the file as it is: the header is read first, because SQLite
-/// would otherwise repeat the wish of a connection that has not looked at its file.
+/// For `page_size` the file itself is verified: the header is read first, because SQLite would
+/// otherwise repeat the value requested by a connection that has not read its file.
 ///
 /// # Errors
-/// [`PragmaError`] in all its forms; [`EngineError::is_busy`] holds where a lock stood in the way.
+/// Any [`PragmaError`]; [`EngineError::is_busy`] is true if another connection held a lock.
 pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String, EngineError> {
     let pragma = known(name)?;
     settable(pragma)?;
@@ -51,10 +51,8 @@ pub fn apply(connection: &Connection, name: &str, value: &str) -> Result<String,
 pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> {
     let pragma = known(name)?;
     if matches!(pragma.access, Access::WriteOnly | Access::Work) {
-        return Err(PragmaError::NotReadable {
-            pragma: pragma.name,
-        }
-        .into());
+        let pragma = pragma.name;
+        return Err(PragmaError::NotReadable { pragma }.into());
     }
     read_header(connection)?;
     current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
@@ -120,7 +118,7 @@ fn current(connection: &Connection, pragma: &Pragma) -> Result<Option<String>, E
     if pragma.values == Values::None {
         return Ok(Some(raw));
     }
-    // A value that the catalogue does not know is reported as it is: it is the truth.
+    // A value that the catalogue does not know is reported unchanged.
     Ok(Some(pragma.normalise(&raw).unwrap_or(raw)))
 }
 
@@ -139,11 +137,8 @@ pub fn in_force(pragma: &Pragma, wanted: &str, got: &str) -> bool {
 
 fn absent(connection: &Connection, pragma: &Pragma) -> EngineError {
     let version = connection.library().identity().version.clone();
-    PragmaError::NotInEngine {
-        pragma: pragma.name,
-        version,
-    }
-    .into()
+    let pragma = pragma.name;
+    PragmaError::NotInEngine { pragma, version }.into()
 }
 
 fn refusal(pragma: &'static Pragma, value: &str, error: EngineError) -> EngineError {

@@ -10,41 +10,7 @@ const INT: i64 = i32::MAX as i64;
 
 const ON_OFF: &[&str] = &["off", "on"];
 
-/// A Boolean of the connection that can be set at any time.
-const fn switch(name: &'static str, default: &'static str, meaning: &'static str) -> Pragma {
-    Pragma {
-        name,
-        access: Access::ReadWrite,
-        values: Values::Boolean,
-        default: Some(default),
-        levels: ON_OFF,
-        scope: Scope::Connection,
-        timing: Timing::AnyTime,
-        meaning,
-    }
-}
-
-/// An integer of the connection that can be set at any time.
-const fn number(
-    name: &'static str,
-    (min, max, unit): (i64, i64, &'static str),
-    default: &'static str,
-    levels: &'static [&'static str],
-    meaning: &'static str,
-) -> Pragma {
-    Pragma {
-        name,
-        access: Access::ReadWrite,
-        values: Values::Integer { min, max, unit },
-        default: Some(default),
-        levels,
-        scope: Scope::Connection,
-        timing: Timing::AnyTime,
-        meaning,
-    }
-}
-
-/// A setting of the connection that takes other values, or has other rules.
+/// A setting of the connection that can be set at any time.
 const fn setting(
     name: &'static str,
     values: Values,
@@ -64,17 +30,30 @@ const fn setting(
     }
 }
 
+/// A Boolean.
+const fn switch(name: &'static str, default: &'static str, meaning: &'static str) -> Pragma {
+    setting(name, Values::Boolean, default, ON_OFF, meaning)
+}
+
+/// An integer.
+const fn number(
+    name: &'static str,
+    (min, max, unit): (i64, i64, &'static str),
+    default: &'static str,
+    levels: &'static [&'static str],
+    meaning: &'static str,
+) -> Pragma {
+    let values = Values::Integer { min, max, unit };
+    setting(name, values, default, levels, meaning)
+}
+
 /// A PRAGMA that is not a setting.
 const fn report(name: &'static str, access: Access, meaning: &'static str) -> Pragma {
     Pragma {
-        name,
         access,
-        values: Values::None,
         default: None,
-        levels: &[],
         scope: Scope::DatabaseFile,
-        timing: Timing::AnyTime,
-        meaning,
+        ..setting(name, Values::None, "", &[], meaning)
     }
 }
 
@@ -102,14 +81,14 @@ pub const CATALOGUE: &[Pragma] = &[
         (0, INT, "rows examined per index; 0 means all"),
         "0",
         &["0", "400", "1000"],
-        "bounds the work that ANALYZE does on each index",
+        "limits the work that ANALYZE does on each index",
     ),
     number(
         "application_id",
         (i32::MIN as i64, INT, "an identifying number"),
         "0",
         &[],
-        "stored in the header for programs that tell file formats apart",
+        "stored in the header for programs that distinguish file formats",
     )
     .of(Scope::DatabaseFile, Timing::AnyTime),
     setting(
@@ -123,7 +102,7 @@ pub const CATALOGUE: &[Pragma] = &[
     switch(
         "automatic_index",
         "on",
-        "lets the planner build an index for one query",
+        "lets the planner build a temporary index for one query",
     ),
     number(
         "busy_timeout",
@@ -137,7 +116,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (-INT, INT, "pages; negative: KiB"),
         "-2000",
         &["-2000", "-8000", "-16384", "-65536", "-524288"],
-        "the page cache's suggested size",
+        "the suggested size of the page cache",
     ),
     setting(
         "cache_spill",
@@ -152,7 +131,7 @@ pub const CATALOGUE: &[Pragma] = &[
     switch(
         "case_sensitive_like",
         "off",
-        "whether LIKE tells ASCII capitals from small letters",
+        "whether LIKE is case-sensitive for ASCII letters",
     )
     .write_only(),
     switch(
@@ -181,7 +160,7 @@ pub const CATALOGUE: &[Pragma] = &[
         Values::Names(&["UTF-8", "UTF-16le", "UTF-16be"]),
         "UTF-8",
         &["UTF-8", "UTF-16le", "UTF-16be"],
-        "how texts are stored in the file",
+        "the text encoding of the file",
     )
     .of(Scope::DatabaseFile, Timing::BeforeCreation),
     switch("foreign_keys", "off", "enforces foreign keys")
@@ -201,7 +180,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (0, i64::MAX, "bytes; 0 means none"),
         "0",
         &[],
-        "the memory above which allocations fail",
+        "the memory use above which allocations fail",
     )
     .of(Scope::Process, Timing::OnlyLower),
     switch(
@@ -227,7 +206,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (-1, i64::MAX, "bytes; -1 means none"),
         "-1",
         &["-1", "0", "1048576", "67108864"],
-        "to what size a journal or log that stays is cut",
+        "the size to which a persistent journal or log is truncated",
     ),
     switch(
         "legacy_alter_table",
@@ -247,7 +226,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (1, 4_294_967_294, "pages"),
         "4294967294",
         &[],
-        "the size that the database may not exceed",
+        "the maximum size of the database",
     ),
     number(
         "mmap_size",
@@ -271,7 +250,7 @@ pub const CATALOGUE: &[Pragma] = &[
         "the size of the file's pages",
     )
     .of(Scope::DatabaseFile, Timing::BeforeFirstWrite),
-    switch("query_only", "off", "refuses changes"),
+    switch("query_only", "off", "rejects changes"),
     report(
         "quick_check",
         Access::Work,
@@ -300,7 +279,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (0, i64::MAX, "bytes; 0 means none"),
         "0",
         &["0", "8388608", "67108864"],
-        "the memory above which SQLite tries to free some",
+        "the memory use above which SQLite tries to free memory",
     )
     .of(Scope::Process, Timing::AnyTime),
     setting(
@@ -308,7 +287,7 @@ pub const CATALOGUE: &[Pragma] = &[
         Values::Numbered(&[("off", 0), ("normal", 1), ("full", 2), ("extra", 3)]),
         "full",
         &["off", "normal", "full", "extra"],
-        "how often SQLite waits for the disk",
+        "how often SQLite syncs to disk",
     )
     .of(Scope::Connection, Timing::OutsideTransaction),
     setting(
@@ -333,10 +312,10 @@ pub const CATALOGUE: &[Pragma] = &[
     ),
     number(
         "user_version",
-        (i32::MIN as i64, INT, "a number of the program's own"),
+        (i32::MIN as i64, INT, "an application-defined number"),
         "0",
         &[],
-        "stored in the header for the program's use",
+        "stored in the header for the application",
     )
     .of(Scope::DatabaseFile, Timing::AnyTime),
     number(
@@ -344,7 +323,7 @@ pub const CATALOGUE: &[Pragma] = &[
         (0, INT, "pages of log; 0 means never"),
         "1000",
         &["0", "100", "1000", "10000"],
-        "after how much log a commit also checkpoints",
+        "the size of the log at which a commit also checkpoints",
     ),
 ];
 

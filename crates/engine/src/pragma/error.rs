@@ -38,7 +38,7 @@ pub enum PragmaError {
         expected: String,
     },
     /// The loaded engine, or this kind of database, does not have the PRAGMA.
-    #[error("SQLite {version} gives no value for PRAGMA {pragma} on this database")]
+    #[error("SQLite {version} returns no value for PRAGMA {pragma} on this database")]
     NotInEngine {
         /// The PRAGMA.
         pragma: &'static str,
@@ -64,7 +64,7 @@ pub enum PragmaError {
         wanted: String,
         /// The value read back, normalised.
         got: String,
-        /// Why, as far as it can be told.
+        /// Why, as far as known.
         why: String,
     },
 }

@@ -1,6 +1,6 @@
-//! The PRAGMA catalogue: what settings SQLite has, applying them, and proving that they took effect.
+//! The PRAGMA catalogue: what settings SQLite has, applying them, and verifying that they took effect.
 //!
-//! SQLite ignores unknown, late and impossible settings without a word
+//! SQLite silently ignores unknown, late and impossible settings
 //! (<https://sqlite.org/pragma.html>). Here each of these is an error: [`apply`] reads every setting
 //! back, and [`read_back`] gives all of them for the record of a trial.
 

@@ -2,6 +2,7 @@
 
 use super::error::PragmaError;
 use super::model::{Pragma, Values};
+use std::ops::RangeInclusive;
 
 impl Pragma {
     /// The value in its one normal spelling: names in SQLite's own (`normal`, `UTF-8`), Booleans as
@@ -13,19 +14,13 @@ impl Pragma {
         let value = value.trim();
         let normal = match self.values {
             Values::Boolean => boolean(value).map(str::to_owned),
-            Values::Integer { min, max, .. } => integer(value)
-                .filter(|n| (min..=max).contains(n))
-                .map(|n| n.to_string()),
-            Values::PowerOfTwo { min, max, .. } => integer(value)
-                .filter(|n| (min..=max).contains(n) && n.count_ones() == 1)
-                .map(|n| n.to_string()),
-            Values::BooleanOrInteger { max, .. } => {
-                boolean(value).map(str::to_owned).or_else(|| {
-                    integer(value)
-                        .filter(|n| (2..=max).contains(n))
-                        .map(|n| n.to_string())
-                })
+            Values::Integer { min, max, .. } => number(value, min..=max),
+            Values::PowerOfTwo { min, max, .. } => {
+                number(value, min..=max).filter(|n| integer(n).is_some_and(|n| n.count_ones() == 1))
             }
+            Values::BooleanOrInteger { max, .. } => boolean(value)
+                .map(str::to_owned)
+                .or_else(|| number(value, 2..=max)),
             Values::Numbered(names) => numbered(names, value).map(str::to_owned),
             Values::Names(names) => named(names, value).map(str::to_owned),
             Values::None => None,
@@ -51,11 +46,8 @@ impl Values {
                 format!("on, off or a number from 2 to {max} ({unit})")
             }
             Values::Numbered(names) => {
-                let each: Vec<_> = names
-                    .iter()
-                    .map(|(name, n)| format!("{name} ({n})"))
-                    .collect();
-                format!("one of {}", each.join(", "))
+                let each = names.iter().map(|(name, n)| format!("{name} ({n})"));
+                format!("one of {}", each.collect::<Vec<_>>().join(", "))
             }
             Values::Names(names) => format!("one of {}", names.join(", ")),
             Values::None => "no value".to_owned(),
@@ -73,6 +65,12 @@ fn boolean(value: &str) -> Option<&'static str> {
 
 fn integer(value: &str) -> Option<i64> {
     value.parse().ok()
+}
+
+/// The number in decimal, if it is within the range.
+fn number(value: &str, range: RangeInclusive<i64>) -> Option<String> {
+    let number = integer(value).filter(|number| range.contains(number))?;
+    Some(number.to_string())
 }
 
 fn numbered(names: &'static [(&'static str, i64)], value: &str) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! Why a setting did not take effect, as far as the connection can tell.
+//! Why a setting did not take effect, as far as the connection knows.
 //!
 //! The rules are those of <https://sqlite.org/pragma.html>, and of SQLite's `pragma.c` where that is
 //! silent.
@@ -50,14 +50,11 @@ pub(super) fn why(
         "soft_heap_limit" => Some("the soft limit cannot exceed hard_heap_limit".to_owned()),
         _ => None,
     };
-    let in_transaction = || {
-        situation
-            .in_transaction
-            .then(|| "a transaction is open".to_owned())
+    let other = match situation.in_transaction {
+        true => "a transaction is open",
+        false => "SQLite ignored it without giving a reason",
     };
-    Ok(reason
-        .or_else(in_transaction)
-        .unwrap_or_else(|| "SQLite ignored it without giving a reason".to_owned()))
+    Ok(reason.unwrap_or_else(|| other.to_owned()))
 }
 
 fn page_size(situation: &Situation) -> Option<String> {

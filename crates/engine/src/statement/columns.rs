@@ -6,8 +6,8 @@
 use super::Statement;
 use crate::error::EngineError;
 use crate::ffi;
+use crate::text::copied;
 use crate::value::{Value, ValueRef};
-use std::ffi::CStr;
 
 impl Statement<'_, '_> {
     /// The number of columns of the result; 0 for a statement without rows.
@@ -18,17 +18,13 @@ impl Statement<'_, '_> {
 
     /// The name of a column; `None` where there is no column of that number.
     pub fn column_name(&self, column: i32) -> Option<String> {
-        // SAFETY: the statement is alive, and the name is copied at once.
-        let name = unsafe { (self.handle.api().column_name)(self.handle.as_ptr(), column) };
-        if name.is_null() {
-            return None;
+        // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
+        unsafe {
+            copied((self.handle.api().column_name)(
+                self.handle.as_ptr(),
+                column,
+            ))
         }
-        // SAFETY: not null, hence a C string.
-        Some(
-            unsafe { CStr::from_ptr(name) }
-                .to_string_lossy()
-                .into_owned(),
-        )
     }
 
     /// The type that a table's column was declared with
@@ -36,17 +32,8 @@ impl Statement<'_, '_> {
     /// type, and engines compiled without this function.
     pub fn column_declared_type(&self, column: i32) -> Option<String> {
         let column_decltype = self.handle.api().column_decltype?;
-        // SAFETY: the statement is alive, and the text is copied at once.
-        let declared = unsafe { column_decltype(self.handle.as_ptr(), column) };
-        if declared.is_null() {
-            return None;
-        }
-        // SAFETY: not null, hence a C string.
-        Some(
-            unsafe { CStr::from_ptr(declared) }
-                .to_string_lossy()
-                .into_owned(),
-        )
+        // SAFETY: the statement is alive, and the text, null or a C string, is copied at once.
+        unsafe { copied(column_decltype(self.handle.as_ptr(), column)) }
     }
 
     /// The column as an integer, by SQLite's conversions (<https://sqlite.org/c3ref/column_blob.html>);

@@ -10,37 +10,13 @@ use crate::handle::StatementHandle;
 use crate::value::Value;
 use std::marker::PhantomData;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// There is a row to read.
     Row,
     /// The statement has finished.
     Done,
-}
-
-/// A counter of a prepared statement (<https://sqlite.org/c3ref/c_stmtstatus_counter.html>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum StatementStatus {
-    /// Steps forward in a full scan of a table.
-    FullScanStep = 1,
-    /// Sorts done.
-    Sort = 2,
-    /// Rows put into transient indexes.
-    AutoIndex = 3,
-    /// Instructions of the virtual machine.
-    VmStep = 4,
-    /// Times the statement was prepared anew.
-    Reprepare = 5,
-    /// Complete runs.
-    Run = 6,
-    /// Lookups that a Bloom filter did not spare.
-    FilterMiss = 7,
-    /// Lookups that a Bloom filter spared.
-    FilterHit = 8,
-    /// Bytes of memory the statement uses; never reset.
-    MemoryUsed = 99,
 }
 
 /// A prepared statement of the connection borrowed for `'c`.
@@ -91,7 +67,7 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// Runs to the next row or to the end.
     ///
     /// # Errors
-    /// SQLite's, naming the statement; [`EngineError::is_busy`] tells a lock from the rest. The
+    /// SQLite's, naming the statement; [`EngineError::is_busy`] distinguishes a lock. The
     /// statement can be reset and stepped again.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
@@ -279,13 +255,13 @@ impl<'c, 'd> Statement<'c, 'd> {
         'd: 'short,
     {
         let guard = ClearOnDrop { statement: self };
-        let place: *mut Statement<'c, 'd> = &mut *guard.statement;
+        let lender: *mut Statement<'c, 'd> = &mut *guard.statement;
         // SAFETY: the two types differ in a lifetime only. Memory of 'short may end after this
-        // function, not before; until then the guard clears whichever statement is in this place. If
+        // function, not before; until then the guard clears whichever statement is at this address. If
         // `work` swapped another one in, that one is cleared, and the original is where its type says
         // 'short, which is no longer than the 'd of what it borrowed before. The guard does not use its
         // reference while this one lives.
-        let lent = unsafe { &mut *place.cast::<Statement<'c, 'short>>() };
+        let lent = unsafe { &mut *lender.cast::<Statement<'c, 'short>>() };
         let result = work(lent);
         let cleared = guard.statement.clear_bindings();
         std::mem::forget(guard);
@@ -309,13 +285,6 @@ impl<'c, 'd> Statement<'c, 'd> {
             statement.bind_array(index, array)?;
             work(statement)
         })
-    }
-
-    /// Reads a counter of the statement, and sets it to zero if `reset`.
-    pub fn status(&self, counter: StatementStatus, reset: bool) -> i32 {
-        let api = self.handle.api();
-        // SAFETY: the statement is alive; unknown counters of old versions give 0.
-        unsafe { (api.stmt_status)(self.handle.as_ptr(), counter as i32, i32::from(reset)) }
     }
 
     /// Whether the statement makes no direct change to the database file

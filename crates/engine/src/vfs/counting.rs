@@ -1,6 +1,6 @@
 //! Counting what passes through a shim, by kind of file.
 
-use super::event::{Event, FileKind, Observer, SyncKind};
+use super::event::{Event, FileKind, Observer, Operation};
 use super::shim::ObservedVfs;
 use crate::error::EngineError;
 use crate::library::Library;
@@ -45,7 +45,7 @@ counts! {
         opens,
         /// Read calls.
         reads,
-        /// Bytes asked for by them.
+        /// Bytes requested by them.
         bytes_read,
         /// Pages handed out of the memory map, which are not among the reads.
         mapped_reads,
@@ -59,7 +59,7 @@ counts! {
         full_syncs,
         /// Those of the syncs with `SQLITE_SYNC_DATAONLY`.
         data_only_syncs,
-        /// Syncs of the directory: asked for with a deletion, or made by SQLite's Unix VFS with the
+        /// Syncs of the directory: requested with a deletion, or made by SQLite's Unix VFS with the
         /// first sync of a journal or log that it opened for creating.
         directory_syncs,
         /// Changes of size, without those that writing makes.
@@ -83,36 +83,52 @@ counts! {
     }
 }
 
-/// Everything a [`CountingVfs`] counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoCounts {
+/// Declares the record of all counts and the counters behind it.
+macro_rules! totals {
+    ($($(#[$doc:meta])* $field:ident: $counts:ident = $counters:ident,)*) => {
+        /// Everything a [`CountingVfs`] counts.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct IoCounts {
+            $($(#[$doc])* pub $field: $counts,)*
+        }
+
+        impl IoCounts {
+            /// What was counted after `earlier`, an older reading of the same VFS.
+            pub fn since(&self, earlier: &IoCounts) -> IoCounts {
+                IoCounts { $($field: self.$field.since(&earlier.$field),)* }
+            }
+        }
+
+        /// The observer: atomics without order among them, because they are read when nothing runs.
+        #[derive(Default)]
+        struct Counter {
+            $($field: $counters,)*
+        }
+
+        impl Counter {
+            fn read(&self) -> IoCounts {
+                IoCounts { $($field: self.$field.read(),)* }
+            }
+        }
+    };
+}
+
+totals! {
     /// Main and attached databases.
-    pub database: FileCounts,
+    database: FileCounts = FileCounters,
     /// Rollback journals.
-    pub journal: FileCounts,
+    journal: FileCounts = FileCounters,
     /// Write-ahead logs.
-    pub wal: FileCounts,
+    wal: FileCounts = FileCounters,
     /// Super-journals.
-    pub super_journal: FileCounts,
+    super_journal: FileCounts = FileCounters,
     /// Temporary files of all sorts.
-    pub temporary: FileCounts,
+    temporary: FileCounts = FileCounters,
     /// The shared memory of write-ahead logs.
-    pub shared_memory: SharedMemoryCounts,
+    shared_memory: SharedMemoryCounts = SharedMemoryCounters,
 }
 
 impl IoCounts {
-    /// What was counted after `earlier`, an older reading of the same VFS.
-    pub fn since(&self, earlier: &IoCounts) -> IoCounts {
-        IoCounts {
-            database: self.database.since(&earlier.database),
-            journal: self.journal.since(&earlier.journal),
-            wal: self.wal.since(&earlier.wal),
-            super_journal: self.super_journal.since(&earlier.super_journal),
-            temporary: self.temporary.since(&earlier.temporary),
-            shared_memory: self.shared_memory.since(&earlier.shared_memory),
-        }
-    }
-
     /// Syncs of files of every kind, without those of directories.
     pub fn syncs(&self) -> u64 {
         self.files().map(|counts| counts.syncs).sum()
@@ -174,17 +190,6 @@ impl CountingVfs {
     }
 }
 
-/// The observer: atomics without order among them, because they are read when nothing runs.
-#[derive(Default)]
-struct Counter {
-    database: FileCounters,
-    journal: FileCounters,
-    wal: FileCounters,
-    super_journal: FileCounters,
-    temporary: FileCounters,
-    shared_memory: SharedMemoryCounters,
-}
-
 impl Counter {
     fn of(&self, kind: FileKind) -> &FileCounters {
         match kind {
@@ -195,72 +200,50 @@ impl Counter {
             FileKind::Temporary => &self.temporary,
         }
     }
-
-    fn read(&self) -> IoCounts {
-        IoCounts {
-            database: self.database.read(),
-            journal: self.journal.read(),
-            wal: self.wal.read(),
-            super_journal: self.super_journal.read(),
-            temporary: self.temporary.read(),
-            shared_memory: self.shared_memory.read(),
-        }
-    }
 }
 
 fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Ordering::Relaxed);
 }
 
-impl FileCounters {
-    fn sync(&self, sync: SyncKind, with_directory: bool) {
-        add(&self.syncs, 1);
-        add(&self.full_syncs, sync.full.into());
-        add(&self.data_only_syncs, sync.data_only.into());
-        add(&self.directory_syncs, with_directory.into());
-    }
-}
-
 impl Observer for Counter {
     fn observe(&self, event: &Event<'_>) {
-        match *event {
-            Event::Open { kind, .. } => add(&self.of(kind).opens, 1),
-            Event::Close { .. }
-            | Event::Unfetch { .. }
-            | Event::Lock { .. }
-            | Event::Unlock { .. }
-            | Event::FileControl { .. }
-            | Event::Asked { .. } => {}
-            Event::Read { kind, length, .. } => {
-                add(&self.of(kind).reads, 1);
-                add(&self.of(kind).bytes_read, length as u64);
+        let (files, shared_memory) = (self.of(event.kind), &self.shared_memory);
+        match event.operation {
+            Operation::Open { .. } => add(&files.opens, 1),
+            Operation::Read { length, .. } => {
+                add(&files.reads, 1);
+                add(&files.bytes_read, length as u64);
             }
-            Event::Write { kind, bytes, .. } => {
-                add(&self.of(kind).writes, 1);
-                add(&self.of(kind).bytes_written, bytes.len() as u64);
+            Operation::Write { bytes, .. } => {
+                add(&files.writes, 1);
+                add(&files.bytes_written, bytes.len() as u64);
             }
-            Event::Truncate { kind, .. } => add(&self.of(kind).truncates, 1),
-            Event::Sync {
-                kind,
+            Operation::Truncate { .. } => add(&files.truncates, 1),
+            Operation::Sync {
                 sync,
                 with_directory,
-                ..
             } => {
-                self.of(kind).sync(sync, with_directory);
+                add(&files.syncs, 1);
+                add(&files.full_syncs, sync.full.into());
+                add(&files.data_only_syncs, sync.data_only.into());
+                add(&files.directory_syncs, with_directory.into());
             }
-            Event::Delete {
-                kind,
-                with_directory,
-                ..
-            } => {
-                add(&self.of(kind).deletes, 1);
-                add(&self.of(kind).directory_syncs, with_directory.into());
+            Operation::Delete { with_directory, .. } => {
+                add(&files.deletes, 1);
+                add(&files.directory_syncs, with_directory.into());
             }
-            Event::Fetch { kind, .. } => add(&self.of(kind).mapped_reads, 1),
-            Event::SharedMemoryMap { .. } => add(&self.shared_memory.maps, 1),
-            Event::SharedMemoryLock { .. } => add(&self.shared_memory.locks, 1),
-            Event::SharedMemoryBarrier { .. } => add(&self.shared_memory.barriers, 1),
-            Event::SharedMemoryUnmap { .. } => add(&self.shared_memory.unmaps, 1),
+            Operation::Fetch { .. } => add(&files.mapped_reads, 1),
+            Operation::SharedMemoryMap { .. } => add(&shared_memory.maps, 1),
+            Operation::SharedMemoryLock { .. } => add(&shared_memory.locks, 1),
+            Operation::SharedMemoryBarrier => add(&shared_memory.barriers, 1),
+            Operation::SharedMemoryUnmap { .. } => add(&shared_memory.unmaps, 1),
+            Operation::Close
+            | Operation::Unfetch { .. }
+            | Operation::Lock { .. }
+            | Operation::Unlock { .. }
+            | Operation::FileControl { .. }
+            | Operation::Query(_) => {}
         }
     }
 }

@@ -7,25 +7,24 @@ use std::ffi::{CStr, c_int};
 /// Watches the calls that pass through a shim.
 ///
 /// Called on whichever thread SQLite runs on, after the real VFS succeeded; failed calls are not
-/// reported. It must not use the connection at work, nor open one through the same shim; other
-/// connections may act, which is how two of them are made to meet at one instant. A panic aborts the
-/// process.
+/// reported. It must not use the connection that makes the call, nor open one through the same shim;
+/// other connections may act, which is how two of them are interleaved. A panic aborts the process.
 pub trait Observer: Send + Sync + 'static {
     /// One call succeeded.
     fn observe(&self, event: &Event<'_>);
 
-    /// A call that takes a lock is about to be made. What another connection does here comes between
-    /// what SQLite looked at and the lock that it takes because of it.
+    /// A call that takes a lock is about to be made. What another connection does here falls between
+    /// what SQLite read and the lock that it takes because of it.
     fn about_to_lock(&self) {}
 
-    /// Whether SQLite sleeps when it asks to. It asks while it waits for a lock, which is in vain where
-    /// the holder runs on the same thread.
+    /// Whether SQLite sleeps when it wants to. It does while it waits for a lock, which is futile if the
+    /// holder runs on the same thread.
     fn sleeps(&self) -> bool {
         true
     }
 
-    /// Whether syncs reach the disk. They are observed in any case; where no power is ever lost they
-    /// only take time.
+    /// Whether syncs reach the disk. They are observed either way; where power is never lost they only
+    /// cost time.
     fn syncs(&self) -> bool {
         true
     }
@@ -48,7 +47,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kind that the flags of `xOpen` tell (<https://sqlite.org/c3ref/vfs.html>).
+    /// The kind given by the flags of `xOpen` (<https://sqlite.org/c3ref/vfs.html>).
     pub(super) fn of_flags(flags: c_int) -> FileKind {
         let has = |flag| flags & flag != 0;
         if has(ffi::SQLITE_OPEN_MAIN_DB) {
@@ -64,7 +63,7 @@ impl FileKind {
         }
     }
 
-    /// The kind that a name tells, for `xDelete`, which has no flags: SQLite adds `-journal`, `-wal` or
+    /// The kind given by a name, for `xDelete`, which has no flags: SQLite adds `-journal`, `-wal` or
     /// `-mj` and nine hexadecimal digits to the database's name (`vdbe.c`, `vdbeaux.c`).
     pub(super) fn of_name(name: &CStr) -> FileKind {
         let name = name.to_bytes();
@@ -92,6 +91,11 @@ fn is_super_journal(name: &[u8]) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId(pub u64);
 
+impl FileId {
+    /// No open file: the call takes a name.
+    pub const NONE: FileId = FileId(0);
+}
+
 /// How much a sync must reach, and what of it (<https://sqlite.org/c3ref/c_sync_dataonly.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncKind {
@@ -110,27 +114,34 @@ impl SyncKind {
     }
 }
 
-/// A question about files that changes nothing.
+/// A query that changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Question {
+pub enum Query {
     /// How large a file is.
     Size,
     /// Whether a file exists or may be used.
     Access,
-    /// Whether anyone holds a reserved lock.
+    /// Whether any connection holds a reserved lock.
     ReservedLock,
 }
 
 /// One successful call of a file system.
 #[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// The open file, or [`FileId::NONE`]. For shared memory: the database that it belongs to.
+    pub file: FileId,
+    /// The kind of the file.
+    pub kind: FileKind,
+    /// What was done.
+    pub operation: Operation<'a>,
+}
+
+/// What a call did. Offsets, lengths and sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub enum Operation<'a> {
     /// A file was opened; temporary files have no name.
     Open {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
         /// Its full name.
         name: Option<&'a CStr>,
         /// The flags given to `xOpen`.
@@ -138,53 +149,32 @@ pub enum Event<'a> {
         /// What the device promises, as `SQLITE_IOCAP_*` bits: they decide which syncs SQLite makes
         /// (<https://sqlite.org/c3ref/c_iocap_atomic.html>).
         characteristics: i32,
-        /// The device's sector size in bytes, as the VFS tells it.
+        /// The device's sector size in bytes, as reported by the VFS.
         sector_size: i32,
     },
     /// A file was closed.
-    Close {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-    },
+    Close,
     /// Bytes were read. A read past the end, which SQLite makes of an empty file, counts too.
     Read {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-        /// Where, in bytes.
+        /// From where.
         offset: i64,
-        /// How many bytes were asked for.
+        /// How many bytes were requested.
         length: usize,
     },
     /// Bytes were written.
     Write {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-        /// Where, in bytes.
+        /// Where.
         offset: i64,
         /// What was written.
         bytes: &'a [u8],
     },
-    /// A file was cut or extended, be it that a hint of its coming size extended it.
+    /// A file was cut or extended, possibly because of a hint about its coming size.
     Truncate {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-        /// The new size in bytes.
+        /// The new size.
         size: i64,
     },
     /// A file was synced.
     Sync {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
         /// How.
         sync: SyncKind,
         /// Whether the file's directory was synced with it: SQLite's Unix VFS does so at the first
@@ -193,76 +183,47 @@ pub enum Event<'a> {
     },
     /// A file was deleted.
     Delete {
-        /// Its kind.
-        kind: FileKind,
         /// Its full name.
         name: &'a CStr,
-        /// Whether SQLite asked for the directory to be synced.
+        /// Whether SQLite requested a sync of the directory.
         with_directory: bool,
     },
-    /// A page of the file was handed out of the memory map, instead of being read.
+    /// A page of the file was handed out of the memory map instead of being read.
     Fetch {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-        /// Where, in bytes.
+        /// From where.
         offset: i64,
         /// How many bytes.
         length: usize,
     },
     /// A page handed out of the memory map was given back; without a page, the map may go.
     Unfetch {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
-        /// Where, in bytes.
+        /// From where.
         offset: i64,
     },
     /// A lock on the file was taken (<https://sqlite.org/lockingv3.html>).
     Lock {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
         /// The level reached: 1 shared, 2 reserved, 3 pending, 4 exclusive.
         level: i32,
     },
     /// A lock on the file was lowered or released.
     Unlock {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
         /// The level that is left: 0 none, 1 shared.
         level: i32,
     },
     /// A file control was understood by the VFS (<https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html>).
     FileControl {
-        /// The file.
-        file: FileId,
-        /// Its kind.
-        kind: FileKind,
         /// The control's number.
-        operation: i32,
+        control: i32,
     },
-    /// A question was answered.
-    Asked {
-        /// Which.
-        question: Question,
-    },
+    /// A query was answered.
+    Query(Query),
     /// A region of the shared memory of a write-ahead log was mapped.
     SharedMemoryMap {
-        /// The database the memory belongs to.
-        file: FileId,
         /// The region's number.
         region: i32,
     },
     /// Locks of the shared memory were taken or released.
     SharedMemoryLock {
-        /// The database the memory belongs to.
-        file: FileId,
         /// The first lock.
         offset: i32,
         /// How many.
@@ -271,14 +232,9 @@ pub enum Event<'a> {
         flags: i32,
     },
     /// A memory barrier.
-    SharedMemoryBarrier {
-        /// The database the memory belongs to.
-        file: FileId,
-    },
+    SharedMemoryBarrier,
     /// The shared memory was unmapped.
     SharedMemoryUnmap {
-        /// The database the memory belongs to.
-        file: FileId,
         /// Whether its file was to be deleted.
         delete: bool,
     },

@@ -1,16 +1,16 @@
 //! Open files of a shim: a header of ours, followed by the file of the real VFS.
 
-use super::event::{Event, FileId, FileKind, Observer, Question, SyncKind};
+use super::event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
 use super::shim::Shim;
 use crate::ffi::{self, sqlite3_file, sqlite3_io_methods};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What comes before the real file, at the place that SQLite allots.
+/// What comes before the real file, in the memory that SQLite allots.
 #[repr(C, align(8))]
 struct Header<O> {
-    /// First, because SQLite knows the place as a `sqlite3_file`.
+    /// First, because SQLite knows this memory as a `sqlite3_file`.
     base: sqlite3_file,
     observer: *const O,
     id: FileId,
@@ -25,25 +25,22 @@ pub(super) const HEADER_SIZE: usize = size_of::<Header<()>>();
 /// The real file behind the header.
 ///
 /// # Safety
-/// `place` must be one of szOsFile bytes that SQLite gave to a shim.
-unsafe fn real(place: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: the place is longer than the header; its size is a multiple of 8, the alignment that
-    // SQLite gives to files.
-    unsafe { place.byte_add(HEADER_SIZE) }
+/// `file` must be one of szOsFile bytes that SQLite gave to a shim.
+unsafe fn real(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: the file is longer than the header; the header's size is a multiple of 8, the alignment
+    // that SQLite gives to files.
+    unsafe { file.byte_add(HEADER_SIZE) }
 }
 
-/// Calls a method of the real file.
-macro_rules! real_method {
-    ($place:expr, $method:ident $(, $argument:expr)*) => {{
-        let real = real($place);
+/// Calls a method of the real file; for methods of versions 2 and 3, `else` says what a file without the
+/// method answers.
+macro_rules! call_real {
+    ($file:expr, $method:ident($($argument:expr),*)) => {{
+        let real = real($file);
         ((*(*real).pMethods).$method)(real $(, $argument)*)
     }};
-}
-
-/// As `real_method`, for methods of versions 2 and 3, which the shim has only where the file has.
-macro_rules! real_optional {
-    ($place:expr, $method:ident($($argument:expr),*), else $missing:expr) => {{
-        let real = real($place);
+    ($file:expr, $method:ident($($argument:expr),*), else $missing:expr) => {{
+        let real = real($file);
         match (*(*real).pMethods).$method {
             Some(method) => method(real $(, $argument)*),
             None => $missing,
@@ -54,18 +51,18 @@ macro_rules! real_optional {
 /// Opens the real file and sets up the header before it.
 ///
 /// # Safety
-/// As for `xOpen`: `place` has szOsFile bytes, `name` is null or a C string.
+/// As for `xOpen`: `file` has szOsFile bytes, `name` is null or a C string.
 pub(super) unsafe fn open<O: Observer>(
     shim: &Shim<O>,
     name: *const c_char,
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
     // SAFETY: the caller's promise; the arguments go on unchanged.
     unsafe {
-        (*place).pMethods = std::ptr::null();
-        let real = real(place);
+        (*file).pMethods = std::ptr::null();
+        let real = real(file);
         (*real).pMethods = std::ptr::null();
         let Some(method) = (*shim.real).xOpen else {
             return ffi::SQLITE_CANTOPEN;
@@ -76,16 +73,13 @@ pub(super) unsafe fn open<O: Observer>(
         if (*real).pMethods.is_null() {
             return code;
         }
-        let (id, kind) = (
-            FileId(shim.next_file.fetch_add(1, Ordering::Relaxed)),
-            FileKind::of_flags(flags),
-        );
-        place.cast::<Header<O>>().write(Header {
+        let kind = FileKind::of_flags(flags);
+        file.cast::<Header<O>>().write(Header {
             base: sqlite3_file {
                 pMethods: methods_for(shim, (*(*real).pMethods).iVersion),
             },
             observer: Arc::as_ptr(&shim.observer),
-            id,
+            id: FileId(shim.next_file.fetch_add(1, Ordering::Relaxed)),
             kind,
             directory_pending: flags & ffi::SQLITE_OPEN_CREATE != 0
                 && matches!(
@@ -93,18 +87,17 @@ pub(super) unsafe fn open<O: Observer>(
                     FileKind::Journal | FileKind::Wal | FileKind::SuperJournal
                 ),
         });
-        if code == ffi::SQLITE_OK {
-            let name = (!name.is_null()).then(|| CStr::from_ptr(name));
-            shim.observer.observe(&Event::Open {
-                file: id,
-                kind,
-                name,
-                flags,
-                characteristics: ((*(*real).pMethods).xDeviceCharacteristics)(real),
-                sector_size: ((*(*real).pMethods).xSectorSize)(real),
-            });
+        if code != ffi::SQLITE_OK {
+            return code;
         }
-        code
+        let name = (!name.is_null()).then(|| CStr::from_ptr(name));
+        let operation = Operation::Open {
+            name,
+            flags,
+            characteristics: ((*(*real).pMethods).xDeviceCharacteristics)(real),
+            sector_size: ((*(*real).pMethods).xSectorSize)(real),
+        };
+        report::<O>(file, code, operation)
     }
 }
 
@@ -153,324 +146,217 @@ pub(super) fn io_methods<O: Observer>() -> [sqlite3_io_methods; 3] {
     [first, second, third]
 }
 
-/// Reports an event of the file at `place`, if the call succeeded, and returns its result.
+/// Reports what was done to `file`, if the call succeeded, and returns its result.
 ///
 /// # Safety
-/// `place` must hold an open file of a `Shim<O>`.
-unsafe fn report<'a, O: Observer>(
-    place: *mut sqlite3_file,
+/// `file` must be an open file of a `Shim<O>`.
+unsafe fn report<O: Observer>(
+    file: *mut sqlite3_file,
     code: c_int,
-    event: impl FnOnce(FileId, FileKind) -> Event<'a>,
+    operation: Operation<'_>,
 ) -> c_int {
     if code == ffi::SQLITE_OK {
         // SAFETY: the header was written when the file was opened; the shim keeps the observer alive
         // until the library is unloaded.
         unsafe {
-            let header = place.cast::<Header<O>>();
-            (*(*header).observer).observe(&event((*header).id, (*header).kind));
+            let header = file.cast::<Header<O>>();
+            (*(*header).observer).observe(&Event {
+                file: (*header).id,
+                kind: (*header).kind,
+                operation,
+            });
         }
     }
     code
 }
 
-/// Tells the observer that a lock is about to be taken.
+/// Announces to the observer that a lock is about to be taken.
 ///
 /// # Safety
-/// `place` must hold an open file of a `Shim<O>`.
-unsafe fn about_to_lock<O: Observer>(place: *mut sqlite3_file) {
+/// `file` must be an open file of a `Shim<O>`.
+unsafe fn about_to_lock<O: Observer>(file: *mut sqlite3_file) {
     // SAFETY: as in `report`.
-    unsafe { (*(*place.cast::<Header<O>>()).observer).about_to_lock() };
+    unsafe { (*(*file.cast::<Header<O>>()).observer).about_to_lock() };
 }
 
-unsafe extern "C" fn close<O: Observer>(place: *mut sqlite3_file) -> c_int {
-    // SAFETY: here and in every method below, SQLite calls with an open file of this shim and with
-    // arguments that the method's contract allows, which go on unchanged.
-    unsafe {
-        let code = real_method!(place, xClose);
-        report::<O>(place, code, |file, kind| Event::Close { file, kind })
-    }
+/// Defines methods that pass the call on and report what it did.
+macro_rules! reported {
+    ($(fn $function:ident = $method:ident($($argument:ident: $type:ty),*) $(, else $missing:expr)? => $operation:expr;)*) => {$(
+        unsafe extern "C" fn $function<O: Observer>(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
+            // SAFETY: here and in every method below, SQLite calls with an open file of this shim and
+            // with arguments that the method's contract allows, which go on unchanged.
+            unsafe {
+                let code = call_real!(file, $method($($argument),*) $(, else $missing)?);
+                report::<O>(file, code, $operation)
+            }
+        }
+    )*};
+}
+
+reported! {
+    fn close = xClose() => Operation::Close;
+    fn truncate = xTruncate(size: i64) => Operation::Truncate { size };
+    fn file_size = xFileSize(result: *mut i64) => Operation::Query(Query::Size);
+    fn unlock = xUnlock(level: c_int) => Operation::Unlock { level };
+    fn check_reserved_lock = xCheckReservedLock(result: *mut c_int) => Operation::Query(Query::ReservedLock);
+    fn shm_map = xShmMap(region: c_int, size: c_int, extend: c_int, result: *mut *mut c_void),
+        else ffi::SQLITE_IOERR => Operation::SharedMemoryMap { region };
+    fn shm_unmap = xShmUnmap(delete: c_int),
+        else ffi::SQLITE_OK => Operation::SharedMemoryUnmap { delete: delete != 0 };
+    fn unfetch = xUnfetch(offset: i64, page: *mut c_void),
+        else ffi::SQLITE_OK => Operation::Unfetch { offset };
 }
 
 unsafe extern "C" fn read<O: Observer>(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     buffer: *mut c_void,
     length: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: see `close`.
+    // SAFETY: see `reported`.
     unsafe {
-        let code = real_method!(place, xRead, buffer, length, offset);
-        // The file ended before the bytes asked for, which is no failure.
-        let seen = if code == ffi::SQLITE_IOERR_SHORT_READ {
-            ffi::SQLITE_OK
-        } else {
-            code
+        let code = call_real!(file, xRead(buffer, length, offset));
+        // A file that ends before the requested bytes is no failure.
+        let seen = match code {
+            ffi::SQLITE_IOERR_SHORT_READ => ffi::SQLITE_OK,
+            code => code,
         };
         let length = length as usize;
-        report::<O>(place, seen, |file, kind| Event::Read {
-            file,
-            kind,
-            offset,
-            length,
-        });
+        report::<O>(file, seen, Operation::Read { offset, length });
         code
     }
 }
 
 unsafe extern "C" fn write<O: Observer>(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     buffer: *const c_void,
     length: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: see `close`; the buffer has `length` bytes.
+    // SAFETY: see `reported`; the buffer has `length` bytes.
     unsafe {
-        let code = real_method!(place, xWrite, buffer, length, offset);
+        let code = call_real!(file, xWrite(buffer, length, offset));
         let bytes = match length {
             0 => &[],
             _ => std::slice::from_raw_parts(buffer.cast::<u8>(), length as usize),
         };
-        report::<O>(place, code, |file, kind| Event::Write {
-            file,
-            kind,
-            offset,
-            bytes,
-        })
+        report::<O>(file, code, Operation::Write { offset, bytes })
     }
 }
 
-unsafe extern "C" fn truncate<O: Observer>(place: *mut sqlite3_file, size: i64) -> c_int {
-    // SAFETY: see `close`.
+unsafe extern "C" fn sync<O: Observer>(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: see `reported`; SQLite uses a file from one thread at a time.
     unsafe {
-        let code = real_method!(place, xTruncate, size);
-        report::<O>(place, code, |file, kind| Event::Truncate {
-            file,
-            kind,
-            size,
-        })
-    }
-}
-
-unsafe extern "C" fn sync<O: Observer>(place: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: see `close`; SQLite uses a file from one thread at a time.
-    unsafe {
-        let header = place.cast::<Header<O>>();
+        let header = file.cast::<Header<O>>();
         let code = match (*(*header).observer).syncs() {
-            true => real_method!(place, xSync, flags),
+            true => call_real!(file, xSync(flags)),
             false => ffi::SQLITE_OK,
         };
         let with_directory =
             code == ffi::SQLITE_OK && std::mem::take(&mut (*header).directory_pending);
-        let sync = SyncKind::of_flags(flags);
-        report::<O>(place, code, |file, kind| Event::Sync {
-            file,
-            kind,
-            sync,
+        let operation = Operation::Sync {
+            sync: SyncKind::of_flags(flags),
             with_directory,
-        })
+        };
+        report::<O>(file, code, operation)
     }
 }
 
-unsafe extern "C" fn shm_map<O: Observer>(
-    place: *mut sqlite3_file,
-    region: c_int,
-    size: c_int,
-    extend: c_int,
-    result: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see `close`.
+unsafe extern "C" fn lock<O: Observer>(file: *mut sqlite3_file, level: c_int) -> c_int {
+    // SAFETY: see `reported`.
     unsafe {
-        let code = real_optional!(
-            place,
-            xShmMap(region, size, extend, result),
-            else ffi::SQLITE_IOERR
-        );
-        report::<O>(place, code, |file, _| Event::SharedMemoryMap {
-            file,
-            region,
-        })
+        about_to_lock::<O>(file);
+        let code = call_real!(file, xLock(level));
+        report::<O>(file, code, Operation::Lock { level })
     }
 }
 
 unsafe extern "C" fn shm_lock<O: Observer>(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     offset: c_int,
     count: c_int,
     flags: c_int,
 ) -> c_int {
-    // SAFETY: see `close`.
+    // SAFETY: see `reported`.
     unsafe {
         if flags & ffi::SQLITE_SHM_LOCK != 0 {
-            about_to_lock::<O>(place);
+            about_to_lock::<O>(file);
         }
-        let code = real_optional!(place, xShmLock(offset, count, flags), else ffi::SQLITE_IOERR);
-        let event = |file, _| Event::SharedMemoryLock {
-            file,
+        let code = call_real!(file, xShmLock(offset, count, flags), else ffi::SQLITE_IOERR);
+        let operation = Operation::SharedMemoryLock {
             offset,
             count,
             flags,
         };
-        report::<O>(place, code, event)
+        report::<O>(file, code, operation)
     }
 }
 
-unsafe extern "C" fn shm_barrier<O: Observer>(place: *mut sqlite3_file) {
-    // SAFETY: see `close`.
+unsafe extern "C" fn shm_barrier<O: Observer>(file: *mut sqlite3_file) {
+    // SAFETY: see `reported`.
     unsafe {
-        real_optional!(place, xShmBarrier(), else ());
-        report::<O>(place, ffi::SQLITE_OK, |file, _| {
-            Event::SharedMemoryBarrier { file }
-        });
-    }
-}
-
-unsafe extern "C" fn shm_unmap<O: Observer>(place: *mut sqlite3_file, delete: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        let code = real_optional!(place, xShmUnmap(delete), else ffi::SQLITE_OK);
-        let delete = delete != 0;
-        report::<O>(place, code, |file, _| Event::SharedMemoryUnmap {
-            file,
-            delete,
-        })
+        call_real!(file, xShmBarrier(), else ());
+        report::<O>(file, ffi::SQLITE_OK, Operation::SharedMemoryBarrier);
     }
 }
 
 unsafe extern "C" fn fetch<O: Observer>(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     offset: i64,
     length: c_int,
     result: *mut *mut c_void,
 ) -> c_int {
-    // SAFETY: see `close`; `result` is a valid place, null in it means that nothing is mapped.
+    // SAFETY: see `reported`; `result` is a valid pointer, null in it means that nothing is mapped.
     unsafe {
-        let code = real_optional!(place, xFetch(offset, length, result), else ffi::SQLITE_OK);
+        let code = call_real!(file, xFetch(offset, length, result), else ffi::SQLITE_OK);
         if !(*result).is_null() {
             let length = length as usize;
-            report::<O>(place, code, |file, kind| Event::Fetch {
-                file,
-                kind,
-                offset,
-                length,
-            });
+            report::<O>(file, code, Operation::Fetch { offset, length });
         }
         code
     }
 }
 
-/// Defines methods of files that only pass the call on.
-macro_rules! pass_on {
-    ($(fn $function:ident = $method:ident($($argument:ident: $type:ty),*);)*) => {$(
-        unsafe extern "C" fn $function(place: *mut sqlite3_file, $($argument: $type),*) -> c_int {
-            // SAFETY: see `close`.
-            unsafe { real_method!(place, $method $(, $argument)*) }
-        }
-    )*};
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `reported`.
+    unsafe { call_real!(file, xSectorSize()) }
 }
 
-pass_on! {
-    fn sector_size = xSectorSize();
-    fn device_characteristics = xDeviceCharacteristics();
-}
-
-unsafe extern "C" fn file_size<O: Observer>(place: *mut sqlite3_file, result: *mut i64) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        let code = real_method!(place, xFileSize, result);
-        report::<O>(place, code, |_, _| Event::Asked {
-            question: Question::Size,
-        })
-    }
-}
-
-unsafe extern "C" fn check_reserved_lock<O: Observer>(
-    place: *mut sqlite3_file,
-    result: *mut c_int,
-) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        let code = real_method!(place, xCheckReservedLock, result);
-        report::<O>(place, code, |_, _| Event::Asked {
-            question: Question::ReservedLock,
-        })
-    }
-}
-
-unsafe extern "C" fn unfetch<O: Observer>(
-    place: *mut sqlite3_file,
-    offset: i64,
-    page: *mut c_void,
-) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        let code = real_optional!(place, xUnfetch(offset, page), else ffi::SQLITE_OK);
-        report::<O>(place, code, |file, kind| Event::Unfetch {
-            file,
-            kind,
-            offset,
-        })
-    }
-}
-
-unsafe extern "C" fn lock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        about_to_lock::<O>(place);
-        let code = real_method!(place, xLock, level);
-        report::<O>(place, code, |file, kind| Event::Lock { file, kind, level })
-    }
-}
-
-unsafe extern "C" fn unlock<O: Observer>(place: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        let code = real_method!(place, xUnlock, level);
-        report::<O>(place, code, |file, kind| Event::Unlock {
-            file,
-            kind,
-            level,
-        })
-    }
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `reported`.
+    unsafe { call_real!(file, xDeviceCharacteristics()) }
 }
 
 unsafe extern "C" fn file_control<O: Observer>(
-    place: *mut sqlite3_file,
-    operation: c_int,
+    file: *mut sqlite3_file,
+    control: c_int,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: see `close`.
+    // SAFETY: see `reported`.
     unsafe {
-        let hint = operation == ffi::SQLITE_FCNTL_SIZE_HINT;
-        let before = if hint { size(place) } else { None };
-        let code = real_method!(place, xFileControl, operation, argument);
-        report::<O>(place, code, |file, kind| Event::FileControl {
-            file,
-            kind,
-            operation,
-        });
-        // SQLite's Unix VFS extends a mapped file, or one that grows in chunks, when it is told of its
+        let hint = control == ffi::SQLITE_FCNTL_SIZE_HINT;
+        let before = if hint { size(file) } else { None };
+        let code = call_real!(file, xFileControl(control, argument));
+        report::<O>(file, code, Operation::FileControl { control });
+        // SQLite's Unix VFS extends a mapped file, or one that grows in chunks, when it learns the
         // coming size (`os_unix.c`, `fcntlSizeHint`).
         if hint
-            && let Some(after) = size(place)
-            && before != Some(after)
+            && let Some(size) = size(file)
+            && before != Some(size)
         {
-            report::<O>(place, code, |file, kind| Event::Truncate {
-                file,
-                kind,
-                size: after,
-            });
+            report::<O>(file, code, Operation::Truncate { size });
         }
         code
     }
 }
 
-/// The size of the real file, if it can be had.
+/// The size of the real file, if available.
 ///
 /// # Safety
-/// `place` must hold an open file of a shim.
-unsafe fn size(place: *mut sqlite3_file) -> Option<i64> {
+/// `file` must be an open file of a shim.
+unsafe fn size(file: *mut sqlite3_file) -> Option<i64> {
     let mut size = 0;
     // SAFETY: the caller's promise; the method writes one number.
-    let code = unsafe { real_method!(place, xFileSize, &raw mut size) };
+    let code = unsafe { call_real!(file, xFileSize(&raw mut size)) };
     (code == ffi::SQLITE_OK).then_some(size)
 }

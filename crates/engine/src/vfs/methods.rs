@@ -1,7 +1,6 @@
 //! The methods of the shim's file system. Most only pass the call on.
 
-use super::event::{Event, FileKind, Observer, Question};
-use super::file;
+use super::event::{Event, FileId, FileKind, Observer, Operation, Query};
 use super::shim::Shim;
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_vfs};
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
@@ -92,13 +91,13 @@ pub(super) unsafe fn of<O: Observer>(real: *const sqlite3_vfs) -> sqlite3_vfs {
 unsafe extern "C" fn open<O: Observer>(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the shim's record, a place of szOsFile bytes, and a name that is null or
+    // SAFETY: SQLite gives the shim's record, memory of szOsFile bytes, and a name that is null or
     // lives until the file is closed.
-    unsafe { file::open(shim::<O>(vfs), name, place, flags, out_flags) }
+    unsafe { super::file::open(shim::<O>(vfs), name, file, flags, out_flags) }
 }
 
 unsafe extern "C" fn delete<O: Observer>(
@@ -116,10 +115,13 @@ unsafe extern "C" fn delete<O: Observer>(
         let code = method(shim.real, name, c_int::from(syncs));
         if code == ffi::SQLITE_OK {
             let name = CStr::from_ptr(name);
-            shim.observer.observe(&Event::Delete {
+            shim.observer.observe(&Event {
+                file: FileId::NONE,
                 kind: FileKind::of_name(name),
-                name,
-                with_directory: with_directory != 0,
+                operation: Operation::Delete {
+                    name,
+                    with_directory: with_directory != 0,
+                },
             });
         }
         code
@@ -132,7 +134,7 @@ unsafe extern "C" fn access<O: Observer>(
     flags: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the shim's record; the arguments go on unchanged.
+    // SAFETY: SQLite gives the shim's record and a name, a C string; the arguments go on unchanged.
     unsafe {
         let shim = shim::<O>(vfs);
         let Some(method) = (*shim.real).xAccess else {
@@ -140,8 +142,10 @@ unsafe extern "C" fn access<O: Observer>(
         };
         let code = method(shim.real, name, flags, result);
         if code == ffi::SQLITE_OK {
-            shim.observer.observe(&Event::Asked {
-                question: Question::Access,
+            shim.observer.observe(&Event {
+                file: FileId::NONE,
+                kind: FileKind::of_name(CStr::from_ptr(name)),
+                operation: Operation::Query(Query::Access),
             });
         }
         code

@@ -17,7 +17,7 @@ mod recording;
 mod shim;
 
 pub use counting::{CountingVfs, FileCounts, IoCounts, SharedMemoryCounts};
-pub use event::{Event, FileId, FileKind, Observer, Question, SyncKind};
+pub use event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
 pub use memory::{MemoryOptions, MemoryVfs};
 pub use recording::{Call, RecordingVfs};
 pub use shim::ObservedVfs;

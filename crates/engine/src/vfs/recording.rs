@@ -1,9 +1,9 @@
 //! Recording what passes through a shim, in order and with every byte written.
 //!
-//! It stands apart from counting because it keeps data: the record of a workload is what crashes are
-//! made of. Reads are left out, since they change nothing that a crash could find.
+//! It stands apart from counting because it keeps data: crash images are made from the record of a
+//! workload. Reads, locks and shared memory are left out, because they leave no trace on a disk.
 
-use super::event::{Event, FileId, FileKind, Observer, SyncKind};
+use super::event::{Event, FileId, FileKind, Observer, Operation, SyncKind};
 use super::shim::ObservedVfs;
 use crate::error::EngineError;
 use crate::library::Library;
@@ -12,7 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// One successful call of a file system, with what it wrote. The meanings are those of [`Event`].
+/// A successful call that matters after a crash. The meanings are those of
+/// [`Operation`](super::Operation).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Call {
@@ -53,50 +54,6 @@ pub enum Call {
         name: PathBuf,
         with_directory: bool,
     },
-    /// A lock on the file was taken.
-    Lock {
-        file: FileId,
-        kind: FileKind,
-        level: i32,
-    },
-    /// A lock on the file was lowered or released.
-    Unlock {
-        file: FileId,
-        kind: FileKind,
-        level: i32,
-    },
-    /// A page was handed out of the memory map.
-    Fetch {
-        file: FileId,
-        kind: FileKind,
-        offset: u64,
-        length: usize,
-    },
-    /// A page of the memory map was given back.
-    Unfetch {
-        file: FileId,
-        kind: FileKind,
-        offset: u64,
-    },
-    /// A file control was understood.
-    FileControl {
-        file: FileId,
-        kind: FileKind,
-        operation: i32,
-    },
-    /// A region of the shared memory of a write-ahead log was mapped.
-    SharedMemoryMap { file: FileId, region: i32 },
-    /// Locks of the shared memory were taken or released.
-    SharedMemoryLock {
-        file: FileId,
-        offset: i32,
-        count: i32,
-        flags: i32,
-    },
-    /// A memory barrier.
-    SharedMemoryBarrier { file: FileId },
-    /// The shared memory was unmapped.
-    SharedMemoryUnmap { file: FileId, delete: bool },
 }
 
 /// A VFS that records: open connections with [`name`](Self::name), then [`take`](Self::take) the calls.
@@ -167,13 +124,12 @@ fn path(name: &CStr) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The event as a call that owns its data; `None` for reads. SQLite gives no negative offsets or sizes.
+/// The event as a call that owns its data; `None` for what leaves no trace on a disk. SQLite passes no
+/// negative offsets or sizes.
 fn recorded(event: &Event<'_>) -> Option<Call> {
-    Some(match *event {
-        Event::Read { .. } | Event::Asked { .. } => return None,
-        Event::Open {
-            file,
-            kind,
+    let Event { file, kind, .. } = *event;
+    Some(match event.operation {
+        Operation::Open {
             name,
             flags,
             characteristics,
@@ -186,26 +142,19 @@ fn recorded(event: &Event<'_>) -> Option<Call> {
             characteristics,
             sector_size,
         },
-        Event::Close { file, kind } => Call::Close { file, kind },
-        Event::Write {
-            file,
-            kind,
-            offset,
-            bytes,
-        } => Call::Write {
+        Operation::Close => Call::Close { file, kind },
+        Operation::Write { offset, bytes } => Call::Write {
             file,
             kind,
             offset: offset as u64,
             bytes: bytes.into(),
         },
-        Event::Truncate { file, kind, size } => Call::Truncate {
+        Operation::Truncate { size } => Call::Truncate {
             file,
             kind,
             size: size as u64,
         },
-        Event::Sync {
-            file,
-            kind,
+        Operation::Sync {
             sync,
             with_directory,
         } => Call::Sync {
@@ -214,8 +163,7 @@ fn recorded(event: &Event<'_>) -> Option<Call> {
             sync,
             with_directory,
         },
-        Event::Delete {
-            kind,
+        Operation::Delete {
             name,
             with_directory,
         } => Call::Delete {
@@ -223,46 +171,6 @@ fn recorded(event: &Event<'_>) -> Option<Call> {
             name: path(name),
             with_directory,
         },
-        Event::Lock { file, kind, level } => Call::Lock { file, kind, level },
-        Event::Unlock { file, kind, level } => Call::Unlock { file, kind, level },
-        Event::Fetch {
-            file,
-            kind,
-            offset,
-            length,
-        } => Call::Fetch {
-            file,
-            kind,
-            offset: offset as u64,
-            length,
-        },
-        Event::Unfetch { file, kind, offset } => Call::Unfetch {
-            file,
-            kind,
-            offset: offset as u64,
-        },
-        Event::FileControl {
-            file,
-            kind,
-            operation,
-        } => Call::FileControl {
-            file,
-            kind,
-            operation,
-        },
-        Event::SharedMemoryMap { file, region } => Call::SharedMemoryMap { file, region },
-        Event::SharedMemoryLock {
-            file,
-            offset,
-            count,
-            flags,
-        } => Call::SharedMemoryLock {
-            file,
-            offset,
-            count,
-            flags,
-        },
-        Event::SharedMemoryBarrier { file } => Call::SharedMemoryBarrier { file },
-        Event::SharedMemoryUnmap { file, delete } => Call::SharedMemoryUnmap { file, delete },
+        _ => return None,
     })
 }

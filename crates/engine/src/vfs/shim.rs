@@ -5,6 +5,7 @@ use super::{file, methods};
 use crate::error::{During, EngineError, SqliteError};
 use crate::ffi;
 use crate::library::Library;
+use crate::text::{VFS_NAME, c_string};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
@@ -119,36 +120,36 @@ fn register<O: Observer>(
     let real = find(library, base)?;
     let name = format!("{label}-{}", NEXT_SHIM.fetch_add(1, Ordering::Relaxed));
     let shim = Box::into_raw(Box::new(shim_over(real, &name, observer)?));
-    // SAFETY: `shim` was just made and is owned by the library from here on, at its final place.
+    // SAFETY: `shim` was just made and is owned by the library from here on, at its final address.
     unsafe { (*(*shim).vfs.get()).pAppData = shim.cast() };
     library.retain(Box::new(Registered(shim)));
     // SAFETY: the record is complete and lives as long as the library.
-    let code = unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) };
-    if code != ffi::SQLITE_OK {
-        let during = During::Call("registering a VFS");
-        return Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into());
-    }
+    registered(unsafe { (library.api().vfs_register)((*shim).vfs.get(), 0) })?;
     Ok((shim, name))
 }
 
+/// Turns the result of registering a VFS into an error.
+pub(super) fn registered(code: c_int) -> Result<(), EngineError> {
+    if code == ffi::SQLITE_OK {
+        return Ok(());
+    }
+    let during = During::Call("registering a VFS");
+    Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into())
+}
+
 fn find(library: &Library, name: Option<&str>) -> Result<*mut ffi::sqlite3_vfs, EngineError> {
-    let c_name = name
-        .map(CString::new)
-        .transpose()
-        .map_err(|_| EngineError::NulByte {
-            what: "name of the VFS",
-        })?;
+    let c_name = name.map(|name| c_string(name, VFS_NAME)).transpose()?;
     let pointer = c_name
         .as_ref()
         .map_or(std::ptr::null(), |name| name.as_ptr());
     // SAFETY: the name is null or a C string.
-    let found = unsafe { (library.api().vfs_find)(pointer) };
-    if found.is_null() {
+    let vfs = unsafe { (library.api().vfs_find)(pointer) };
+    if vfs.is_null() {
         return Err(EngineError::NoSuchVfs {
             name: name.unwrap_or("(default)").to_owned(),
         });
     }
-    Ok(found)
+    Ok(vfs)
 }
 
 fn shim_over<O: Observer>(
@@ -156,9 +157,7 @@ fn shim_over<O: Observer>(
     name: &str,
     observer: Arc<O>,
 ) -> Result<Shim<O>, EngineError> {
-    let name = CString::new(name).map_err(|_| EngineError::NulByte {
-        what: "name of the VFS",
-    })?;
+    let name = c_string(name, VFS_NAME)?;
     // SAFETY: SQLite's list holds valid records only; numbers and names in them do not change.
     let (version, file_size, path_length) =
         unsafe { ((*real).iVersion, (*real).szOsFile, (*real).mxPathname) };

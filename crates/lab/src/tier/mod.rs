@@ -144,6 +144,12 @@ impl Tier {
         }
     }
 
+    /// Whether it is proven worse than another one; what was not measured proves nothing.
+    pub fn is_worse_than(&self, other: &Tier) -> bool {
+        let class = |tier: &Tier| tier.class().unwrap_or(Class::NoViolation);
+        class(self) < class(other)
+    }
+
     /// Images judged.
     pub fn images(&self) -> u64 {
         match self {

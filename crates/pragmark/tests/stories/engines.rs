@@ -230,7 +230,7 @@ fn misspelt_engines_are_told_with_the_nearest_before_anything_is_begun() {
             "3.46.0+recomended",
             &["recomended", "did you mean `recommended`"],
         ),
-        ("system+lto", &["system", "compiled already"]),
+        ("system+lto", &["system", "already compiled"]),
     ] {
         yard.pragmark(&["run", "small.toml", "--engine", name, "--out", "run"])
             .exits(2)
@@ -287,7 +287,7 @@ fn a_library_is_added_under_a_name_and_one_that_is_not_sqlite_is_not() {
         .says(&["mine: SQLite 3.54.1, added "]);
     yard.pragmark(&["engine", "add", "small.toml", "--name", "mine"])
         .exits(2)
-        .complains(&["was added before", "engine remove mine"]);
+        .complains(&["already been added", "engine remove mine"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod schedules;
 use std::path::Path;
 use std::time::Duration;
 
-use crash::{Model, Plan, Variant};
+use crash::{CrashSettings, Model, Plan};
 use engine::{Origin, Source};
 use lab::catalogue::{Accepts, Parameter, WorkloadInfo};
 use lab::level::{Level, Settings};
@@ -170,7 +170,10 @@ fn check_settings(settings: &Settings) -> Result<(), TrialError> {
 }
 
 /// The variant as SQLite answers it.
-fn variant(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Variant, TrialError> {
+fn variant(
+    connections: &[ReadBack],
+    powersafe_overwrite: bool,
+) -> Result<CrashSettings, TrialError> {
     let answer = |name: &str| -> Result<&str, TrialError> {
         let pragmas = connections.first().map(|connection| &connection.pragmas);
         pragmas
@@ -181,7 +184,7 @@ fn variant(connections: &[ReadBack], powersafe_overwrite: bool) -> Result<Varian
             })
     };
     let unknown = |error: &dyn std::fmt::Display| TrialError::CannotRun(error.to_string());
-    Ok(Variant {
+    Ok(CrashSettings {
         journal_mode: answer("journal_mode")?
             .parse()
             .map_err(|error| unknown(&error))?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use accidents::schedule::{Sampled, Stage, sample};
-use crash::{LockingMode, Variant};
+use crash::{CrashSettings, LockingMode};
 use engine::Library;
 use lab::seed::Seed;
 use lab::tier::{Schedules, WrongSchedule};
@@ -26,7 +26,7 @@ pub(super) struct Extent {
 /// crashes: the reason stands in the place of the answer.
 pub(super) fn play(
     library: &Arc<Library>,
-    variant: &Variant,
+    variant: &CrashSettings,
     folder: &Path,
     extent: &Extent,
 ) -> Schedules {

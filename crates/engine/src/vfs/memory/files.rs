@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 /// The size of a region of shared memory (`WALINDEX_PGSZ` in `wal.c`).
 const REGION: usize = 32 * 1024;
 
-/// A place in the list of files.
-pub(super) type Place = usize;
+/// The number of a file: its index in the list.
+pub(super) type FileNumber = usize;
 
 /// SQLite's function that reads a boolean parameter of a URI.
 pub(super) type UriBoolean = unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> c_int;
@@ -56,117 +56,117 @@ impl Drop for Region {
 /// All files of a file system.
 #[derive(Default)]
 pub(super) struct Files {
-    names: BTreeMap<String, Place>,
-    places: Vec<Option<File>>,
+    names: BTreeMap<String, FileNumber>,
+    files: Vec<Option<File>>,
     /// The last owner number given out.
     owners: Owner,
     pub(super) uri_boolean: Option<UriBoolean>,
 }
 
 impl Files {
-    fn add(&mut self, file: File) -> Place {
-        match self.places.iter().position(Option::is_none) {
-            Some(place) => {
-                self.places[place] = Some(file);
-                place
-            }
-            None => {
-                self.places.push(Some(file));
-                self.places.len() - 1
-            }
-        }
+    fn add(&mut self, file: File) -> FileNumber {
+        let free = self.files.iter().position(Option::is_none);
+        let number = free.unwrap_or_else(|| {
+            self.files.push(None);
+            self.files.len() - 1
+        });
+        self.files[number] = Some(file);
+        number
     }
 
-    /// The file at the place of an open file.
+    fn add_named(&mut self, name: String, bytes: Vec<u8>) -> FileNumber {
+        let number = self.add(File {
+            bytes,
+            has_name: true,
+            ..File::default()
+        });
+        self.names.insert(name, number);
+        number
+    }
+
+    /// The file of that number, which is open.
     ///
     /// # Panics
     /// If there is none, which would be a defect of this module.
-    pub(super) fn at(&mut self, place: Place) -> &mut File {
-        self.places[place]
+    pub(super) fn at(&mut self, number: FileNumber) -> &mut File {
+        self.files[number]
             .as_mut()
-            .expect("an open file has a place")
+            .expect("an open file is in the list")
     }
 
     /// Opens the file of that name, made if `create`; without a name, always a new one. `None` where
     /// there is none.
-    pub(super) fn open(&mut self, name: Option<&str>, create: bool) -> Option<(Place, Owner)> {
-        let found = name.and_then(|name| self.names.get(name).copied());
-        let place = match (found, name) {
-            (Some(place), _) => place,
-            (None, Some(name)) if create => {
-                let file = File {
-                    has_name: true,
-                    ..File::default()
-                };
-                let place = self.add(file);
-                self.names.insert(name.to_owned(), place);
-                place
-            }
-            (None, Some(_)) => return None,
-            (None, None) => self.add(File::default()),
+    pub(super) fn open(&mut self, name: Option<&str>, create: bool) -> Option<(FileNumber, Owner)> {
+        let number = match name {
+            None => self.add(File::default()),
+            Some(name) => match self.names.get(name) {
+                Some(number) => *number,
+                None if create => self.add_named(name.to_owned(), Vec::new()),
+                None => return None,
+            },
         };
-        self.at(place).opens += 1;
+        self.at(number).opens += 1;
         self.owners += 1;
-        Some((place, self.owners))
+        Some((number, self.owners))
     }
 
     pub(super) fn exists(&self, name: &str) -> bool {
         self.names.contains_key(name)
     }
 
-    pub(super) fn close(&mut self, place: Place, owner: Owner) {
-        self.unmap(place, owner);
-        let file = self.at(place);
+    pub(super) fn close(&mut self, number: FileNumber, owner: Owner) {
+        self.unmap(number, owner);
+        let file = self.at(number);
         file.locks.unlock(owner, 0);
         file.opens -= 1;
-        self.drop_if_unused(place);
+        self.drop_if_unused(number);
     }
 
     /// Whether there was such a name.
     pub(super) fn delete(&mut self, name: &str) -> bool {
-        let Some(place) = self.names.remove(name) else {
+        let Some(number) = self.names.remove(name) else {
             return false;
         };
-        self.at(place).has_name = false;
-        self.drop_if_unused(place);
+        self.at(number).has_name = false;
+        self.drop_if_unused(number);
         true
     }
 
-    fn drop_if_unused(&mut self, place: Place) {
-        let file = self.at(place);
+    fn drop_if_unused(&mut self, number: FileNumber) {
+        let file = self.at(number);
         if file.opens == 0 && !file.has_name {
-            self.places[place] = None;
+            self.files[number] = None;
         }
     }
 
     /// The region of that number; `None` where it is not there and not to be made.
     pub(super) fn map(
         &mut self,
-        place: Place,
+        number: FileNumber,
         owner: Owner,
         region: usize,
         extend: bool,
     ) -> Option<*mut u8> {
-        let memory = self.at(place).shared_memory.get_or_insert_default();
+        let memory = self.at(number).shared_memory.get_or_insert_default();
         if !memory.users.contains(&owner) {
             memory.users.push(owner);
         }
         while extend && memory.regions.len() <= region {
             memory.regions.push(Region::new());
         }
-        let found = memory.regions.get(region);
-        found.map(|region| region.0.as_ptr().cast())
+        let region = memory.regions.get(region);
+        region.map(|region| region.0.as_ptr().cast())
     }
 
     /// The locks of the shared memory.
-    pub(super) fn shared_memory_locks(&mut self, place: Place) -> &mut SharedMemoryLocks {
-        &mut self.at(place).shared_memory.get_or_insert_default().locks
+    pub(super) fn shared_memory_locks(&mut self, number: FileNumber) -> &mut SharedMemoryLocks {
+        &mut self.at(number).shared_memory.get_or_insert_default().locks
     }
 
     /// Unmaps the shared memory, which goes with its last user as it does on a disk: its content never
     /// outlives a crash.
-    pub(super) fn unmap(&mut self, place: Place, owner: Owner) {
-        let file = self.at(place);
+    pub(super) fn unmap(&mut self, number: FileNumber, owner: Owner) {
+        let file = self.at(number);
         if let Some(memory) = &mut file.shared_memory {
             memory.locks.forget(owner);
             memory.users.retain(|user| *user != owner);
@@ -177,7 +177,7 @@ impl Files {
     }
 
     pub(super) fn open_files(&self) -> usize {
-        self.places.iter().flatten().map(|file| file.opens).sum()
+        self.files.iter().flatten().map(|file| file.opens).sum()
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
@@ -185,40 +185,28 @@ impl Files {
     }
 
     pub(super) fn bytes(&self, name: &str) -> Option<&[u8]> {
-        let place = *self.names.get(name)?;
-        self.places[place]
+        let number = *self.names.get(name)?;
+        self.files[number]
             .as_ref()
             .map(|file| file.bytes.as_slice())
     }
 
     pub(super) fn copies(&self) -> Vec<(String, Vec<u8>)> {
-        let names = self.names();
-        names
-            .map(|name| {
-                (
-                    name.to_owned(),
-                    self.bytes(name).unwrap_or_default().to_owned(),
-                )
-            })
-            .collect()
+        let copy = |name: &str| Some((name.to_owned(), self.bytes(name)?.to_owned()));
+        self.names().filter_map(copy).collect()
     }
 
     pub(super) fn replace(
         &mut self,
         files: impl IntoIterator<Item = (String, Vec<u8>)>,
     ) -> Vec<(String, Vec<u8>)> {
-        let mut places = std::mem::take(&mut self.places);
+        let mut old = std::mem::take(&mut self.files);
         let before = std::mem::take(&mut self.names)
             .into_iter()
-            .filter_map(|(name, place)| Some((name, places[place].take()?.bytes)))
+            .filter_map(|(name, number)| Some((name, old[number].take()?.bytes)))
             .collect();
         for (name, bytes) in files {
-            let place = self.add(File {
-                bytes,
-                has_name: true,
-                ..File::default()
-            });
-            self.names.insert(name, place);
+            self.add_named(name, bytes);
         }
         before
     }
@@ -232,13 +220,13 @@ mod tests {
     fn an_open_file_outlives_its_name() {
         let mut files = Files::default();
         assert!(files.open(Some("a"), false).is_none());
-        let (place, owner) = files.open(Some("a"), true).expect("made");
-        files.at(place).bytes.extend(b"old");
+        let (number, owner) = files.open(Some("a"), true).expect("made");
+        files.at(number).bytes.extend(b"old");
         assert!(files.delete("a") && !files.delete("a"));
         let (other, second) = files.open(Some("a"), true).expect("made anew");
         assert_eq!(files.bytes("a"), Some(&b""[..]));
-        assert_eq!(files.at(place).bytes, b"old");
-        files.close(place, owner);
+        assert_eq!(files.at(number).bytes, b"old");
+        files.close(number, owner);
         files.close(other, second);
         assert_eq!((files.open_files(), files.names().count()), (0, 1));
     }
@@ -258,14 +246,14 @@ mod tests {
     #[test]
     fn shared_memory_is_shared_and_goes_with_its_last_user() {
         let mut files = Files::default();
-        let (place, one) = files.open(Some("a"), true).expect("made");
+        let (number, one) = files.open(Some("a"), true).expect("made");
         let (_, two) = files.open(Some("a"), false).expect("there");
-        assert_eq!(files.map(place, one, 0, false), None);
-        let region = files.map(place, one, 0, true).expect("made");
-        assert_eq!(files.map(place, two, 0, false), Some(region));
-        files.unmap(place, one);
-        assert_eq!(files.map(place, two, 0, false), Some(region));
-        files.close(place, two);
-        assert_eq!(files.map(place, one, 0, false), None);
+        assert_eq!(files.map(number, one, 0, false), None);
+        let region = files.map(number, one, 0, true).expect("made");
+        assert_eq!(files.map(number, two, 0, false), Some(region));
+        files.unmap(number, one);
+        assert_eq!(files.map(number, two, 0, false), Some(region));
+        files.close(number, two);
+        assert_eq!(files.map(number, one, 0, false), None);
     }
 }

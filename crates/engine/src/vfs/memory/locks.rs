@@ -82,18 +82,16 @@ struct Held {
 
 impl SharedMemoryLocks {
     fn of(&mut self, owner: Owner) -> &mut Held {
-        let place = match self.0.iter().position(|held| held.owner == owner) {
-            Some(place) => place,
-            None => {
-                self.0.push(Held {
-                    owner,
-                    shared: 0,
-                    exclusive: 0,
-                });
-                self.0.len() - 1
-            }
-        };
-        &mut self.0[place]
+        let known = self.0.iter().position(|held| held.owner == owner);
+        let index = known.unwrap_or_else(|| {
+            self.0.push(Held {
+                owner,
+                shared: 0,
+                exclusive: 0,
+            });
+            self.0.len() - 1
+        });
+        &mut self.0[index]
     }
 
     /// Takes or releases locks as the flags of `xShmLock` say.
@@ -114,17 +112,16 @@ impl SharedMemoryLocks {
         if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
             held.shared &= !mask;
             held.exclusive &= !mask;
-        } else if flags & ffi::SQLITE_SHM_SHARED != 0 {
-            if exclusive & mask != 0 {
-                return Err(Busy);
-            }
-            held.shared |= mask;
-        } else {
-            if (shared | exclusive) & mask != 0 {
-                return Err(Busy);
-            }
-            held.exclusive |= mask;
+            return Ok(());
         }
+        let (mine, hindrance) = match flags & ffi::SQLITE_SHM_SHARED {
+            0 => (&mut held.exclusive, shared | exclusive),
+            _ => (&mut held.shared, exclusive),
+        };
+        if hindrance & mask != 0 {
+            return Err(Busy);
+        }
+        *mine |= mask;
         Ok(())
     }
 

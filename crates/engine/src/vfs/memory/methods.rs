@@ -1,19 +1,19 @@
 //! The methods through which SQLite reaches the files in memory.
 
 use super::Inner;
-use super::files::{Files, Place};
+use super::files::{FileNumber, Files};
 use super::locks::{Busy, Owner};
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 use std::ffi::{CStr, c_char, c_double, c_int, c_void};
 use std::sync::atomic::Ordering;
 
-/// An open file, at the place that SQLite allots.
+/// An open file, in the memory that SQLite allots.
 #[repr(C)]
 struct MemoryFile {
-    /// First, because SQLite knows the place as a `sqlite3_file`.
+    /// First, because SQLite knows this memory as a `sqlite3_file`.
     base: sqlite3_file,
     inner: *const Inner,
-    place: Place,
+    number: FileNumber,
     owner: Owner,
     characteristics: c_int,
     /// The name, which SQLite keeps until the file is closed, if the file is to be deleted then.
@@ -80,7 +80,7 @@ pub(super) fn io_methods() -> sqlite3_io_methods {
     }
 }
 
-/// What stands behind the record that SQLite gives to a method.
+/// The file system behind the record that SQLite gives to a method.
 ///
 /// # Safety
 /// `vfs` must be the record of a registered memory VFS, which then lives as long as the library.
@@ -99,23 +99,20 @@ unsafe fn text<'a>(name: *const c_char) -> Option<&'a str> {
 }
 
 fn code(result: Result<(), Busy>) -> c_int {
-    match result {
-        Ok(()) => ffi::SQLITE_OK,
-        Err(Busy) => ffi::SQLITE_BUSY,
-    }
+    result.map_or(ffi::SQLITE_BUSY, |()| ffi::SQLITE_OK)
 }
 
 unsafe extern "C" fn open(
     vfs: *mut sqlite3_vfs,
     name: *const c_char,
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     flags: c_int,
     out_flags: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the record, a place of szOsFile bytes, a name that is null or lives until
+    // SAFETY: SQLite gives the record, memory of szOsFile bytes, a name that is null or lives until
     // the file is closed, and an out pointer that may be null.
     unsafe {
-        (*place).pMethods = std::ptr::null();
+        (*file).pMethods = std::ptr::null();
         let inner = inner(vfs);
         let mut files = inner.files();
         let known = match name.is_null() {
@@ -129,16 +126,16 @@ unsafe extern "C" fn open(
         if new_only && known.is_some_and(|name| files.exists(name)) {
             return ffi::SQLITE_CANTOPEN;
         }
-        let Some((at, owner)) = files.open(known, flags & ffi::SQLITE_OPEN_CREATE != 0) else {
+        let Some((number, owner)) = files.open(known, flags & ffi::SQLITE_OPEN_CREATE != 0) else {
             return ffi::SQLITE_CANTOPEN;
         };
         let temporary = flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 && known.is_some();
-        place.cast::<MemoryFile>().write(MemoryFile {
+        file.cast::<MemoryFile>().write(MemoryFile {
             base: sqlite3_file {
                 pMethods: &inner.io_methods,
             },
             inner,
-            place: at,
+            number,
             owner,
             characteristics: characteristics(inner, &files, name, flags),
             delete_on_close: if temporary { name } else { std::ptr::null() },
@@ -197,7 +194,7 @@ unsafe extern "C" fn access(
     flags: c_int,
     result: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite gives the record, a C string and a valid place.
+    // SAFETY: SQLite gives the record, a C string and a valid pointer.
     unsafe {
         let files = inner(vfs).files();
         let size = text(name)
@@ -219,7 +216,7 @@ unsafe extern "C" fn full_pathname(
     length: c_int,
     result: *mut c_char,
 ) -> c_int {
-    // SAFETY: SQLite gives a C string and a place of `length` bytes.
+    // SAFETY: SQLite gives a C string and memory of `length` bytes.
     unsafe {
         let bytes = CStr::from_ptr(name).to_bytes_with_nul();
         if bytes.len() > length as usize {
@@ -236,7 +233,7 @@ unsafe extern "C" fn dl_open(_vfs: *mut sqlite3_vfs, _name: *const c_char) -> *m
 
 unsafe extern "C" fn dl_error(_vfs: *mut sqlite3_vfs, length: c_int, message: *mut c_char) {
     if length > 0 {
-        // SAFETY: SQLite gives a place of `length` bytes.
+        // SAFETY: SQLite gives memory of `length` bytes.
         unsafe { *message = 0 };
     }
 }
@@ -265,11 +262,11 @@ unsafe extern "C" fn randomness(
     result: *mut c_char,
 ) -> c_int {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    // SAFETY: SQLite gives the record and a place of `length` bytes.
+    // SAFETY: SQLite gives the record and memory of `length` bytes.
     unsafe {
         let random = &inner(vfs).random;
-        let place = std::slice::from_raw_parts_mut(result.cast::<u8>(), length as usize);
-        for chunk in place.chunks_mut(8) {
+        let bytes = std::slice::from_raw_parts_mut(result.cast::<u8>(), length as usize);
+        for chunk in bytes.chunks_mut(8) {
             let state = random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
             chunk.copy_from_slice(&next_random(state).to_le_bytes()[..chunk.len()]);
         }
@@ -283,13 +280,13 @@ unsafe extern "C" fn sleep(_vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int
 }
 
 unsafe extern "C" fn current_time(_vfs: *mut sqlite3_vfs, result: *mut c_double) -> c_int {
-    // SAFETY: SQLite gives a valid place.
+    // SAFETY: SQLite gives a valid pointer.
     unsafe { *result = NOW_MS as f64 / 86_400_000.0 };
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, result: *mut i64) -> c_int {
-    // SAFETY: SQLite gives a valid place.
+    // SAFETY: SQLite gives a valid pointer.
     unsafe { *result = NOW_MS };
     ffi::SQLITE_OK
 }
@@ -302,44 +299,82 @@ unsafe extern "C" fn get_last_error(
     0
 }
 
-/// Lets `work` at the open file and at all files.
+/// Runs `work` on the open file and on all files.
 ///
 /// # Safety
-/// `place` must hold an open file of a memory VFS, which keeps `inner` alive.
-unsafe fn with<R>(place: *mut sqlite3_file, work: impl FnOnce(&MemoryFile, &mut Files) -> R) -> R {
+/// `file` must be an open file of a memory VFS, which keeps `inner` alive.
+unsafe fn with<R>(file: *mut sqlite3_file, work: impl FnOnce(&MemoryFile, &mut Files) -> R) -> R {
     // SAFETY: the caller's promise; the file is written at opening only.
     unsafe {
-        let file = &*place.cast::<MemoryFile>();
+        let file = &*file.cast::<MemoryFile>();
         work(file, &mut (*file.inner).files())
     }
 }
 
-unsafe extern "C" fn close(place: *mut sqlite3_file) -> c_int {
-    // SAFETY: here and in every method below, SQLite calls with an open file of this VFS and with
-    // arguments that the method's contract allows.
-    unsafe {
-        with(place, |file, files| {
-            files.close(file.place, file.owner);
-            if !file.delete_on_close.is_null()
-                && let Some(name) = text(file.delete_on_close)
-            {
-                files.delete(name);
-            }
-        });
-    }
-    ffi::SQLITE_OK
+/// Defines methods of files by what they do to the open file and to all files.
+macro_rules! methods {
+    ($(fn $function:ident($($argument:ident: $type:ty),*) = |$file:ident, $files:ident| $work:expr;)*) => {$(
+        unsafe extern "C" fn $function(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
+            // SAFETY: here and in every method below, SQLite calls with an open file of this VFS and
+            // with arguments that the method's contract allows: results are valid pointers.
+            unsafe { with(file, |$file, $files| $work) }
+        }
+    )*};
+}
+
+methods! {
+    fn close() = |file, files| {
+        files.close(file.number, file.owner);
+        if !file.delete_on_close.is_null() && let Some(name) = text(file.delete_on_close) {
+            files.delete(name);
+        }
+        ffi::SQLITE_OK
+    };
+    fn truncate(size: i64) = |file, files| {
+        files.at(file.number).bytes.resize(size as usize, 0);
+        ffi::SQLITE_OK
+    };
+    fn file_size(result: *mut i64) = |file, files| {
+        *result = files.at(file.number).bytes.len() as i64;
+        ffi::SQLITE_OK
+    };
+    fn lock(level: c_int) = |file, files| code(files.at(file.number).locks.lock(file.owner, level));
+    fn unlock(level: c_int) = |file, files| {
+        files.at(file.number).locks.unlock(file.owner, level);
+        ffi::SQLITE_OK
+    };
+    fn check_reserved_lock(result: *mut c_int) = |file, files| {
+        *result = c_int::from(files.at(file.number).locks.is_reserved());
+        ffi::SQLITE_OK
+    };
+    fn sector_size() = |file, _files| (*file.inner).options.sector_size;
+    fn device_characteristics() = |file, _files| file.characteristics;
+    fn shm_map(region: c_int, _size: c_int, extend: c_int, result: *mut *mut c_void) = |file, files| {
+        // SQLite requests regions of its own size only.
+        let memory = files.map(file.number, file.owner, region as usize, extend != 0);
+        *result = memory.map_or(std::ptr::null_mut(), |memory| memory.cast());
+        ffi::SQLITE_OK
+    };
+    fn shm_lock(offset: c_int, count: c_int, flags: c_int) = |file, files| {
+        let locks = files.shared_memory_locks(file.number);
+        code(locks.change(file.owner, offset, count, flags))
+    };
+    fn shm_unmap(_delete: c_int) = |file, files| {
+        files.unmap(file.number, file.owner);
+        ffi::SQLITE_OK
+    };
 }
 
 unsafe extern "C" fn read(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     buffer: *mut c_void,
     length: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: see `close`; the buffer has `length` bytes.
+    // SAFETY: see `methods`; the buffer has `length` bytes.
     unsafe {
-        with(place, |file, files| {
-            let bytes = &files.at(file.place).bytes;
+        with(file, |file, files| {
+            let bytes = &files.at(file.number).bytes;
             let begin = (offset as usize).min(bytes.len());
             let end = (offset as usize + length as usize).min(bytes.len());
             let (there, wanted) = (end - begin, length as usize);
@@ -356,136 +391,38 @@ unsafe extern "C" fn read(
 }
 
 unsafe extern "C" fn write(
-    place: *mut sqlite3_file,
+    file: *mut sqlite3_file,
     buffer: *const c_void,
     length: c_int,
     offset: i64,
 ) -> c_int {
-    // SAFETY: see `close`; the buffer has `length` bytes.
+    // SAFETY: see `methods`; the buffer has `length` bytes.
     unsafe {
-        with(place, |file, files| {
-            let bytes = &mut files.at(file.place).bytes;
+        with(file, |file, files| {
+            let bytes = &mut files.at(file.number).bytes;
             let (begin, end) = (offset as usize, offset as usize + length as usize);
             if bytes.len() < end {
                 bytes.resize(end, 0);
             }
-            std::ptr::copy_nonoverlapping(
-                buffer.cast(),
-                bytes[begin..end].as_mut_ptr(),
-                end - begin,
-            );
-        });
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn truncate(place: *mut sqlite3_file, size: i64) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        with(place, |file, files| {
-            files.at(file.place).bytes.resize(size as usize, 0);
-        });
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn sync(_place: *mut sqlite3_file, _flags: c_int) -> c_int {
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn file_size(place: *mut sqlite3_file, result: *mut i64) -> c_int {
-    // SAFETY: see `close`; `result` is a valid place.
-    unsafe {
-        *result = with(place, |file, files| files.at(file.place).bytes.len() as i64);
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn lock(place: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        with(place, |file, files| {
-            code(files.at(file.place).locks.lock(file.owner, level))
+            let written = bytes[begin..end].as_mut_ptr();
+            std::ptr::copy_nonoverlapping(buffer.cast(), written, end - begin);
+            ffi::SQLITE_OK
         })
     }
 }
 
-unsafe extern "C" fn unlock(place: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        with(place, |file, files| {
-            files.at(file.place).locks.unlock(file.owner, level);
-        });
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn check_reserved_lock(place: *mut sqlite3_file, result: *mut c_int) -> c_int {
-    // SAFETY: see `close`; `result` is a valid place.
-    unsafe {
-        *result = with(place, |file, files| {
-            c_int::from(files.at(file.place).locks.is_reserved())
-        });
-    }
+unsafe extern "C" fn sync(_file: *mut sqlite3_file, _flags: c_int) -> c_int {
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn file_control(
-    _place: *mut sqlite3_file,
+    _file: *mut sqlite3_file,
     _operation: c_int,
     _argument: *mut c_void,
 ) -> c_int {
     ffi::SQLITE_NOTFOUND
 }
 
-unsafe extern "C" fn sector_size(place: *mut sqlite3_file) -> c_int {
-    // SAFETY: see `close`.
-    unsafe { (*(*place.cast::<MemoryFile>()).inner).options.sector_size }
-}
-
-unsafe extern "C" fn device_characteristics(place: *mut sqlite3_file) -> c_int {
-    // SAFETY: see `close`.
-    unsafe { (*place.cast::<MemoryFile>()).characteristics }
-}
-
-unsafe extern "C" fn shm_map(
-    place: *mut sqlite3_file,
-    region: c_int,
-    _size: c_int,
-    extend: c_int,
-    result: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see `close`; `result` is a valid place, and SQLite asks for its own region size only.
-    unsafe {
-        let found = with(place, |file, files| {
-            files.map(file.place, file.owner, region as usize, extend != 0)
-        });
-        *result = found.map_or(std::ptr::null_mut(), |memory| memory.cast());
-    }
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn shm_lock(
-    place: *mut sqlite3_file,
-    offset: c_int,
-    count: c_int,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: see `close`.
-    unsafe {
-        with(place, |file, files| {
-            let locks = files.shared_memory_locks(file.place);
-            code(locks.change(file.owner, offset, count, flags))
-        })
-    }
-}
-
-unsafe extern "C" fn shm_barrier(_place: *mut sqlite3_file) {
+unsafe extern "C" fn shm_barrier(_file: *mut sqlite3_file) {
     std::sync::atomic::fence(Ordering::SeqCst);
-}
-
-unsafe extern "C" fn shm_unmap(place: *mut sqlite3_file, _delete: c_int) -> c_int {
-    // SAFETY: see `close`.
-    unsafe { with(place, |file, files| files.unmap(file.place, file.owner)) };
-    ffi::SQLITE_OK
 }

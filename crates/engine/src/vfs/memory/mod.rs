@@ -1,6 +1,6 @@
 //! A file system in memory that starts from given files, for recovering what a crash left.
 //!
-//! It behaves as SQLite's Unix VFS does (`os_unix.c`) where a database can tell: an open file outlives
+//! It behaves as SQLite's Unix VFS does (`os_unix.c`) in everything a database can observe: an open file outlives
 //! its name, an empty file does not "exist" for `xAccess`, locks and the shared memory of write-ahead
 //! logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart from
 //! the shims because it stores instead of passing on; a shim may lie over it.
@@ -12,9 +12,11 @@ mod files;
 mod locks;
 mod methods;
 
-use crate::error::{During, EngineError, SqliteError};
+use super::shim::registered;
+use crate::error::EngineError;
 use crate::ffi;
 use crate::library::Library;
+use crate::text::{VFS_NAME, c_string};
 use files::Files;
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
@@ -147,10 +149,7 @@ impl MemoryVfs {
     /// `SQLITE_POWERSAFE_OVERWRITE=0` is to SQLite's Unix VFS.
     pub fn set_powersafe_overwrite(&self, powersafe: bool) {
         let all = self.inner.options.characteristics & !ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
-        let bit = match powersafe {
-            true => ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE,
-            false => 0,
-        };
+        let bit = i32::from(powersafe) * ffi::SQLITE_IOCAP_POWERSAFE_OVERWRITE;
         let characteristics = &self.inner.characteristics;
         characteristics.store(all | bit, Ordering::Relaxed);
     }
@@ -163,7 +162,7 @@ impl MemoryVfs {
     pub fn reseed(&self, seed: u64) -> Result<(), EngineError> {
         self.library.enter()?;
         self.inner.random.store(seed, Ordering::Relaxed);
-        // SAFETY: no bytes are asked for, which resets the generator
+        // SAFETY: no bytes are requested, which resets the generator
         // (<https://sqlite.org/c3ref/randomness.html>).
         unsafe { (self.library.api().randomness)(0, std::ptr::null_mut()) };
         self.library.leave();
@@ -184,9 +183,7 @@ impl Drop for MemoryVfs {
 
 fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs, EngineError> {
     let name = format!("pragmark-memory-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    let c_name = CString::new(name.clone()).map_err(|_| EngineError::NulByte {
-        what: "name of the VFS",
-    })?;
+    let c_name = c_string(name.as_str(), VFS_NAME)?;
     let inner = Arc::new(Inner {
         vfs: UnsafeCell::new(methods::vfs(c_name.as_ptr())),
         io_methods: methods::io_methods(),
@@ -199,15 +196,11 @@ fn register(library: &Arc<Library>, options: MemoryOptions) -> Result<MemoryVfs,
     // The library keeps it until it is unloaded, when no file can be open any more.
     library.retain(Box::new(Arc::clone(&inner)));
     // SAFETY: nobody else knows the record yet; it then lives, complete, as long as the library.
-    let code = unsafe {
+    registered(unsafe {
         let api = library.api();
         (*inner.vfs.get()).pAppData = Arc::as_ptr(&inner).cast_mut().cast();
         (api.vfs_register)(inner.vfs.get(), c_int::from(options.default))
-    };
-    if code != ffi::SQLITE_OK {
-        let during = During::Call("registering a VFS");
-        return Err(SqliteError::new(code, "SQLite refused it".to_owned(), during).into());
-    }
+    })?;
     // SQLite's own URI function, which the methods cannot reach through their arguments.
     inner.files().uri_boolean = Some(library.api().uri_boolean);
     Ok(MemoryVfs {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use ::crash::{Bench, JournalMode, LockingMode, Synchronous, Variant};
+use ::crash::{CrashSettings, JournalMode, LockingMode, Sandbox, Synchronous};
 use engine::Source;
 use lab::catalogue::Catalogue;
 use lab::design::variants;
@@ -22,7 +22,7 @@ pub(super) struct Asked {
     /// The engine, as the user names it.
     pub(super) engine: String,
     /// The settings, each once.
-    pub(super) variants: Vec<Variant>,
+    pub(super) variants: Vec<CrashSettings>,
 }
 
 /// What was asked for; each engine once.
@@ -52,7 +52,7 @@ fn of_options(args: &CrashArgs, engine: &str) -> Asked {
     };
     Asked {
         engine: engine.to_owned(),
-        variants: Variant::matrix(
+        variants: CrashSettings::matrix(
             &or_all(&args.journal_mode, JournalMode::ALL),
             &or_all(&args.synchronous, Synchronous::ALL),
             &or_all(&args.locking_mode, locking_modes),
@@ -102,7 +102,7 @@ fn sets(name: &str, engine: &str, catalogue: &Catalogue) -> Result<Vec<TierSet>,
     Ok(sets)
 }
 
-fn put(asked: &mut Vec<Asked>, engine: String, variant: Variant) {
+fn put(asked: &mut Vec<Asked>, engine: String, variant: CrashSettings) {
     match asked.iter_mut().find(|known| known.engine == engine) {
         Some(known) if known.variants.contains(&variant) => {}
         Some(known) => known.variants.push(variant),
@@ -115,9 +115,9 @@ fn put(asked: &mut Vec<Asked>, engine: String, variant: Variant) {
 
 /// The settings of a set, on top of what its engine does by itself; none where it names a setting that
 /// cannot be tried, which is told.
-fn variant(set: &TierSet, source: &Source) -> Result<Option<Variant>, Failure> {
-    let mut bench = Bench::new(source).map_err(failure)?;
-    let mut variant = Variant::of_engine(&mut bench).map_err(failure)?;
+fn variant(set: &TierSet, source: &Source) -> Result<Option<CrashSettings>, Failure> {
+    let mut bench = Sandbox::new(source).map_err(failure)?;
+    let mut variant = CrashSettings::of_engine(&mut bench).map_err(failure)?;
     for (name, level) in &set.settings {
         if !put_level(&mut variant, name, level).map_err(Failure::usage)? {
             tell!("not measured: {set}: crashes cannot be tried with {name} = {level}");
@@ -129,7 +129,7 @@ fn variant(set: &TierSet, source: &Source) -> Result<Option<Variant>, Failure> {
 
 /// Gives a variant a level; false where that cannot be tried.
 fn put_level(
-    variant: &mut Variant,
+    variant: &mut CrashSettings,
     name: &str,
     level: &Level,
 ) -> Result<bool, ::crash::UnknownValue> {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use lab::level::Settings;
 
-    fn variant_of(settings: &[(&str, Level)]) -> Option<Variant> {
+    fn variant_of(settings: &[(&str, Level)]) -> Option<CrashSettings> {
         let settings: Settings = settings
             .iter()
             .map(|(name, level)| ((*name).to_owned(), level.clone()))

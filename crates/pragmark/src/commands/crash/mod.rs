@@ -128,7 +128,7 @@ fn failure(error: CrashError) -> Failure {
 fn plan(
     args: &CrashArgs,
     engine: Source,
-    variants: Vec<::crash::Variant>,
+    variants: Vec<::crash::CrashSettings>,
     script: Option<Script>,
 ) -> Plan {
     let images = if args.quick { QUICK_IMAGES } else { IMAGES };
@@ -167,7 +167,7 @@ fn measured(args: &CrashArgs, plans: Vec<(Plan, Heading)>) -> Result<Vec<Measure
 }
 
 /// The engine takes none of the settings.
-fn nothing_tried(heading: &Heading, refused: &[(::crash::Variant, &str)]) -> Failure {
+fn nothing_tried(heading: &Heading, refused: &[(::crash::CrashSettings, &str)]) -> Failure {
     let reasons: Vec<String> = refused
         .iter()
         .map(|(variant, reason)| format!("\n  {variant}: {reason}"))

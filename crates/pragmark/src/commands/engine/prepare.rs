@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::engine::build::{
-    BuildError, BuildEvent, BuildName, Cache, EngineName, Tools, Workshop, at_hand,
+    BuildError, BuildEvent, BuildName, Builder, Cache, EngineName, Tools, resolve,
 };
 use lab::record::EngineRecord;
 use process::{Group, Limits};
@@ -79,12 +79,12 @@ pub(super) fn build(
     let cache = Cache::of_user()?;
     let exercises = bench::training();
     let train = |library: &std::path::Path| runner::train(driver, &exercises, library, interrupted);
-    let workshop = Workshop::new(&cache, Tools::of_user(), &train, runner::now, interrupted);
+    let builder = Builder::new(&cache, Tools::of_user(), &train, runner::now, interrupted);
     let mut missing_s = Vec::new();
     for name in names {
-        missing_s.push(match workshop.existing(name)? {
+        missing_s.push(match builder.existing(name)? {
             Some(_) => 0.0,
-            None => workshop.expected_s(name),
+            None => builder.expected_s(name),
         });
     }
     let progress = Mutex::new(Progress::new(missing_s, jobs, bar));
@@ -94,7 +94,7 @@ pub(super) fn build(
             .unwrap_or_else(|poisoned| poisoned.into_inner());
         progress.event(&event);
     };
-    let results = workshop.build_all(names, jobs, &observe);
+    let results = builder.build_all(names, jobs, &observe);
     progress
         .into_inner()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -127,7 +127,7 @@ fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
         // No other kind looks into the cache.
         _ => Cache::at(std::path::PathBuf::new()),
     };
-    let source = at_hand(name, &cache).map_err(words)?;
+    let source = resolve(name, &cache).map_err(words)?;
     Ok(source.unwrap_or_default().to_string())
 }
 

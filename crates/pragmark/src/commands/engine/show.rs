@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 
 use ::engine::WHERE_SUPPORTED;
-use ::engine::build::{BuildName, CRATE, Cache, EngineName, Recipe, Tools, Workshop, at_hand};
+use ::engine::build::{BuildName, Builder, CRATE, Cache, EngineName, Recipe, Tools, resolve};
 use lab::record::EngineRecord;
 use serde_json::json;
 
@@ -20,10 +20,10 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
             Some(library) => library,
             None => return output::write_text(None, &plan(build, json)),
         },
-        EngineName::Added(_) => at_hand(&name, &Cache::of_user()?)?
+        EngineName::Added(_) => resolve(&name, &Cache::of_user()?)?
             .unwrap_or_default()
             .to_string(),
-        other => at_hand(other, &Cache::at("".into()))?
+        other => resolve(other, &Cache::at("".into()))?
             .unwrap_or_default()
             .to_string(),
     };
@@ -44,8 +44,8 @@ fn existing(build: &BuildName) -> Result<Option<String>, Failure> {
     let cache = Cache::of_user()?;
     let never = AtomicBool::new(false);
     let untrained = |_: &std::path::Path| Err("nothing is built here".to_owned());
-    let workshop = Workshop::new(&cache, Tools::of_user(), &untrained, runner::now, &never);
-    let kept = workshop.existing(build)?;
+    let builder = Builder::new(&cache, Tools::of_user(), &untrained, runner::now, &never);
+    let kept = builder.existing(build)?;
     Ok(kept.map(|kept| kept.library.display().to_string()))
 }
 

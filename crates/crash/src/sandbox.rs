@@ -1,7 +1,7 @@
-//! The bench on which databases crash and recover: one engine, one file system in memory, one record.
+//! The sandbox in which databases crash and recover: one engine, one file system in memory, one record.
 //!
-//! It stands apart because it alone runs the engine. A bench belongs to one thread; several benches
-//! load a library each, so that they share no lock.
+//! It stands apart because it alone runs the engine. A sandbox belongs to one thread; each loads a
+//! library of its own, so that they share no lock.
 
 use crate::content::Content;
 use crate::error::CrashError;
@@ -28,20 +28,20 @@ pub enum Problem {
 pub type Recovered = Result<Content, Problem>;
 
 /// An engine with its file system in memory.
-pub struct Bench {
+pub struct Sandbox {
     library: Arc<Library>,
     memory: MemoryVfs,
     recording: RecordingVfs,
-    /// The connection that recovers: to nothing itself, databases are attached to it.
+    /// The connection that recovers databases by attaching them.
     recovering: Option<Connection>,
 }
 
-impl Bench {
+impl Sandbox {
     /// Loads an engine of its own.
     ///
     /// # Errors
     /// The engine cannot be loaded.
-    pub fn new(source: &Source) -> Result<Bench, CrashError> {
+    pub fn new(source: &Source) -> Result<Sandbox, CrashError> {
         let library = Arc::new(Library::load(source)?);
         let options = MemoryOptions {
             default: true,
@@ -49,7 +49,7 @@ impl Bench {
         };
         let memory = MemoryVfs::register(&library, options)?;
         let recording = RecordingVfs::register_over(&library, Some(memory.name()))?;
-        Ok(Bench {
+        Ok(Sandbox {
             library,
             memory,
             recording,
@@ -74,7 +74,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Whether databases that are opened from now on are said to be overwritten powersafely.
+    /// Whether overwriting is declared powersafe for databases that are opened from now on.
     pub fn set_powersafe_overwrite(&self, powersafe: bool) {
         self.memory.set_powersafe_overwrite(powersafe);
     }
@@ -86,12 +86,8 @@ impl Bench {
     pub fn open(&self, name: &str) -> Result<Connection, CrashError> {
         let flags = OpenFlags::default() | OpenFlags::NO_MUTEX;
         let vfs = Some(self.recording.name());
-        Ok(Connection::open(
-            &self.library,
-            Path::new(name),
-            flags,
-            vfs,
-        )?)
+        let path = Path::new(name);
+        Ok(Connection::open(&self.library, path, flags, vfs)?)
     }
 
     /// The size of a file in bytes; 0 where there is none.
@@ -109,8 +105,8 @@ impl Bench {
         self.recording.take()
     }
 
-    /// Lets the engine recover `databases` among `files`, all of them open at the same time, and tells
-    /// what went wrong with which; what it did is recorded.
+    /// Lets the engine recover `databases` among `files`, all of them open at the same time, and returns
+    /// the problem of each; what the engine did is recorded.
     ///
     /// # Errors
     /// What no crash explains: a defect of this crate.
@@ -137,7 +133,7 @@ impl Bench {
         Ok(problems)
     }
 
-    /// Looks at a recovered database in full.
+    /// Checks a recovered database in full.
     ///
     /// # Errors
     /// As [`recover`](Self::recover).
@@ -153,7 +149,7 @@ impl Bench {
         Ok(content)
     }
 
-    /// A hash of what is left of a database and the files beside it.
+    /// A hash of what is left of a database, its journal and its log.
     pub fn fingerprint(&self, database: &str) -> u128 {
         let mut hash = Xxh3::new();
         for suffix in ["", "-journal", "-wal"] {
@@ -167,27 +163,23 @@ impl Bench {
     }
 
     fn connection(&mut self) -> Result<Connection, CrashError> {
-        match self.recovering.take() {
-            Some(connection) => Ok(connection),
-            None => {
-                let connection = self.open(":memory:")?;
-                connection.limit_steps(STEPS)?;
-                Ok(connection)
-            }
+        if let Some(connection) = self.recovering.take() {
+            return Ok(connection);
         }
+        let connection = self.open(":memory:")?;
+        connection.limit_steps(STEPS)?;
+        Ok(connection)
     }
 
     /// Keeps the connection for the next recovery.
     fn give_back(&mut self, connection: Connection) -> Result<(), CrashError> {
-        match self.memory.open_files() {
-            0 => {
-                self.recovering = Some(connection);
-                Ok(())
-            }
-            open => Err(CrashError::Defect(format!(
-                "{open} files stayed open after a recovery"
-            ))),
+        let open = self.memory.open_files();
+        if open > 0 {
+            let defect = format!("{open} files stayed open after a recovery");
+            return Err(CrashError::Defect(defect));
         }
+        self.recovering = Some(connection);
+        Ok(())
     }
 }
 
@@ -195,8 +187,8 @@ fn unopenable(error: EngineError) -> Problem {
     Problem::Unopenable(message(&error))
 }
 
-/// SQLite's own words, without the statement.
-fn message(error: &EngineError) -> String {
+/// SQLite's message, without the statement.
+pub(crate) fn message(error: &EngineError) -> String {
     match error.as_sqlite() {
         Some(sqlite) => sqlite.message().to_owned(),
         None => error.to_string(),

@@ -1,4 +1,4 @@
-//! Looking at the images of one variant under one model: counting, and keeping the best witness.
+//! The survey of the crash images of one variant under one model: counts, and the best witness.
 
 use crate::disk::State;
 use crate::error::CrashError;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How often a witness is minimised in one cell: each time costs hundreds of recoveries.
 const MINIMISED: u32 = 3;
 
-/// How many crashes within one recovery are looked at.
+/// How many crashes are sampled within one recovery.
 const SECOND_CRASHES: usize = 2;
 
-/// What was found at an image, over all the crashes that leave it.
+/// What is known of an image, over all the crashes that leave it.
 struct Seen {
     /// The most commits that had been acknowledged.
     acknowledged: usize,
@@ -65,51 +65,51 @@ impl Crash<'_> {
             None => prefix_files(trace, self.cut - self.faults),
         }
     }
+
+    /// The witness that these files are.
+    fn witness(&self, files: Vec<File>) -> Witness {
+        Witness {
+            cut: self.cut,
+            acknowledged: self.acknowledged,
+            faults: self.faults,
+            lost: 0,
+            files,
+            violation: None,
+            second_crash: false,
+            occasions: self.touched,
+            committed: Vec::new(),
+        }
+    }
 }
 
-/// Looks at images, one after another.
-pub(crate) struct Look<'a, 'b> {
-    recording: &'a Recording,
-    judge: &'a mut Judge<'b>,
-    model: Model,
+/// Judges and counts images, one after another.
+pub(crate) struct Survey<'a, 'b> {
+    pub(crate) recording: &'a Recording,
+    pub(crate) judge: &'a mut Judge<'b>,
+    pub(crate) model: Model,
     /// Whether commits are promised to be atomic over attached databases.
-    splits_count: bool,
+    pub(crate) splits_count: bool,
+    /// Of every so many images the recovery is crashed as well, chosen at random.
+    pub(crate) second_crash_every: u64,
+    pub(crate) random: SplitMix64,
+    /// Counts images for the progress display.
+    pub(crate) images: &'a AtomicU64,
+    pub(crate) findings: Findings,
+}
+
+/// What a survey has come to so far.
+#[derive(Default)]
+pub(crate) struct Findings {
     seen: HashMap<u128, Seen>,
     tally: Tally,
     violation: Option<Witness>,
     loss: Option<Witness>,
     minimised: u32,
-    /// Of every so many images the recovery is crashed as well, and which.
-    second_crashes: (u64, SplitMix64),
-    images: &'a AtomicU64,
 }
 
-impl<'a, 'b> Look<'a, 'b> {
-    pub(crate) fn new(
-        recording: &'a Recording,
-        judge: &'a mut Judge<'b>,
-        model: Model,
-        splits_count: bool,
-        second_crashes: (u64, SplitMix64),
-        images: &'a AtomicU64,
-    ) -> Look<'a, 'b> {
-        Look {
-            recording,
-            judge,
-            model,
-            splits_count,
-            seen: HashMap::new(),
-            tally: Tally::default(),
-            violation: None,
-            loss: None,
-            minimised: 0,
-            second_crashes,
-            images,
-        }
-    }
-
-    /// Looks at one image.
-    pub(crate) fn at(&mut self, candidate: Candidate<'_>) -> Result<(), CrashError> {
+impl Survey<'_, '_> {
+    /// Judges one image.
+    pub(crate) fn judge(&mut self, candidate: Candidate<'_>) -> Result<(), CrashError> {
         let crash = Crash {
             cut: candidate.cut,
             acknowledged: self.recording.acknowledged(candidate.cut),
@@ -122,7 +122,7 @@ impl<'a, 'b> Look<'a, 'b> {
             source: candidate.source,
         };
         let key = hash(&candidate.files);
-        let is_new = match self.seen.get_mut(&key) {
+        let is_new = match self.findings.seen.get_mut(&key) {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
                 seen.note(self.recording, crash.acknowledged, crash.touched);
                 return Ok(());
@@ -145,8 +145,7 @@ impl<'a, 'b> Look<'a, 'b> {
     }
 
     fn is_chosen_for_second_crash(&mut self) -> bool {
-        let (every, random) = &mut self.second_crashes;
-        *every > 0 && random.below(*every) == 0
+        self.second_crash_every > 0 && self.random.below(self.second_crash_every) == 0
     }
 
     /// Judges files and counts them, equal ones once.
@@ -157,9 +156,9 @@ impl<'a, 'b> Look<'a, 'b> {
         crash: &Crash<'_>,
     ) -> Result<Judgement, CrashError> {
         let mut judgement = self.judge.judge(self.recording, files)?;
-        let is_new = !self.seen.contains_key(&key);
+        let is_new = !self.findings.seen.contains_key(&key);
         if judgement == Judgement::Violated(Violation::Split) && !self.splits_count {
-            self.tally.split_unpromised += u64::from(is_new);
+            self.findings.tally.split_unpromised += u64::from(is_new);
             // Each database by itself is in order, and nothing was promised of them together.
             judgement = Judgement::Committed(crash.acknowledged);
         }
@@ -168,37 +167,33 @@ impl<'a, 'b> Look<'a, 'b> {
             Judgement::Violated(_) => None,
         };
         if is_new {
-            self.tally.images += 1;
+            self.findings.tally.images += 1;
             self.images.fetch_add(1, Ordering::Relaxed);
             if let Judgement::Violated(violation) = &judgement {
-                self.tally.count(violation);
+                self.findings.tally.count(violation);
             }
         }
-        let seen = self.seen.entry(key).or_insert(Seen {
+        let seen = self.findings.seen.entry(key).or_insert(Seen {
             acknowledged: crash.acknowledged,
             committed,
             lost: 0,
             touched: crash.touched,
             touched_losing: None,
         });
-        // Of databases that do not belong together the latest crash tells what is held.
+        // Of databases that do not belong together the latest crash decides what is held.
         seen.committed = committed;
         seen.note(self.recording, crash.acknowledged, crash.touched);
         Ok(judgement)
     }
 
-    /// Whether a violation at this image would make a better witness than the one there is: one that
-    /// befalls everyone is better than one that befalls few, then one crash better than two, then few
-    /// faults better than many.
+    /// Whether a violation at this image would make a better witness than the known one: no occasion is
+    /// better than some, then one crash better than two, then few faults better than many.
     fn is_better(&self, crash: &Crash<'_>) -> bool {
-        let rank = (!crash.touched.is_empty(), false, crash.faults);
-        let known = self.violation.as_ref();
-        known.is_none_or(|witness| {
-            rank < (
-                !witness.occasions.is_empty(),
-                witness.second_crash,
-                witness.faults,
-            )
+        let rank = |occasions: Occasions, second, faults| (!occasions.is_empty(), second, faults);
+        let known = self.findings.violation.as_ref();
+        known.is_none_or(|known| {
+            rank(crash.touched, false, crash.faults)
+                < rank(known.occasions, known.second_crash, known.faults)
         })
     }
 
@@ -211,22 +206,15 @@ impl<'a, 'b> Look<'a, 'b> {
             return Ok(());
         }
         let (files, smallest) = self.smallest(crash)?;
-        // The smallest image may show another violation than the one it was found by, touch fewer
-        // occasions, and be one that has not been seen: it counts like any other.
+        // The smallest image may show another violation than the original one, touch fewer occasions,
+        // and be one that has not been seen: it counts like any other.
         let violation = match self.judged(hash(&files), files.clone(), &smallest)? {
             Judgement::Violated(now) => now,
             Judgement::Committed(_) => violation,
         };
-        self.violation = Some(Witness {
-            cut: smallest.cut,
-            acknowledged: smallest.acknowledged,
-            faults: smallest.faults,
-            lost: 0,
-            files,
+        self.findings.violation = Some(Witness {
             violation: Some(violation),
-            second_crash: false,
-            occasions: smallest.touched,
-            committed: Vec::new(),
+            ..smallest.witness(files)
         });
         Ok(())
     }
@@ -241,8 +229,8 @@ impl<'a, 'b> Look<'a, 'b> {
             source: None,
         };
         match &crash.source {
-            Some(source) if self.minimised < MINIMISED => {
-                self.minimised += 1;
+            Some(source) if self.findings.minimised < MINIMISED => {
+                self.findings.minimised += 1;
                 let state = self.smallest_state(source)?;
                 let files = source.disk.files(source.units, &state);
                 let missing = source.disk.first_missing(source.units, &state);
@@ -275,49 +263,43 @@ impl<'a, 'b> Look<'a, 'b> {
 
     fn keep_loss(&mut self, crash: &Crash<'_>, committed: usize) {
         let lost = crash.acknowledged.saturating_sub(committed);
-        if lost > self.loss.as_ref().map_or(0, |witness| witness.lost) {
-            self.loss = Some(Witness {
-                cut: crash.cut,
-                acknowledged: crash.acknowledged,
-                faults: crash.faults,
+        if lost
+            > self
+                .findings
+                .loss
+                .as_ref()
+                .map_or(0, |witness| witness.lost)
+        {
+            self.findings.loss = Some(Witness {
                 lost,
-                files: crash.files(&self.recording.trace),
-                violation: None,
-                second_crash: false,
-                occasions: crash.touched,
-                committed: Vec::new(),
+                ..crash.witness(crash.files(&self.recording.trace))
             });
         }
     }
 
-    /// Lets the recovery of these files crash too, and judges what that leaves.
+    /// Crashes the recovery of these files too, and judges what that leaves.
     fn crash_again(&mut self, crash: &Crash<'_>, files: &[File]) -> Result<(), CrashError> {
         let trace = self.judge.trace_recovery(self.recording, files)?;
         if trace.steps.is_empty() {
             return Ok(());
         }
         for _ in 0..SECOND_CRASHES {
-            let (files, faults) = draw_one(&trace, self.model, &mut self.second_crashes.1);
+            let (files, faults) = draw_one(&trace, self.model, &mut self.random);
             let key = hash(&files);
-            if self.seen.contains_key(&key) {
+            if self.findings.seen.contains_key(&key) {
                 continue;
             }
-            self.tally.second_crashes += 1;
+            self.findings.tally.second_crashes += 1;
             let kept = files.clone();
             let judgement = self.judged(key, files, crash)?;
             if let Judgement::Violated(violation) = judgement
-                && self.violation.is_none()
+                && self.findings.violation.is_none()
             {
-                self.violation = Some(Witness {
-                    cut: crash.cut,
-                    acknowledged: crash.acknowledged,
+                self.findings.violation = Some(Witness {
                     faults: crash.faults + faults,
-                    lost: 0,
-                    files: kept,
                     violation: Some(violation),
                     second_crash: true,
-                    occasions: crash.touched,
-                    committed: Vec::new(),
+                    ..crash.witness(kept)
                 });
             }
         }
@@ -325,32 +307,39 @@ impl<'a, 'b> Look<'a, 'b> {
     }
 
     /// The counts, and the best witness: of a violation, or else of a loss.
-    pub(crate) fn finish(mut self, visited: u64) -> (Tally, Option<Witness>) {
-        self.tally.visited = visited;
-        for seen in self.seen.values() {
-            self.tally.losing += u64::from(seen.lost > 0);
-            self.tally.most_lost = self.tally.most_lost.max(seen.lost);
-            put_down(&mut self.tally, seen);
+    pub(crate) fn finish(self, visited: usize) -> (Tally, Option<Witness>) {
+        let Findings {
+            seen,
+            mut tally,
+            violation,
+            loss,
+            ..
+        } = self.findings;
+        tally.visited = visited as u64;
+        for seen in seen.values() {
+            attribute(&mut tally, seen);
         }
-        let mut witness = self.violation.or(self.loss);
+        let mut witness = violation.or(loss);
         if let Some(witness) = &mut witness {
             witness.committed = neighbours(self.recording, witness.acknowledged);
         }
-        (self.tally, witness)
+        (tally, witness)
     }
 }
 
-/// Counts an image for everyday work or for the occasions that it takes.
-fn put_down(tally: &mut Tally, seen: &Seen) {
+/// Counts an image, and attributes it to ordinary work or to the occasions that it takes.
+fn attribute(tally: &mut Tally, seen: &Seen) {
     let (violates, lost) = (seen.committed.is_none(), seen.lost);
-    let everyday = &mut tally.everyday;
+    tally.losing += u64::from(lost > 0);
+    tally.most_lost = tally.most_lost.max(lost);
+    let ordinary = &mut tally.ordinary;
     if seen.touched.is_empty() {
-        everyday.images += 1;
-        everyday.violations += u64::from(violates);
+        ordinary.images += 1;
+        ordinary.violations += u64::from(violates);
     }
     if seen.touched_losing.is_some_and(Occasions::is_empty) {
-        everyday.losing += 1;
-        everyday.most_lost = everyday.most_lost.max(lost);
+        ordinary.losing += 1;
+        ordinary.most_lost = ordinary.most_lost.max(lost);
     }
     for occasion in Occasion::ALL {
         let counts = tally.occasions.entry(occasion).or_default();

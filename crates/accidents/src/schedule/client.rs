@@ -1,4 +1,4 @@
-//! One of the two connections: how it acts, and what it notices.
+//! One of the two clients: how it acts, and what it notices.
 
 use super::ledger::{Ledger, Transaction};
 use super::scenario::Act;
@@ -16,7 +16,7 @@ const PAGE_SIZE: u32 = 512;
 const CACHE_PAGES: u32 = 4;
 
 /// `SQLITE_PROTOCOL`: a lock of the log that never came free, however often it was tried
-/// (<https://sqlite.org/rescode.html#protocol>). It is another way to be told to wait.
+/// (<https://sqlite.org/rescode.html#protocol>). It is another form of busy.
 const PROTOCOL: i32 = 15;
 
 /// The statements that make the data.
@@ -38,8 +38,8 @@ pub(super) fn changes(who: &str, number: u32) -> String {
     format!("UPDATE data SET v = v + 1; INSERT INTO log VALUES ('{who}', {number})")
 }
 
-/// What one look at the data shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What one query of the data shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     least: i64,
     most: i64,
@@ -50,12 +50,7 @@ pub(super) struct Seen {
 impl Seen {
     /// Reads everything in one statement, hence in one snapshot.
     pub(super) fn read(connection: &Connection) -> Result<Seen, EngineError> {
-        let mut seen = Seen {
-            least: 0,
-            most: 0,
-            rows: 0,
-            logged: 0,
-        };
+        let mut seen = Seen::default();
         connection.for_each_row(
             "SELECT min(v), max(v), count(*), sum(length(body)), (SELECT count(*) FROM log) FROM data",
             |row| {
@@ -89,14 +84,14 @@ impl Seen {
     }
 }
 
-/// What an act came to.
+/// The outcome of an act.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum Outcome {
     /// It was done.
     Done,
-    /// Another connection's lock stood in the way, and it was given up.
+    /// Another connection held a lock, and the act was abandoned.
     Busy,
-    /// Something that must not be.
+    /// It violated an invariant.
     Wrong(String),
 }
 
@@ -110,8 +105,8 @@ enum Open {
     Writing(Transaction),
 }
 
-/// A connection and where it stands.
-pub(super) struct Party {
+/// A connection and the state of its work.
+pub(super) struct Client {
     who: &'static str,
     library: Arc<Library>,
     vfs: String,
@@ -122,15 +117,15 @@ pub(super) struct Party {
     open: Open,
 }
 
-impl Party {
+impl Client {
     pub(super) fn new(
         who: &'static str,
         library: &Arc<Library>,
         vfs: &str,
         database: PathBuf,
         journal_mode: &'static str,
-    ) -> Party {
-        Party {
+    ) -> Client {
+        Client {
             who,
             library: Arc::clone(library),
             vfs: vfs.to_owned(),
@@ -148,7 +143,7 @@ impl Party {
 
     /// Acts. An act that another connection's lock prevents is given up as an application would: its
     /// transaction is rolled back, but for a commit, which stays to be tried again.
-    pub(super) fn act(&mut self, act: Act, ledger: &Ledger) -> Came {
+    pub(super) fn act(&mut self, act: Act, ledger: &Ledger) -> Outcome {
         let outcome = match act {
             Act::Open => self.open(),
             Act::Write => self.write(ledger),
@@ -163,27 +158,27 @@ impl Party {
             Act::Checkpoint(mode) => self.run(|connection| connection.checkpoint(mode).map(drop)),
         };
         match outcome {
-            Ok(()) => Came::Done,
-            Err(Trouble::Sqlite(error)) if is_busy(&error) => Came::Busy,
-            Err(Trouble::Sqlite(error)) => Came::Wrong(error.to_string()),
-            Err(Trouble::Seen(what)) => Came::Wrong(what),
+            Ok(()) => Outcome::Done,
+            Err(Trouble::Sqlite(error)) if is_busy(&error) => Outcome::Busy,
+            Err(Trouble::Sqlite(error)) => Outcome::Wrong(error.to_string()),
+            Err(Trouble::Seen(what)) => Outcome::Wrong(what),
         }
     }
 
     /// Ends whatever is open, as far as locks allow.
-    pub(super) fn end(&mut self, ledger: &Ledger) -> Came {
+    pub(super) fn end(&mut self, ledger: &Ledger) -> Outcome {
         match self.open {
-            Open::Nothing => Came::Done,
+            Open::Nothing => Outcome::Done,
             Open::Reading(_) => self.act(Act::EndRead, ledger),
             Open::Writing(_) => self.act(Act::Commit, ledger),
         }
     }
 
     /// Closes the connection.
-    pub(super) fn close(&mut self) -> Came {
+    pub(super) fn close(&mut self) -> Outcome {
         match self.connection.take().map(Connection::close) {
-            None | Some(Ok(())) => Came::Done,
-            Some(Err(error)) => Came::Wrong(error.to_string()),
+            None | Some(Ok(())) => Outcome::Done,
+            Some(Err(error)) => Outcome::Wrong(error.to_string()),
         }
     }
 
@@ -215,7 +210,7 @@ impl Party {
 
     fn write(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
         self.begin_write(ledger)?;
-        self.commit(ledger).inspect_err(|_| self.give_up(ledger))
+        self.commit(ledger).inspect_err(|_| self.abandon(ledger))
     }
 
     /// The version lies on the first page, of which the data are no part.
@@ -238,7 +233,7 @@ impl Party {
         ledger.begin(transaction);
         self.open = Open::Writing(transaction);
         self.run(|connection| connection.execute(&changes(self.who, transaction.number)))
-            .inspect_err(|_| self.give_up(ledger))
+            .inspect_err(|_| self.abandon(ledger))
     }
 
     fn commit(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
@@ -263,7 +258,7 @@ impl Party {
     }
 
     /// Gives up the transaction that is open. SQLite may have rolled it back itself.
-    fn give_up(&mut self, ledger: &Ledger) {
+    fn abandon(&mut self, ledger: &Ledger) {
         if let Some(connection) = &self.connection
             && connection.in_transaction()
         {
@@ -277,47 +272,40 @@ impl Party {
     }
 
     fn read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
-        let shown = self.look(ledger)?;
+        let count = self.count(ledger)?;
         match self.open {
-            Open::Reading(before) if before != shown => Err(Trouble::Seen(format!(
-                "a transaction that saw {before} transactions now sees {shown}"
+            Open::Reading(before) if before != count => Err(Trouble::Seen(format!(
+                "a transaction that saw {before} transactions now sees {count}"
             ))),
             _ => Ok(()),
         }
     }
 
-    /// The number of transactions that a look shows.
-    fn look(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
+    /// The number of transactions that the data show.
+    fn count(&mut self, ledger: &Ledger) -> Result<i64, Trouble> {
         let least = ledger.acknowledged();
         let seen = self.run(Seen::read)?;
-        let shown = seen.transactions().map_err(Trouble::Seen)?;
+        let count = seen.transactions().map_err(Trouble::Seen)?;
         let most = ledger.begun();
         let in_snapshot = matches!(self.open, Open::Reading(_));
-        if !in_snapshot && shown < least {
+        if !in_snapshot && count < least {
             return Err(Trouble::Seen(format!(
-                "{least} transactions were acknowledged, but only {shown} are seen"
+                "{least} transactions were acknowledged, but only {count} are seen"
             )));
         }
-        if shown > most {
+        if count > most {
             return Err(Trouble::Seen(format!(
-                "{shown} transactions are seen, but only {most} were begun"
+                "{count} transactions are seen, but only {most} were begun"
             )));
         }
-        Ok(shown)
+        Ok(count)
     }
 
     fn begin_read(&mut self, ledger: &Ledger) -> Result<(), Trouble> {
         self.run(|connection| connection.execute("BEGIN"))?;
-        match self.look(ledger) {
-            Ok(shown) => {
-                self.open = Open::Reading(shown);
-                Ok(())
-            }
-            Err(trouble) => {
-                self.give_up(ledger);
-                Err(trouble)
-            }
-        }
+        let count = self.count(ledger).inspect_err(|_| self.abandon(ledger))?;
+        self.open = Open::Reading(count);
+        Ok(())
     }
 
     fn end_read(&mut self) -> Result<(), Trouble> {
@@ -333,11 +321,11 @@ impl Party {
             return Ok(());
         }
         self.change(ledger)?;
-        self.commit(ledger).inspect_err(|_| self.give_up(ledger))
+        self.commit(ledger).inspect_err(|_| self.abandon(ledger))
     }
 }
 
-/// Why an act was not done.
+/// Why an act failed.
 enum Trouble {
     Sqlite(EngineError),
     /// What was seen is wrong.
@@ -362,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_two_states_are_told_from_those_of_one() {
+    fn rows_of_two_states_are_distinguished_from_those_of_one() {
         let seen = |least, most, logged| Seen {
             least,
             most,

@@ -1,6 +1,6 @@
 //! Building engines: each once, several at a time.
 
-use super::cache::{Cache, Kept, Place};
+use super::cache::{Cache, Kept, Workspace};
 use super::compiler::Compiler;
 use super::error::{BuildError, Context};
 use super::fetch::Cargo;
@@ -34,8 +34,8 @@ const PROFILE_GUIDED_TIMES: f64 = 2.5;
 /// library with another profile is another library.
 const TRAINING: &str = "training 1";
 
-/// What happens while engines are built, for displays. The number is the place of the build among
-/// those asked for.
+/// What happens while engines are built, for displays. The number is the index of the build among
+/// those requested.
 #[derive(Debug)]
 pub enum BuildEvent<'a> {
     /// A build begins, or waits for another process that does the same one.
@@ -46,12 +46,12 @@ pub enum BuildEvent<'a> {
     Failed(usize, &'a BuildName, &'a BuildError),
 }
 
-/// An engine that was asked for.
+/// An engine that was requested.
 #[derive(Debug)]
 pub struct Built {
     /// Where it is and how it was made.
     pub kept: Kept,
-    /// Whether it was compiled now; otherwise it was there.
+    /// Whether it was compiled now; otherwise it was in the cache.
     pub is_new: bool,
 }
 
@@ -70,9 +70,8 @@ impl Tools {
     pub fn of_user() -> Tools {
         let variable = |name: &str, usual: &str| {
             let given = std::env::var(name).ok();
-            given
-                .filter(|text| !text.trim().is_empty())
-                .unwrap_or_else(|| usual.to_owned())
+            let given = given.filter(|text| !text.trim().is_empty());
+            given.unwrap_or_else(|| usual.to_owned())
         };
         Tools {
             compiler: variable("CC", "cc"),
@@ -82,7 +81,7 @@ impl Tools {
 }
 
 /// Everything that building needs.
-pub struct Workshop<'a> {
+pub struct Builder<'a> {
     cache: &'a Cache,
     compiler_command: String,
     cargo: Cargo,
@@ -94,16 +93,16 @@ pub struct Workshop<'a> {
     sources: Mutex<HashMap<&'static str, PathBuf>>,
 }
 
-impl<'a> Workshop<'a> {
-    /// A workshop that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
+impl<'a> Builder<'a> {
+    /// A builder that keeps what it builds in `cache`, and stops when `cancelled` becomes true.
     pub fn new(
         cache: &'a Cache,
         tools: Tools,
         train: Train<'a>,
         now: Now,
         cancelled: &'a AtomicBool,
-    ) -> Workshop<'a> {
-        Workshop {
+    ) -> Builder<'a> {
+        Builder {
             cache,
             compiler_command: tools.compiler,
             cargo: Cargo {
@@ -117,8 +116,8 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Builds every engine that is not there yet, `jobs` at a time, and says where each is, in the
-    /// order asked for. One that fails does not keep the others from being built.
+    /// Builds every engine that is missing, `jobs` at a time, and returns where each is, in the order
+    /// requested. One that fails does not stop the others.
     pub fn build_all(
         &self,
         names: &[BuildName],
@@ -162,20 +161,15 @@ impl<'a> Workshop<'a> {
             .filter(|kept| same_sets(&kept.provenance.name, name))
             .filter_map(|kept| Some(kept.provenance.compiled?.seconds))
             .collect();
-        if times.is_empty() {
-            let profile_guided = name.sets().iter().any(|set| set.profile_guided);
-            return USUAL_S
-                * if profile_guided {
-                    PROFILE_GUIDED_TIMES
-                } else {
-                    1.0
-                };
+        match times.len() {
+            0 if name.sets().iter().any(|set| set.profile_guided) => USUAL_S * PROFILE_GUIDED_TIMES,
+            0 => USUAL_S,
+            builds => times.iter().sum::<f64>() / builds as f64,
         }
-        times.iter().sum::<f64>() / times.len() as f64
     }
 
-    /// The build of this name where it is there whole, without building anything: the one that the
-    /// compiler of today would make, or the newest where there is no compiler.
+    /// The complete build of this name, if there is one, without building anything: the one that the
+    /// present compiler would make, or the newest where there is no compiler.
     ///
     /// # Errors
     /// Building was stopped.
@@ -195,24 +189,22 @@ impl<'a> Workshop<'a> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(BuildError::Cancelled);
         }
+        let existing = |kept| Built {
+            kept,
+            is_new: false,
+        };
         if let Some(kept) = self.existing(name)? {
-            return Ok(Built {
-                kept,
-                is_new: false,
-            });
+            return Ok(existing(kept));
         }
         let compiler = self.compiler()?;
         let recipe = Recipe::of(name, &compiler.supported);
         let key = key(name.release(), &recipe, compiler);
-        let place = self.cache.lock(&name.to_string(), &key, self.cancelled)?;
+        let workspace = self.cache.lock(&name.to_string(), &key, self.cancelled)?;
         // Another process may have built it while this one waited for its turn.
         if let Some(kept) = self.whole(name, &key) {
-            return Ok(Built {
-                kept,
-                is_new: false,
-            });
+            return Ok(existing(kept));
         }
-        let kept = self.make(name, &recipe, compiler, place)?;
+        let kept = self.make(name, &recipe, compiler, workspace)?;
         Ok(Built { kept, is_new: true })
     }
 
@@ -229,19 +221,23 @@ impl<'a> Workshop<'a> {
         name: &BuildName,
         recipe: &Recipe,
         compiler: &Compiler,
-        place: Place,
+        workspace: Workspace,
     ) -> Result<Kept, BuildError> {
         let clock = Instant::now();
         let source = self.source(name.release())?;
-        let library = place.path().join(LIBRARY_FILE);
+        let library = workspace.path().join(LIBRARY_FILE);
+        let work = workspace.path();
         let compiling = match recipe.profile_guided {
-            false => self.plain(recipe, compiler, &source, place.path())?,
-            true => self.profile_guided(recipe, compiler, &source, place.path())?,
+            false => {
+                let arguments = recipe.compile_and_link(&source, &library);
+                compiler.compile(arguments, self.cancelled)?
+            }
+            true => self.profile_guided(recipe, compiler, &source, work)?,
         };
         let text = fs::read(&source).context("read", &source)?;
         let bytes = fs::read(&library).context("read", &library)?;
         let identity = identity(&library, name.release())?;
-        place.keep(Provenance {
+        workspace.keep(Provenance {
             format: provenance::FORMAT,
             name: name.to_string(),
             version: identity.0,
@@ -262,19 +258,8 @@ impl<'a> Workshop<'a> {
         })
     }
 
-    fn plain(
-        &self,
-        recipe: &Recipe,
-        compiler: &Compiler,
-        source: &Path,
-        work: &Path,
-    ) -> Result<Duration, BuildError> {
-        let arguments = recipe.compile_and_link(source, &work.join(LIBRARY_FILE));
-        compiler.compile(arguments, self.cancelled)
-    }
-
     /// Compiles what writes a profile, has it trained, and compiles again to the same object file with
-    /// the profile that lies beside it.
+    /// the profile in the same directory.
     fn profile_guided(
         &self,
         recipe: &Recipe,
@@ -301,22 +286,20 @@ impl<'a> Workshop<'a> {
         Ok(took)
     }
 
-    /// The compiler, asked once.
+    /// The compiler, queried once.
     fn compiler(&self) -> Result<&Compiler, BuildError> {
         if let Some(known) = self.compiler.get() {
             return Ok(known);
         }
-        let place = std::env::temp_dir();
         let work = tempfile::Builder::new()
             .prefix("pragmark-compiler-")
             .tempdir()
-            .context("create a directory in", &place)?;
+            .context("create a directory in", &std::env::temp_dir())?;
         let compiler = Compiler::ask(&self.compiler_command, work.path(), self.cancelled)?;
         Ok(self.compiler.get_or_init(|| compiler))
     }
 
-    /// The source of a release, asked of cargo once; the others wait meanwhile, as cargo would make
-    /// them.
+    /// The source of a release, fetched through cargo once; other threads wait, as cargo would make them.
     fn source(&self, release: &'static Release) -> Result<PathBuf, BuildError> {
         let mut known = locked(&self.sources);
         if let Some(source) = known.get(release.version) {
@@ -347,14 +330,6 @@ fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
 
 /// All that decides what comes out of a build.
 fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String; 8] {
-    let processor = match recipe.is_for_this_processor() {
-        true => processor(),
-        false => String::new(),
-    };
-    let training = match recipe.profile_guided {
-        true => TRAINING,
-        false => "",
-    };
     [
         release.crate_version.to_owned(),
         compiler.command(),
@@ -362,8 +337,15 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
         compiler.target.clone(),
         recipe.arguments().join(" "),
         linking().join(" "),
-        training.to_owned(),
-        processor,
+        recipe
+            .profile_guided
+            .then_some(TRAINING)
+            .unwrap_or_default()
+            .to_owned(),
+        recipe
+            .is_for_this_processor()
+            .then(processor)
+            .unwrap_or_default(),
     ]
 }
 

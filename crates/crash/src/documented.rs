@@ -1,0 +1,239 @@
+//! What SQLite's documentation promises, as data: every measured cell is compared with it.
+
+use crate::model::Model;
+use crate::occasion::Occasion;
+use crate::settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
+use lab::tier::{Documented, ModelSafety, Promise};
+
+/// A statement of the documentation on some settings under some models; an empty list stands for any.
+struct Rule {
+    journal_modes: &'static [JournalMode],
+    synchronous: &'static [Synchronous],
+    models: &'static [Model],
+    promise: Promise,
+    /// In our words.
+    says: &'static str,
+    source: &'static str,
+}
+
+const POWER: &[Model] = &[
+    Model::Ordered,
+    Model::Ext4Ordered,
+    Model::Reorder,
+    Model::Torn,
+];
+const ROLLBACK: &[JournalMode] = &[
+    JournalMode::Delete,
+    JournalMode::Truncate,
+    JournalMode::Persist,
+];
+const JOURNAL_MODE: &str = "https://sqlite.org/pragma.html#pragma_journal_mode";
+const SYNCHRONOUS: &str = "https://sqlite.org/pragma.html#pragma_synchronous";
+const CORRUPT: &str =
+    "https://sqlite.org/howtocorrupt.html#_disk_drives_that_do_not_honor_sync_requests";
+
+/// The first rule that fits holds.
+const RULES: &[Rule] = &[
+    Rule {
+        journal_modes: &[JournalMode::Off, JournalMode::Memory],
+        synchronous: &[],
+        models: &[],
+        promise: Promise::MayCorrupt,
+        says: "without a journal on disk, a crash within a transaction very likely corrupts the database",
+        source: JOURNAL_MODE,
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::Kill],
+        promise: Promise::Safe,
+        says: "data is safe when the application crashes, even with synchronous=OFF",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::NonPowersafeOverwrite],
+        promise: Promise::Silent,
+        says: "SQLite assumes powersafe overwrite by default; psow=0 withdraws the assumption",
+        source: "https://sqlite.org/psow.html",
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::LyingFifo],
+        promise: Promise::MayLose,
+        says: "a sync that only preserves the order of writes loses durability, not consistency",
+        source: CORRUPT,
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[Model::LyingReorder],
+        promise: Promise::MayCorrupt,
+        says: "a device that lies about syncs and reorders can corrupt; with a write-ahead log only during a checkpoint",
+        source: CORRUPT,
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[Synchronous::Off],
+        models: POWER,
+        promise: Promise::MayCorrupt,
+        says: "with synchronous=OFF a power loss might corrupt the database",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: &[JournalMode::Wal],
+        synchronous: &[Synchronous::Normal],
+        models: POWER,
+        promise: Promise::MayLose,
+        says: "WAL with synchronous=NORMAL is consistent but may roll back commits after a power loss",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: &[JournalMode::Wal],
+        synchronous: &[Synchronous::Full, Synchronous::Extra],
+        models: POWER,
+        promise: Promise::Safe,
+        says: "WAL with synchronous=FULL syncs the log after each transaction and is durable",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: ROLLBACK,
+        synchronous: &[Synchronous::Normal],
+        models: POWER,
+        promise: Promise::MayCorrupt,
+        says: "with synchronous=NORMAL there is a very small chance that a power loss corrupts the database on an older file system",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: &[JournalMode::Delete],
+        synchronous: &[Synchronous::Full],
+        models: POWER,
+        promise: Promise::MayLose,
+        says: "FULL does not corrupt; EXTRA adds durability where a power loss closely follows a commit in DELETE mode",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: ROLLBACK,
+        synchronous: &[Synchronous::Full, Synchronous::Extra],
+        models: POWER,
+        promise: Promise::Safe,
+        says: "content is safely on disk before SQLite continues, so a power loss corrupts nothing",
+        source: SYNCHRONOUS,
+    },
+    Rule {
+        journal_modes: &[],
+        synchronous: &[],
+        models: &[],
+        promise: Promise::Silent,
+        says: "the documentation does not say",
+        source: "https://sqlite.org/docs.html",
+    },
+];
+
+/// What the documentation says of settings under a model; the last rule fits anything.
+pub fn documented(settings: &CrashSettings, model: Model) -> Option<Documented> {
+    // With psow=0 SQLite keeps what it writes apart from what it must not destroy, so that a sector
+    // may go with a write to it and no more is lost than without it.
+    let model = match model {
+        Model::NonPowersafeOverwrite if !settings.powersafe_overwrite => Model::Reorder,
+        other => other,
+    };
+    let fits = |rule: &&Rule| {
+        (rule.journal_modes.is_empty() || rule.journal_modes.contains(&settings.journal_mode))
+            && (rule.synchronous.is_empty() || rule.synchronous.contains(&settings.synchronous))
+            && (rule.models.is_empty() || rule.models.contains(&model))
+    };
+    RULES.iter().find(fits).map(|rule| Documented {
+        promise: rule.promise,
+        says: rule.says.to_owned(),
+        source: rule.source.to_owned(),
+    })
+}
+
+/// Why a measured tier differs from the documentation, where the cause is known from SQLite's source;
+/// `None` where it is not, or where nothing differs. `only` are the occasions to which the tier is
+/// confined, if there are any.
+pub fn cause(
+    settings: &CrashSettings,
+    model: Model,
+    safety: &ModelSafety,
+    only: &[Occasion],
+) -> Option<&'static str> {
+    if safety.breaks_a_promise() {
+        cause_of_breach(settings, only)
+    } else if safety.is_safer_than_documented() {
+        let promise = safety.documented.as_ref().map(|it| it.promise);
+        cause_of_more_safety(settings, model, promise)
+    } else {
+        None
+    }
+}
+
+fn cause_of_breach(settings: &CrashSettings, only: &[Occasion]) -> Option<&'static str> {
+    match (settings.journal_mode, settings.synchronous, only) {
+        (JournalMode::Delete, Synchronous::Full, [Occasion::Shrinking]) => Some(
+            "a commit that shrinks the database truncates the file after deleting the journal \
+             (pager_end_transaction); the truncation can persist while the deletion does not, and the \
+             journal is then rolled back over a file that has lost pages which the journal does not hold",
+        ),
+        (JournalMode::Wal, Synchronous::Normal, [Occasion::ModeChange]) => Some(
+            "leaving WAL mode writes the first page under a rollback journal, for which NORMAL syncs no \
+             more than it does in DELETE mode",
+        ),
+        _ => None,
+    }
+}
+
+fn cause_of_more_safety(
+    settings: &CrashSettings,
+    model: Model,
+    promise: Option<Promise>,
+) -> Option<&'static str> {
+    let is_rollback = ROLLBACK.contains(&settings.journal_mode);
+    match (settings.journal_mode, settings.synchronous) {
+        (JournalMode::Delete, Synchronous::Full)
+            if settings.locking_mode == LockingMode::Exclusive =>
+        {
+            Some(
+                "with exclusive locking the journal's header is overwritten instead of deleting the journal",
+            )
+        }
+        (_, Synchronous::Normal) if is_rollback => Some(
+            "the documented risk is a power loss before the journal's header arrives; this model does \
+             not separate the two, or the sample did not",
+        ),
+        (_, Synchronous::Off) if model == Model::Ordered => Some(
+            "where writes keep their order, a power loss leaves nothing that a kill would not leave",
+        ),
+        // That nothing is lost either has another cause, if any.
+        (JournalMode::Wal, _) if promise == Some(Promise::MayCorrupt) => Some(
+            "frames of the log are verified by checksums; only a checkpoint can be interrupted",
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_settings_and_models_have_a_rule_with_a_source() {
+        let all = CrashSettings::matrix(
+            JournalMode::ALL,
+            Synchronous::ALL,
+            LockingMode::ALL,
+            &[4096],
+            &[true],
+        );
+        assert_eq!(all.len(), 48);
+        for settings in all {
+            for model in Model::ALL {
+                let source = documented(&settings, *model).unwrap().source;
+                assert!(source.contains('#') || source.contains("psow"));
+            }
+        }
+    }
+}
