@@ -62,7 +62,7 @@ pub(crate) fn feed(
 ) -> Result<u64, LoadError> {
     let stop = Arc::new(AtomicBool::new(false));
     source.begin(&target.affinities(), &stop);
-    let total_bytes = source.total_bytes();
+    let total_bytes = source.info().total_bytes;
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
         scope.spawn(move || read(source, &sender));
