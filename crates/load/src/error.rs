@@ -173,7 +173,7 @@ pub enum LoadError {
     /// The finished database does not hold what it should.
     #[error("the check of the new database failed, and it was discarded: {0}")]
     Check(String),
-    /// The observer asked to stop.
+    /// The observer ended the load.
     #[error("stopped; the database is unchanged")]
     Interrupted,
     /// SQLite refused to do something with a database, or failed.

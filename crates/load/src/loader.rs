@@ -23,7 +23,7 @@ use crate::target::Target;
 
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Threads that write pages unless more are asked for: beyond these the disk is the limit.
+/// Threads that write pages by default: beyond these the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
 
 fn usual_workers() -> usize {

@@ -127,10 +127,9 @@ fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
 /// How to open inputs.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// What they are; told from their first bytes and their names where it is not said.
+    /// Their format; detected from first bytes and names by default.
     pub format: Option<Format>,
-    /// The encoding of texts; told from the byte order mark, and UTF-8 without one, where it is not
-    /// said.
+    /// The encoding of texts; by default that of the byte order mark, or UTF-8.
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
@@ -146,7 +145,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Everything is told from the inputs themselves.
+    /// Everything is detected from the inputs themselves.
     pub fn new(library: &Arc<Library>) -> Opening {
         Opening {
             format: None,

@@ -37,7 +37,7 @@ pub struct ColumnarSource {
     total_bytes: u64,
 }
 
-/// How much there is, as the file tells it.
+/// How much there is, according to the file.
 #[derive(Debug, Clone, Copy)]
 enum Extent {
     Rows(u64),
@@ -108,7 +108,7 @@ fn parquet(
     }
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
-    // As the file tells it, which is too few where values are repeated.
+    // According to the file, which is too few where values are repeated.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
     let reader = builder
@@ -205,7 +205,7 @@ impl Source for ColumnarSource {
                 return Ok(None);
             };
             self.read += 1;
-            // A batch fails as a whole, and the library does not tell at which of its rows.
+            // A batch fails as a whole, and the library does not say at which of its rows.
             batch.map(Some).map_err(|error| {
                 let what = format!("in row {} or later: {error}", rows + 1);
                 LoadError::form(name, what)
