@@ -155,7 +155,7 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// Two rows have the same values where a unique index allows one.
-    #[error("UNIQUE constraint failed: {columns}: rows {} and {} have the same values", .rowids[0], .rowids[1])]
+    #[error("UNIQUE constraint failed: {columns}: rowids {} and {} have the same values", .rowids[0], .rowids[1])]
     Duplicate {
         /// The columns.
         columns: String,
