@@ -155,7 +155,7 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// Two rows have the same values where a unique index allows one.
-    #[error("UNIQUE constraint failed: {columns}: rows {} and {} have the same values", .rowids[0], .rowids[1])]
+    #[error("UNIQUE constraint failed: {columns}: rowids {} and {} have the same values", .rowids[0], .rowids[1])]
     Duplicate {
         /// The columns.
         columns: String,
@@ -173,7 +173,7 @@ pub enum LoadError {
     /// The finished database does not hold what it should.
     #[error("the check of the new database failed, and it was discarded: {0}")]
     Check(String),
-    /// The observer asked to stop.
+    /// The observer ended the load.
     #[error("stopped; the database is unchanged")]
     Interrupted,
     /// SQLite refused to do something with a database, or failed.

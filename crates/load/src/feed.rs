@@ -1,5 +1,5 @@
 //! Reader and writer of a load side by side: the source is read ahead on a thread of its own, and the
-//! writer takes its batches, refuses rows and tells the observer how far it has come.
+//! writer takes its batches, refuses rows and reports progress to the observer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +46,7 @@ pub enum Phase {
 /// Called with the progress after every batch; `false` ends the load.
 pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
 
-/// How often the observer is told of a load that waits for its input.
+/// How often progress is reported while a load waits for its input.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Batches read ahead: enough that reader and writer do not wait for one another.
@@ -62,7 +62,7 @@ pub(crate) fn feed(
 ) -> Result<u64, LoadError> {
     let stop = Arc::new(AtomicBool::new(false));
     source.begin(&target.affinities(), &stop);
-    let total_bytes = source.total_bytes();
+    let total_bytes = source.info().total_bytes;
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
         scope.spawn(move || read(source, &sender));
@@ -158,13 +158,13 @@ impl Feed<'_> {
         self.rejects.sync()
     }
 
-    /// Counts rows taken up, and tells the observer.
+    /// Counts rows taken up, and reports progress.
     pub(crate) fn loaded(&mut self, rows: u64) -> Result<(), LoadError> {
         self.progress.rows += rows;
         self.tell(Phase::Rows)
     }
 
-    /// Tells the observer what is being done; it may end the load.
+    /// Reports what is being done to the observer, which may end the load.
     pub(crate) fn tell(&mut self, phase: Phase) -> Result<(), LoadError> {
         self.progress.phase = phase;
         self.progress.rejected = self.rejects.count();

@@ -59,6 +59,7 @@ pub use request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary}
 pub use rows::{Row, RowReader};
 pub use source::{
     BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
-    JsonLinesSource, Locations, Opening, RowLocation, Selection, Source, SourceColumn, Unit, open,
+    JsonLinesSource, Locations, Opening, RowLocation, Selection, Source, SourceColumn, SourceInfo,
+    Unit, open,
 };
 pub use table::{Column, Index, Table};

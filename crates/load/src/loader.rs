@@ -23,7 +23,7 @@ use crate::target::Target;
 
 /// How long another connection's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Threads that write pages unless more are asked for: beyond these the disk is the limit.
+/// Threads that write pages by default: beyond these the disk is the limit.
 pub const MOST_WORKERS: usize = 4;
 
 fn usual_workers() -> usize {
@@ -58,14 +58,12 @@ pub fn load(
         indexes_made: false,
     };
     let mut rejects = Rejects::new(
-        source.locations(),
+        source.info().locations.clone(),
         request.on_error,
         request.rejects.as_deref(),
     );
     refuse_own_input(&*source, request)?;
-    if let Some(size) = request.page_size {
-        check_page_size(size)?;
-    }
+    request.check_page_size()?;
     let is_new = !request.database.exists();
     let loaded = if is_new {
         load.build_new(source, &mut rejects, observer)
@@ -455,15 +453,6 @@ impl Load<'_> {
         }
         Ok(())
     }
-}
-
-fn check_page_size(size: u32) -> Result<(), LoadError> {
-    if size.is_power_of_two() && (512..=65_536).contains(&size) {
-        return Ok(());
-    }
-    Err(LoadError::Definition(format!(
-        "invalid page size {size}: it must be a power of two from 512 to 65536"
-    )))
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl Rejects {
         Ok(())
     }
 
-    /// Writes what is not yet in the file, so that a full disk is told before the rows count as loaded.
+    /// Writes what is not yet in the file, so that a full disk is reported before the rows count as loaded.
     ///
     /// # Errors
     /// It cannot be written.

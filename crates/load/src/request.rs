@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::error::LoadError;
 use crate::table::{Index, Table};
 
 /// What is to be loaded where, and how.
@@ -52,6 +53,17 @@ impl Request {
             index_memory: 512 << 20,
             vfs: None,
             check: false,
+        }
+    }
+
+    pub(crate) fn check_page_size(&self) -> Result<(), LoadError> {
+        match self.page_size {
+            Some(size) if !size.is_power_of_two() || !(512..=65_536).contains(&size) => {
+                Err(LoadError::Definition(format!(
+                    "invalid page size {size}: it must be a power of two from 512 to 65536"
+                )))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -41,7 +41,7 @@ impl RowReader {
         let affinities = vec![Affinity::Text; source.columns().len()];
         source.begin(&affinities, &Arc::default());
         Ok(RowReader {
-            locations: source.locations(),
+            locations: source.info().locations.clone(),
             source,
             parts: VecDeque::new(),
             rows: None,
@@ -59,10 +59,11 @@ impl RowReader {
 
     /// The names of the columns that hold text by their types; of CSV all do.
     pub fn text_columns(&self) -> Vec<String> {
-        let columns = self.columns().iter().enumerate();
+        let info = self.source.info();
+        let columns = info.columns.iter().zip(&info.texts);
         columns
-            .filter(|(at, _)| self.source.is_text(*at))
-            .map(|(_, column)| column.name.clone())
+            .filter(|(_, is_text)| **is_text)
+            .map(|(column, _)| column.name.clone())
             .collect()
     }
 

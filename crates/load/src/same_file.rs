@@ -16,16 +16,16 @@ pub(crate) fn refuse_own_input(source: &dyn Source, request: &Request) -> Result
         one,
         other,
     };
-    for input in source.files() {
-        if is_same_file(&input, &request.database) {
-            return Err(same(&input, INPUT, DATABASE));
+    for input in &source.info().files {
+        if is_same_file(input, &request.database) {
+            return Err(same(input, INPUT, DATABASE));
         }
         if request
             .rejects
             .as_deref()
-            .is_some_and(|path| is_same_file(&input, path))
+            .is_some_and(|path| is_same_file(input, path))
         {
-            return Err(same(&input, INPUT, REJECTS));
+            return Err(same(input, INPUT, REJECTS));
         }
     }
     match &request.rejects {

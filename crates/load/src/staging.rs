@@ -1,7 +1,7 @@
 //! Files that are renamed to their path when they are complete.
 //!
 //! A new database is built in a file next to its path, so that a load which is stopped at any point
-//! leaves nothing under its name. A load that is killed leaves that file, whose name tells what it was;
+//! leaves nothing under its name. A load that is killed leaves that file, which is recognised by its name;
 //! the next load to the same path removes it. A lock shows whether its maker is alive: on the file
 //! (`flock`), which the system lets go of with the process, however it ended.
 
@@ -73,7 +73,7 @@ impl Write for Unfinished {
 }
 
 /// Removes files of this beginning that nobody is writing. What cannot be listed, opened, locked or
-/// removed is left alone: it may be in use, and a directory that cannot be used at all is told when the
+/// removed is left alone: it may be in use, and a directory that cannot be used at all is reported when the
 /// new file is made.
 fn remove_leftovers(directory: &Path, prefix: &str) {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

@@ -94,7 +94,7 @@ pub fn use_text(
 }
 
 /// Has an experiment ask for no more documents than there are, at any scale: the duration of a run is
-/// forecast from the documents asked for.
+/// forecast from the documents requested.
 fn cap_rows(experiment: &mut Experiment, documents: i64, catalogue: &Catalogue) {
     let workload = catalogue.workload(&experiment.workload);
     let unstated = workload.and_then(|workload| catalogue.defaults(workload).remove(ROWS));

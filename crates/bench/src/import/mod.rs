@@ -201,7 +201,7 @@ impl TextRows {
     }
 }
 
-/// Why a table of documents cannot have a column of this name beside those before it.
+/// Why a table of documents cannot have a column of this name after those before it.
 fn why_impossible(name: &str, before: &[String]) -> Option<&'static str> {
     let is_name = |other: &str| other.eq_ignore_ascii_case(name);
     if name.is_empty() {

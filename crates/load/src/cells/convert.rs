@@ -82,7 +82,7 @@ pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
         DataType::BinaryView => blobs(array.as_binary_view())?,
         DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary())?,
         DataType::Dictionary(_, values) => converted(&cast(array, values)?)?,
-        // The library knows zones that are offsets. One with a name is told as UTC, in which the values
+        // The library knows zones that are offsets. One with a name is converted to UTC, in which the values
         // are whatever the zone.
         DataType::Timestamp(unit, Some(zone)) if zone.parse::<Tz>().is_err() => {
             let in_utc = DataType::Timestamp(*unit, Some("+00:00".into()));

@@ -227,7 +227,7 @@ impl PageFile {
     }
 
     /// Sees to it that room is allocated up to this byte, and for as much again as is there. Where that
-    /// fails, writing will tell whether the disk is full.
+    /// fails, writing will find out whether the disk is full.
     fn allocate(&self, end: u64) {
         if end <= self.allocated.load(Ordering::Acquire) {
             return;

@@ -309,7 +309,7 @@ struct PlainColumn {
     is_key: bool,
 }
 
-/// A column as `PRAGMA index_xinfo` tells of it; none of an expression or another collation.
+/// A column as `PRAGMA index_xinfo` describes it; none of an expression or another collation.
 fn plain(row: &[Value]) -> Option<PlainColumn> {
     let of = match row[1] {
         Value::Integer(number @ 0..) => IndexColumn::Of(number as usize),

@@ -2,12 +2,12 @@
 //! transaction, through the table `sqlite_dbpage` (<https://sqlite.org/dbpage.html>), so that SQLite's
 //! journal makes it atomic.
 //!
-//! Until the header tells of more pages, those behind the end do not exist for anybody. What makes them
+//! Until the header counts more pages, those behind the end do not exist for anybody. What makes them
 //! exist is one transaction of SQLite: the header, and the pages of the trees to which they are hung. A
 //! crash before its end rolls these back, and what is left is a file longer than its header says, which
 //! SQLite allows and uses up when the database grows.
 //!
-//! SQLite keeps what it has understood of a page beside the page, and would go on believing it when the
+//! SQLite keeps what it has parsed of a page with the page, and would go on believing it when the
 //! bytes change underneath. It understands a page anew after a savepoint was rolled back, and it counts
 //! the database's pages anew, by the header, when one is released.
 

@@ -310,7 +310,7 @@ impl BatchColumns<'_> {
 
     fn of_table(&self) -> Encoder<'_> {
         let columns = 0..self.crew.layout.columns.len();
-        // The rowid stands beside the record, which has NULL in its place.
+        // The rowid precedes the record, which has NULL in its place.
         Encoder::new(columns.map(|column| (!self.is_rowid(column)).then(|| self.column(column))))
     }
 

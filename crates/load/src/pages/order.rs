@@ -94,13 +94,13 @@ impl Key {
         }
     }
 
-    /// The prefix of the second value; `None` unless the first prefix tells all of the first value.
+    /// The prefix of the second value; `None` unless the first prefix holds all of the first value.
     #[inline]
     pub(super) fn second(self) -> Option<u64> {
         self.first_is_exact.then_some(self.second)
     }
 
-    /// The order of records as far as their keys tell it.
+    /// The order of records as far as their keys decide it.
     #[inline]
     pub(super) fn compare(self, other: Key) -> Ordering {
         self.first.cmp(&other.first).then_with(|| {
@@ -349,9 +349,9 @@ mod tests {
             let made = |(first, second)| record(&[first, second]);
             let (one, other) = (made(one), made(other));
             let key = |record: &[u8]| Key::of(record, &descending);
-            let told = key(&one).compare(key(&other));
+            let by_keys = key(&one).compare(key(&other));
             let expected = compare(&one, &other, &descending);
-            prop_assert!(told == Ordering::Equal || told == expected);
+            prop_assert!(by_keys == Ordering::Equal || by_keys == expected);
             prop_assert!(!is_same(&one, &other, 1) || key(&one).may_be_same(key(&other)));
         }
 

@@ -112,12 +112,12 @@ mod tests {
                 columns + 2
             };
             assert_eq!(record.len(), length);
-            let told = if columns < 127 {
+            let counted = if columns < 127 {
                 usize::from(record[0])
             } else {
                 usize::from(record[0] & 0x7f) << 7 | usize::from(record[1])
             };
-            assert_eq!(told, length, "{columns}");
+            assert_eq!(counted, length, "{columns}");
         }
     }
 }

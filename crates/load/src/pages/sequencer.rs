@@ -33,7 +33,7 @@ impl<'t> Sequencer<'t> {
     }
 
     /// Hands out jobs until the feed ends, a batch cannot be written, or nobody takes them: then a
-    /// worker has failed, and its error tells why.
+    /// worker has failed, and its error says why.
     pub(super) fn run(
         &mut self,
         feed: &mut Feed<'_>,

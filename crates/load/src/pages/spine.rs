@@ -1,7 +1,7 @@
 //! The right edge of a table that has rows: where a tree goes on when only larger rowids follow.
 //!
 //! From the root down to the last leaf, each page is the last of its level. New leaves become children of
-//! the lowest of these pages; what it cannot hold goes into new pages beside it, which in turn become
+//! the lowest of these pages; what it cannot hold goes into new sibling pages, which in turn become
 //! children of the page above. So the tree keeps its depth until the root is full, and of the pages that
 //! are there only those of the edge change.
 

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema};
 
 use super::divide::Parts;
-use super::{Source, SourceColumn};
+use super::{Source, SourceColumn, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -15,8 +15,7 @@ use crate::table::Column;
 
 /// Record batches as a source: the interface for programs that have or make their data in memory.
 pub struct BatchSource<I> {
-    name: String,
-    columns: Vec<SourceColumn>,
+    info: SourceInfo,
     batches: I,
     parts: Parts,
 }
@@ -25,8 +24,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
     /// A source of these batches, all of which must have the schema's columns.
     pub fn new(name: impl Into<String>, schema: &Schema, batches: I) -> BatchSource<I> {
         BatchSource {
-            name: name.into(),
-            columns: columns_of(schema),
+            info: SourceInfo::new(name, columns_of(schema)),
             batches,
             parts: Parts::default(),
         }
@@ -61,12 +59,8 @@ fn declared(data_type: &DataType) -> &'static str {
 }
 
 impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
@@ -75,16 +69,12 @@ impl<I: Iterator<Item = RecordBatch> + Send> Source for BatchSource<I> {
         let Some(batch) = self.parts.next(|_| Ok(self.batches.next()))? else {
             return Ok(None);
         };
-        let (found, expected) = (batch.rows.num_columns(), self.columns.len());
+        let (found, expected) = (batch.rows.num_columns(), self.info.columns.len());
         if found != expected {
             let reason = format!("a batch has {found} columns, the schema {expected}");
-            return Err(LoadError::form(&self.name, reason));
+            return Err(LoadError::form(self.name(), reason));
         }
         Ok(Some(batch))
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        None
     }
 }
 

@@ -73,7 +73,7 @@ fn bytes_of(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(bytes_of_column).sum()
 }
 
-/// The bytes of the values of a column, or of the buffers they lie in where that cannot be told.
+/// The bytes of the values of a column, or of the buffers they lie in where that is not known.
 fn bytes_of_column(column: &ArrayRef) -> usize {
     match column.data_type() {
         // Of these the library counts what points to the values, however often and wherever it points.

@@ -27,7 +27,7 @@ impl Encoding {
         [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(&self.0)
     }
 
-    /// The encoding that a byte order mark at the beginning tells.
+    /// The encoding that a byte order mark at the beginning gives.
     pub(crate) fn of_mark(beginning: &[u8]) -> Option<Encoding> {
         encoding_rs::Encoding::for_bom(beginning).map(|(encoding, _)| Encoding(encoding))
     }
@@ -37,7 +37,7 @@ impl FromStr for Encoding {
     type Err = String;
 
     fn from_str(label: &str) -> Result<Encoding, String> {
-        // The standard has no name for UTF-16 in either order; the byte order mark tells, and without
+        // The standard has no name for UTF-16 in either order; the byte order mark decides, and without
         // one it is little-endian there too.
         encoding_rs::Encoding::for_label(label.as_bytes())
             .map(Encoding)

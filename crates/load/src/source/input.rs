@@ -27,8 +27,8 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const BUFFER: usize = 256 << 10;
 
 impl Input {
-    /// Opens a file, or standard input for the path `-`. Whether it is compressed is told by its first
-    /// bytes, not by its name; its encoding, where none is named, by the byte order mark, and it is UTF-8
+    /// Opens a file, or standard input for the path `-`. Compression is detected from the first
+    /// bytes, not from the name; its encoding, where none is named, by the byte order mark, and it is UTF-8
     /// without one.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(unusable(io::ErrorKind::IsADirectory.into()));
         }
-        // A pipe has no length to tell.
+        // A pipe has no known length.
         let total = metadata.is_file().then_some(metadata.len());
         Input::new(path.display().to_string(), file, total, encoding)
     }
@@ -101,7 +101,7 @@ impl Input {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Fills the buffer as far as there is input; less than asked for only at the end.
+    /// Fills the buffer as far as there is input; less than its length only at the end.
     pub(crate) fn fill(&mut self, mut buffer: &mut [u8]) -> Result<usize, LoadError> {
         let wanted = buffer.len();
         while !buffer.is_empty() {
@@ -141,7 +141,7 @@ fn in_utf_8(
     let marked = Encoding::of_mark(bytes.fill_buf()?);
     let encoding = match named {
         None => marked.unwrap_or(Encoding::UTF_8),
-        // Of UTF-16 the mark tells the order of bytes, which its name may leave open.
+        // For UTF-16 the mark gives the byte order, which the name may leave open.
         Some(named) if named.is_utf_16() => {
             marked.filter(|marked| marked.is_utf_16()).unwrap_or(named)
         }

@@ -112,7 +112,7 @@ fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
     only.iter().map(of).collect()
 }
 
-/// Keys that only JSON tells apart cannot be columns side by side.
+/// Keys that differ only in JSON cannot be two columns.
 fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
     for (number, (name, _)) in columns.iter().enumerate() {
         let wrong = if name.contains('\0') {

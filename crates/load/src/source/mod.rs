@@ -11,6 +11,7 @@ mod database;
 mod divide;
 mod encoding;
 pub(crate) mod infer;
+mod info;
 mod input;
 mod json_lines;
 mod locations;
@@ -24,6 +25,7 @@ pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
+pub use info::SourceInfo;
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
@@ -48,22 +50,17 @@ pub type SourceColumn = Column;
 
 /// Something that gives rows, batch by batch, on a thread of its own.
 pub trait Source: Send {
+    /// What is known of it.
+    fn info(&self) -> &SourceInfo;
+
     /// What it is called in messages: a path.
-    fn name(&self) -> &str;
-
-    /// Its columns.
-    fn columns(&self) -> &[SourceColumn];
-
-    /// Whether the type of the column in this place says something of its values. It does not where it was
-    /// chosen without having seen one.
-    fn is_typed(&self, _column: usize) -> bool {
-        true
+    fn name(&self) -> &str {
+        &self.info().name
     }
 
-    /// Whether the column in this place holds text by its type.
-    fn is_text(&self, column: usize) -> bool {
-        let declared = &self.columns()[column].declared;
-        self.is_typed(column) && (declared.is_empty() || Affinity::of(declared) == Affinity::Text)
+    /// Its columns.
+    fn columns(&self) -> &[SourceColumn] {
+        &self.info().columns
     }
 
     /// Reads nothing ahead: rows are read and parsed only while [`Source::next`] waits for them, so that a
@@ -80,19 +77,6 @@ pub trait Source: Send {
     /// # Errors
     /// Reading fails. Rows that cannot be understood are no error but part of the batch.
     fn next(&mut self) -> Result<Option<Batch>, LoadError>;
-
-    /// The bytes there are to read, as they lie on the disk, where that is known.
-    fn total_bytes(&self) -> Option<u64>;
-
-    /// The files that it reads, which must not be written meanwhile.
-    fn files(&self) -> Vec<PathBuf> {
-        vec![self.name().into()]
-    }
-
-    /// Where its rows come from, by the numbers of its batches.
-    fn locations(&self) -> Locations {
-        Locations::new(self.name(), Unit::Row)
-    }
 }
 
 /// The formats of inputs.
@@ -143,10 +127,9 @@ fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
 /// How to open inputs.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// What they are; told from their first bytes and their names where it is not said.
+    /// Their format; detected from first bytes and names by default.
     pub format: Option<Format>,
-    /// The encoding of texts; told from the byte order mark, and UTF-8 without one, where it is not
-    /// said.
+    /// The encoding of texts; by default that of the byte order mark, or UTF-8.
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
@@ -162,7 +145,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Everything is told from the inputs themselves.
+    /// Everything is detected from the inputs themselves.
     pub fn new(library: &Arc<Library>) -> Opening {
         Opening {
             format: None,

@@ -1,10 +1,9 @@
 //! Some of the columns of a source, in an order of their own.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{Locations, Source, SourceColumn};
+use super::{Source, SourceColumn, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -14,15 +13,21 @@ pub(super) struct Selected {
     source: Box<dyn Source>,
     /// Where each column stands in the source.
     order: Vec<usize>,
-    columns: Vec<SourceColumn>,
+    info: SourceInfo,
 }
 
 impl Selected {
     /// The columns at these positions.
     pub(super) fn new(source: Box<dyn Source>, order: Vec<usize>) -> Selected {
-        let columns = order.iter().map(|at| source.columns()[*at].clone());
+        let of = source.info();
+        let info = SourceInfo {
+            columns: order.iter().map(|at| of.columns[*at].clone()).collect(),
+            typed: order.iter().map(|at| of.typed[*at]).collect(),
+            texts: order.iter().map(|at| of.texts[*at]).collect(),
+            ..of.clone()
+        };
         Selected {
-            columns: columns.collect(),
+            info,
             order,
             source,
         }
@@ -56,20 +61,8 @@ pub(super) fn positions(
 }
 
 impl Source for Selected {
-    fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.source.is_typed(self.order[column])
-    }
-
-    fn is_text(&self, column: usize) -> bool {
-        self.source.is_text(self.order[column])
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn read_on_demand(&mut self) {
@@ -96,17 +89,5 @@ impl Source for Selected {
                 .map_err(|error| LoadError::form(self.source.name(), error))?;
         }
         Ok(Some(batch))
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.source.total_bytes()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.source.files()
-    }
-
-    fn locations(&self) -> Locations {
-        self.source.locations()
     }
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::blocks::shift;
-use super::locations::Locations;
 use super::selected::Selected;
-use super::{Opening, Source, SourceColumn, Unit, open_one};
+use super::{Opening, Source, SourceInfo, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -15,16 +14,14 @@ use crate::table::{Column, same};
 
 /// Inputs with the same columns.
 pub(super) struct SeveralSource {
-    name: String,
+    info: SourceInfo,
     inputs: Vec<Part>,
     opening: Opening,
-    columns: Vec<SourceColumn>,
     affinities: Vec<Affinity>,
     stop: Arc<AtomicBool>,
-    locations: Locations,
     /// The input that is being read.
     current: Option<Current>,
-    /// The at of the next one in the list.
+    /// The position of the next one in the list.
     next: usize,
     /// Numbers of rows, and bytes, of the inputs that have been read.
     rows: u64,
@@ -48,43 +45,20 @@ struct Current {
     bytes: u64,
 }
 
-/// What inputs have in common.
-struct Shape {
-    /// The first input, and what its rows are counted in.
-    first: String,
-    unit: Unit,
-    columns: Vec<Column>,
-    /// Whether any input has told the type of each column.
-    typed: Vec<bool>,
-}
-
-impl Shape {
-    fn of(source: &dyn Source) -> Shape {
-        let columns = source.columns().to_vec();
-        Shape {
-            first: source.name().to_owned(),
-            unit: source.locations().find(1).unit,
-            typed: (0..columns.len()).map(|at| source.is_typed(at)).collect(),
-            columns,
+/// Makes the types of columns suit another input too, which must have these columns and no others.
+fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
+    let order = order(&info.name, &info.columns, source)?;
+    for ((column, typed), at) in info.columns.iter_mut().zip(&mut info.typed).zip(order) {
+        let (found, is_typed) = (&source.columns()[at], source.info().typed[at]);
+        if is_typed && *typed {
+            column.declared = common(&column.declared, &found.declared);
+        } else if is_typed {
+            column.declared.clone_from(&found.declared);
         }
+        column.not_null &= found.not_null;
+        *typed |= is_typed;
     }
-
-    /// Takes up another input, which must have these columns and no others.
-    fn take(&mut self, source: &dyn Source) -> Result<(), LoadError> {
-        let order = order(&self.first, &self.columns, source)?;
-        for ((column, typed), at) in self.columns.iter_mut().zip(&mut self.typed).zip(order) {
-            let found = &source.columns()[at];
-            let is_typed = source.is_typed(at);
-            if is_typed && *typed {
-                column.declared = common(&column.declared, &found.declared);
-            } else if is_typed {
-                column.declared.clone_from(&found.declared);
-            }
-            column.not_null &= found.not_null;
-            *typed |= is_typed;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 impl SeveralSource {
@@ -92,30 +66,31 @@ impl SeveralSource {
     /// so that they suit all.
     pub(super) fn open(paths: &[PathBuf], opening: &Opening) -> Result<SeveralSource, LoadError> {
         let mut inputs = Vec::new();
-        let mut shape: Option<Shape> = None;
+        let mut common: Option<SourceInfo> = None;
         for path in paths {
             let source = open_one(path, opening)?;
-            match &mut shape {
-                None => shape = Some(Shape::of(&*source)),
-                Some(shape) => shape.take(&*source)?,
+            match &mut common {
+                None => common = Some(source.info().clone()),
+                Some(info) => suit(info, &*source)?,
             }
             inputs.push(Part {
                 path: path.clone(),
-                bytes: source.total_bytes(),
+                bytes: source.info().total_bytes,
                 opened: (path.as_os_str() == "-").then_some(source),
             });
         }
-        let Some(shape) = shape else {
+        let Some(mut info) = common else {
             return Err(LoadError::Definition("no input is named".to_owned()));
         };
+        info.name = format!("{} and {} more", info.name, inputs.len() - 1);
+        info.total_bytes = inputs.iter().map(|part| part.bytes).sum();
+        info.files = paths.to_vec();
         Ok(SeveralSource {
-            name: format!("{} and {} more", shape.first, inputs.len() - 1),
+            info,
             inputs,
             opening: opening.clone(),
-            columns: shape.columns,
             affinities: Vec::new(),
             stop: Arc::default(),
-            locations: Locations::new(shape.first, shape.unit),
             current: None,
             next: 0,
             rows: 0,
@@ -133,12 +108,12 @@ impl SeveralSource {
             Some(source) => source,
             None => open_one(&part.path, &self.opening)?,
         };
-        let order = order(&self.name, &self.columns, &*source)?;
+        let order = order(&self.info.name, &self.info.columns, &*source)?;
         let mut source = Selected::new(source, order);
         source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
-            let unit = source.locations().find(1).unit;
-            self.locations.begin(self.rows, source.name(), unit);
+            let unit = source.info().locations.find(1).unit;
+            self.info.locations.begin(self.rows, source.name(), unit);
         }
         self.current = Some(Current {
             source,
@@ -151,7 +126,7 @@ impl SeveralSource {
     fn end_current(&mut self) {
         if let Some(current) = self.current.take() {
             self.rows += current.rows;
-            self.bytes += current.source.total_bytes().unwrap_or(current.bytes);
+            self.bytes += current.source.info().total_bytes.unwrap_or(current.bytes);
         }
     }
 }
@@ -170,12 +145,8 @@ impl Current {
 }
 
 impl Source for SeveralSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {
@@ -200,18 +171,6 @@ impl Source for SeveralSource {
                 None => self.end_current(),
             }
         }
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.inputs.iter().map(|part| part.bytes).sum()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        self.inputs.iter().map(|part| part.path.clone()).collect()
-    }
-
-    fn locations(&self) -> Locations {
-        self.locations.clone()
     }
 }
 

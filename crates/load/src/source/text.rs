@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::blocks::{Batches, Format, Text};
 use super::infer::Kind;
-use super::{Locations, Source, SourceColumn};
+use super::{Locations, Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -14,13 +14,7 @@ use crate::table::Column;
 /// A text of rows, such as [`CsvSource`](crate::CsvSource) and
 /// [`JsonLinesSource`](crate::JsonLinesSource).
 pub struct TextSource<F> {
-    name: String,
-    total_bytes: Option<u64>,
-    locations: Locations,
-    columns: Vec<SourceColumn>,
-    /// What the values of each column are, as far as they were seen.
-    kinds: Vec<Kind>,
-    is_all_text: bool,
+    info: SourceInfo,
     on_demand: bool,
     stop: Arc<AtomicBool>,
     /// Until the first batch is wanted.
@@ -33,17 +27,18 @@ impl<F: Format> TextSource<F> {
     /// A text of which nothing but the columns has been read, with what their values are.
     pub(super) fn new(text: Text, format: F, columns: Vec<(String, Kind)>) -> TextSource<F> {
         let input = text.input();
-        let name = input.name().to_owned();
         let suggested = columns.iter();
+        let suggested = suggested.map(|(name, kind)| Column::new(name, kind.declared()));
+        let mut info = SourceInfo::new(input.name(), suggested.collect());
+        info.total_bytes = input.total();
+        info.locations = Locations::new(&info.name, format.unit());
+        let kinds = || columns.iter().map(|(_, kind)| *kind);
+        info.typed = kinds().map(|kind| kind != Kind::Unknown).collect();
+        info.texts = kinds()
+            .map(|kind| kind == Kind::Text || format.is_all_text())
+            .collect();
         TextSource {
-            total_bytes: input.total(),
-            locations: Locations::new(&name, format.unit()),
-            name,
-            columns: suggested
-                .map(|(name, kind)| Column::new(name, kind.declared()))
-                .collect(),
-            kinds: columns.iter().map(|(_, kind)| *kind).collect(),
-            is_all_text: format.is_all_text(),
+            info,
             on_demand: false,
             stop: Arc::default(),
             opened: Some((text, format)),
@@ -53,20 +48,8 @@ impl<F: Format> TextSource<F> {
 }
 
 impl<F: Format> Source for TextSource<F> {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.kinds[column] != Kind::Unknown
-    }
-
-    fn is_text(&self, column: usize) -> bool {
-        self.is_all_text || self.kinds[column] == Kind::Text
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn read_on_demand(&mut self) {
@@ -95,13 +78,5 @@ impl<F: Format> Source for TextSource<F> {
             self.batches = None;
         }
         batch
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        self.total_bytes
-    }
-
-    fn locations(&self) -> Locations {
-        self.locations.clone()
     }
 }

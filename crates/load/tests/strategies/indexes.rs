@@ -33,7 +33,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
         .to_string();
     assert_eq!(
         error,
-        "UNIQUE constraint failed: t.c0: rows 10 and 11 have the same values"
+        "UNIQUE constraint failed: t.c0: rowids 10 and 11 have the same values"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
@@ -77,10 +77,7 @@ fn a_primary_key_of_any_columns_is_unique_but_for_null() {
     let error = run(rows(&[Some(1), None, Some(1), None]), &request)
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("t.c1, t.c0: the rows with the rowids 1 and 3"),
-        "{error}"
-    );
+    assert!(error.contains("t.c1, t.c0: rowids 1 and 3"), "{error}");
 }
 
 #[test]

@@ -97,12 +97,15 @@ fn what_pages_cannot_do_goes_on_through_sql() {
     let summary = run(batches.clone(), &request).unwrap();
     assert_eq!((summary.rows, summary.rows_by_pages), (5_010, 4_990));
     let why = summary.why_arrays.unwrap();
-    assert!(why.contains("do not ascend: 0 after 4999"), "{why}");
+    assert!(
+        why.contains("not in ascending order: 0 after 4999"),
+        "{why}"
+    );
 
     request.strategy = StrategyChoice::Only(LoadStrategy::Pages);
     request.database = folder.path().join("other");
     let error = run(batches, &request).unwrap_err().to_string();
-    assert!(error.contains("do not ascend"), "{error}");
+    assert!(error.contains("not in ascending order"), "{error}");
     assert_eq!(
         std::fs::read_dir(folder.path()).unwrap().count(),
         1,

@@ -1,7 +1,7 @@
 //! Entries of one index as rows give them, until there are enough of them to be sorted.
 //!
 //! An entry is its cell, ready to be written, and sixteen bytes that decide about its position: the prefix of
-//! its first value, and where the cell lies, which tells the order in which rows came. Cells lie in chunks
+//! its first value, and where the cell lies, which gives the order in which rows came. Cells lie in chunks
 //! of memory that are filled from their ends, as the [`Encoder`] writes.
 
 use super::run::{self, Run, Samples};

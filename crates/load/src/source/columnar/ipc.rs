@@ -110,7 +110,7 @@ fn damaged(what: &str) -> ArrowError {
     ArrowError::IpcError(what.to_owned())
 }
 
-/// The bytes of the footer, which the end of the file tells the length of.
+/// The bytes of the footer, whose length is at the end of the file.
 fn footer(file: &mut File, length: u64) -> Result<Vec<u8>, ArrowError> {
     let mut tail = [0; TAIL];
     file.seek(SeekFrom::End(-(TAIL as i64)))?;

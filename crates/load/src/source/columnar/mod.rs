@@ -16,7 +16,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::arrow::columns_of;
 use super::divide::{BATCH_BYTES, BATCH_ROWS, Parts};
 use super::selected::positions;
-use super::{Source, SourceColumn, beginning};
+use super::{Source, SourceInfo, beginning};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -28,12 +28,7 @@ pub(super) const ARROW: &[u8] = b"ARROW1";
 
 /// A reader of Parquet or Arrow IPC.
 pub struct ColumnarSource {
-    name: String,
-    columns: Vec<SourceColumn>,
-    /// Whether the type of each column says something of its values.
-    typed: Vec<bool>,
-    /// Whether it holds texts.
-    texts: Vec<bool>,
+    info: SourceInfo,
     batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
     parts: Parts,
     /// Batches of the file that have been read.
@@ -42,7 +37,7 @@ pub struct ColumnarSource {
     total_bytes: u64,
 }
 
-/// How much there is, as the file tells it.
+/// How much there is, according to the file.
 #[derive(Debug, Clone, Copy)]
 enum Extent {
     Rows(u64),
@@ -113,7 +108,7 @@ fn parquet(
     }
     let groups = builder.metadata().row_groups().iter();
     let bytes: i64 = groups.map(|group| group.total_byte_size()).sum();
-    // As the file tells it, which is too few where values are repeated.
+    // According to the file, which is too few where values are repeated.
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let rows_of_file = usize::try_from(rows).unwrap_or(usize::MAX);
     let reader = builder
@@ -171,11 +166,12 @@ impl ColumnarSource {
         total_bytes: u64,
     ) -> ColumnarSource {
         let types = || schema.fields().iter().map(|field| field.data_type());
+        let mut info = SourceInfo::new(name, columns_of(schema));
+        info.typed = types().map(|kind| *kind != DataType::Null).collect();
+        info.texts = types().map(is_text).collect();
+        info.total_bytes = Some(total_bytes);
         ColumnarSource {
-            name,
-            columns: columns_of(schema),
-            typed: types().map(|kind| *kind != DataType::Null).collect(),
-            texts: types().map(is_text).collect(),
+            info,
             batches,
             parts: Parts::default(),
             read: 0,
@@ -196,32 +192,20 @@ impl ColumnarSource {
 }
 
 impl Source for ColumnarSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_typed(&self, column: usize) -> bool {
-        self.typed[column]
-    }
-
-    fn is_text(&self, column: usize) -> bool {
-        self.texts[column]
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn begin(&mut self, _affinities: &[Affinity], _stop: &Arc<AtomicBool>) {}
 
     fn next(&mut self) -> Result<Option<Batch>, LoadError> {
-        let name = &self.name;
+        let name = &*self.info.name;
         let batch = self.parts.next(|rows| {
             let Some(batch) = guarded(name, || Ok(self.batches.next()))? else {
                 return Ok(None);
             };
             self.read += 1;
-            // A batch fails as a whole, and the library does not tell at which of its rows.
+            // A batch fails as a whole, and the library does not say at which of its rows.
             batch.map(Some).map_err(|error| {
                 let what = format!("in row {} or later: {error}", rows + 1);
                 LoadError::form(name, what)
@@ -231,10 +215,6 @@ impl Source for ColumnarSource {
             bytes_read: self.bytes_read(),
             ..batch
         }))
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        Some(self.total_bytes)
     }
 }
 
@@ -314,7 +294,7 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
         write_arrow(&path, &batch);
         let source = ColumnarSource::open(&path).unwrap().unwrap();
-        assert_eq!([0, 1].map(|column| source.is_typed(column)), [false, true]);
+        assert_eq!(source.info().typed, [false, true]);
     }
 
     #[test]

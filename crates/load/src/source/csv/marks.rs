@@ -63,7 +63,7 @@ impl<const N: usize> Iterator for Marks<'_, N> {
         while self.bits == 0 {
             self.base += WIDTH;
             if self.base >= self.bytes.len() {
-                // Stays behind the end, however often it is asked.
+                // Stays behind the end, however often it is called.
                 self.base = self.bytes.len();
                 return None;
             }

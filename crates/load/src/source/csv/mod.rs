@@ -17,7 +17,7 @@ use scan::{Dialect, Field, Quoting, Record, Records};
 /// How a CSV file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// The byte between fields; none to tell it from the first line: the most frequent of comma, tab,
+    /// The byte between fields; none to detect it from the first line: the most frequent of comma, tab,
     /// semicolon and `|`.
     pub delimiter: Option<u8>,
     /// Whether a tab divides fields where the first line has one or no delimiter at all, as in a file

@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::{Connection, Library, OpenFlags, Value};
 
 use super::selected::positions;
-use super::{Source, SourceColumn};
+use super::{Source, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -35,8 +35,7 @@ pub enum Selection {
 
 /// A reader of another database.
 pub struct DatabaseSource {
-    name: String,
-    columns: Vec<SourceColumn>,
+    info: SourceInfo,
     on_demand: bool,
     stop: Arc<AtomicBool>,
     /// Until the first batch is wanted.
@@ -94,8 +93,7 @@ impl DatabaseSource {
             query,
         };
         Ok(DatabaseSource {
-            name,
-            columns,
+            info: SourceInfo::new(name, columns),
             on_demand: false,
             stop: Arc::default(),
             opened: Some((connection, reading)),
@@ -105,12 +103,8 @@ impl DatabaseSource {
 }
 
 impl Source for DatabaseSource {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
+    fn info(&self) -> &SourceInfo {
+        &self.info
     }
 
     fn read_on_demand(&mut self) {
@@ -136,10 +130,6 @@ impl Source for DatabaseSource {
             self.batches = None;
         }
         batch
-    }
-
-    fn total_bytes(&self) -> Option<u64> {
-        None
     }
 }
 

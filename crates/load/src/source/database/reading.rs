@@ -17,7 +17,7 @@ use crate::source::typed::Gathering;
 pub(super) const BATCH_ROWS: usize = 65_536;
 /// Bytes of text and blobs in a batch: no more than this and one row.
 const BATCH_BYTES: usize = 8 << 20;
-/// Rows in a batch that cannot be read: all of their fields are kept until they are told.
+/// Rows in a batch that cannot be read: all of their fields are kept until they are reported.
 const BATCH_MALFORMED: usize = 1_024;
 /// Batches read ahead.
 const AHEAD: usize = 2;
@@ -130,7 +130,7 @@ impl Reading {
     }
 
     /// Takes the row that the statement stands on, and returns the bytes that are kept of it: of its texts
-    /// and blobs, or of its fields as they are told where it cannot be read.
+    /// and blobs, or of its fields as they are reported where it cannot be read.
     fn take(
         &self,
         statement: &Statement<'_, '_>,

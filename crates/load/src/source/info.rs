@@ -1,0 +1,45 @@
+//! What is known of a source before its rows are read.
+
+use std::path::PathBuf;
+
+use super::{Locations, SourceColumn, Unit};
+use crate::affinity::Affinity;
+
+/// What is known of a source before its rows are read.
+#[derive(Debug, Clone)]
+pub struct SourceInfo {
+    /// What it is called in messages: a path.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<SourceColumn>,
+    /// Whether the type of each column says something of its values. It does not where it was chosen
+    /// without having seen one.
+    pub typed: Vec<bool>,
+    /// Whether each column holds text by its type.
+    pub texts: Vec<bool>,
+    /// The bytes to read, as they lie on the disk, where known.
+    pub total_bytes: Option<u64>,
+    /// The files that it reads, which must not be written meanwhile.
+    pub files: Vec<PathBuf>,
+    /// Where its rows come from, by the numbers of its batches.
+    pub locations: Locations,
+}
+
+impl SourceInfo {
+    /// A file of this name, or something in memory, whose columns have the types that they declare.
+    pub fn new(name: impl Into<String>, columns: Vec<SourceColumn>) -> SourceInfo {
+        let name = name.into();
+        let is_text = |column: &SourceColumn| {
+            column.declared.is_empty() || Affinity::of(&column.declared) == Affinity::Text
+        };
+        SourceInfo {
+            typed: vec![true; columns.len()],
+            texts: columns.iter().map(is_text).collect(),
+            columns,
+            total_bytes: None,
+            files: vec![PathBuf::from(&name)],
+            locations: Locations::new(&name, Unit::Row),
+            name,
+        }
+    }
+}
