@@ -257,7 +257,7 @@ fn claims_are_checked_for_variants_bounds_and_form() {
     );
     has_one_problem(
         &claim("ratio = { of = { columns = 2 }, to = { columns = 2 } }\nat_least = 1"),
-        &["the same"],
+        &["with itself"],
     );
     has_one_problem(
         &claim(
@@ -273,11 +273,11 @@ fn claims_are_checked_for_variants_bounds_and_form() {
     assert!(read(&two_figures("2", "rows_per_s.load")).is_ok());
     has_one_problem(
         &two_figures("1", "rows_per_s.load"),
-        &["two figures of the same trials", "must be the same"],
+        &["two metrics of the same trials", "must be the same"],
     );
     has_one_problem(
         &two_figures("2", "seconds"),
-        &["`seconds` is in another unit than `rows_per_s`"],
+        &["`seconds` and `rows_per_s` have different units"],
     );
     has_one_problem(&two_figures("2", "rows_per_s.lod"), &["no phase `lod`"]);
 }
