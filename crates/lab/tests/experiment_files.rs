@@ -273,7 +273,7 @@ fn claims_are_checked_for_variants_bounds_and_form() {
     assert!(read(&two_figures("2", "rows_per_s.load")).is_ok());
     has_one_problem(
         &two_figures("1", "rows_per_s.load"),
-        &["two figures of the same trials", "must be the same"],
+        &["two metrics of the same trials", "must be the same"],
     );
     has_one_problem(
         &two_figures("2", "seconds"),
