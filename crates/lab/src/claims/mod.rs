@@ -41,7 +41,7 @@ pub struct Claim {
     /// Two variants' metric differ by no more than the fraction `within`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Pair>,
-    /// The metric never grows along the list of variants, but for the fraction `tolerance`.
+    /// The metric never grows along the list of variants, except by the fraction `tolerance`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering: Option<Listed>,
     /// Largest divided by smallest metric, less one; with `at_least`, `at_most` or `between`.
@@ -53,11 +53,11 @@ pub struct Claim {
     /// The level of a factor with the smallest metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argmin: Option<Extreme>,
-    /// The best share of the variants all hold certain levels.
+    /// The best share of the variants all have certain levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<Best>,
     /// The whole experiment on one kind of device divided by that on another; with `at_least`,
-    /// `at_most` or `between`. It needs a run over directories on both.
+    /// `at_most` or `between`. It requires a run over directories on both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<Devices>,
     /// Smallest figure that confirms.
@@ -78,15 +78,15 @@ pub struct Claim {
     /// The published figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
-    /// What must hold on this machine for the claim to be applicable.
+    /// What this machine must provide for the claim to apply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Precondition>,
-    /// The file systems of which the claim speaks, such as `ext4` and `btrfs`, where it does not speak
-    /// of all; it needs a run over a directory on one of them.
+    /// The file systems that the claim applies to, such as `ext4` and `btrfs`; all of them by default. It
+    /// requires a run over a directory on one of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_systems: Vec<String>,
-    /// Sizes, counts and plans: the predicate must hold in every round, no statistics; it is not
-    /// confirmed while trials of its variants failed.
+    /// For sizes, counts and plans: the predicate must hold in every round, without statistics. It is not
+    /// confirmed if trials of its variants failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }
@@ -95,19 +95,19 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// The variant whose figure is above the line: the baseline with these levels.
+    /// The variant in the numerator: the baseline with these levels.
     pub of: Settings,
-    /// The variant whose figure is below the line: the baseline with these levels.
+    /// The variant in the denominator: the baseline with these levels.
     pub to: Settings,
     /// Over the whole design: the mean, over every pair of variants that differ in nothing but these
     /// levels, of the one divided by the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub across: bool,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// The metric below the line, where a claim compares two figures of the same trials; both variants
-    /// are then the same.
+    /// The metric in the denominator, for a claim that compares two metrics of the same trials; both
+    /// variants are then the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_metric: Option<String>,
 }
@@ -124,10 +124,10 @@ pub struct Pairs {
     pub over_of: Settings,
     /// The lower variant of the ratio that the first is divided by.
     pub over_to: Settings,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// The metric below the line of either ratio, where each compares two figures of the same trials;
+    /// The metric in the denominator of either ratio, where each compares two metrics of the same trials;
     /// its two variants are then the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_metric: Option<String>,
@@ -139,7 +139,7 @@ pub struct Pairs {
 pub struct Single {
     /// The variant: the baseline with these levels.
     pub of: Settings,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
@@ -151,10 +151,10 @@ pub struct Listed {
     /// The variants: each the baseline with these levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Settings>,
-    /// A factor whose every level is meant, in the order of the file.
+    /// A factor, for one variant per level in the order of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// Levels that hold besides those of `over`.
+    /// Levels of the other factors.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
     /// Whether the variant with the worst figure is left out.
@@ -164,7 +164,7 @@ pub struct Listed {
     /// levels listed, of the one divided by the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub across: bool,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
@@ -176,31 +176,31 @@ pub struct Extreme {
     /// The factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The levels one of which is said to be the extreme.
+    /// The levels one of which is claimed to be the extreme.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub is: Vec<Level>,
-    /// Instead of `over` and `is`: the variant that is said to be the extreme of all variants, which is the
-    /// baseline with these levels.
+    /// Instead of `over` and `is`: the variant that is claimed to be the extreme of all, the baseline with
+    /// these levels.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub variant: Settings,
-    /// Levels that hold besides that of the factor.
+    /// Levels of the other factors.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub at: Settings,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Which levels the best variants hold.
+/// Which levels the best variants have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Best {
-    /// The share of all variants that is looked at, such as 0.1 for the best tenth; rounded up to whole
-    /// variants.
+    /// The share of all variants that counts as the best, such as 0.1 for the best tenth; rounded up to
+    /// whole variants.
     pub share: f64,
-    /// The levels that each of them is said to hold.
+    /// The levels that each of them is claimed to have.
     pub hold: Settings,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
@@ -232,32 +232,32 @@ impl Extreme {
 }
 
 impl Best {
-    /// How many of so many variants are looked at: at least one.
+    /// How many of so many variants count as the best: at least one.
     pub fn count(&self, variants: usize) -> usize {
         ((variants as f64 * self.share).ceil() as usize).clamp(1, variants.max(1))
     }
 }
 
-/// Two kinds of devices, on which the same experiment was done in one run.
+/// Two kinds of devices on which one run measures the same experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Devices {
-    /// The kind whose figure is above the line.
+    /// The kind in the numerator.
     pub of: DeviceKind,
-    /// The kind whose figure is below the line.
+    /// The kind in the denominator.
     pub to: DeviceKind,
-    /// The metric; the experiment's own unless stated.
+    /// The metric; the experiment's own by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Whether a disk says of itself that it rotates.
+/// Whether a disk reports that it rotates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
     /// A hard disk.
     Rotating,
-    /// An SSD or the like.
+    /// An SSD or similar.
     Solid,
 }
 
@@ -270,7 +270,7 @@ impl fmt::Display for DeviceKind {
     }
 }
 
-/// What a claim needs of the machine.
+/// What a claim requires of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Precondition {

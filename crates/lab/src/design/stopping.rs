@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::{ALPHA, MIN_BLOCKS_FOR_WILCOXON, wilcoxon_smallest_alpha};
 
-/// When the measuring of an experiment ends.
+/// When the measurement of an experiment stops.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stopping {
-    /// Rounds that are always done: 7 by the protocol, the fewest with which an exact Wilcoxon
-    /// interval at 95 % covers what it promises, and more where many claims are judged together.
+    /// Minimum number of rounds: 7 by default, the fewest for an exact Wilcoxon interval at 95 %, and more
+    /// where many claims are judged together.
     pub rounds: u32,
-    /// Rounds after which it ends in any case.
+    /// Maximum number of rounds.
     pub max_rounds: u32,
-    /// It ends when every variant's effect is known this well: half the width of the interval of the
-    /// ratio to the baseline, adjusted for the number of variants, as a fraction.
+    /// Precision at which it stops: half the width of the interval of every variant's ratio to the
+    /// baseline, adjusted for the number of variants, as a fraction.
     pub half_width: f64,
 }
 

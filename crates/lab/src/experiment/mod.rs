@@ -26,7 +26,7 @@ pub use names::{Labels, VariantName};
 pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};
 
-/// A question, and how it is to be answered.
+/// A question and how to answer it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -95,7 +95,7 @@ impl Experiment {
         levels.map(|level| with(at, factor, level)).collect()
     }
 
-    /// Whether a scale measures the variant that holds these levels.
+    /// Whether a scale measures the variant with these levels.
     pub fn keeps(&self, scale: Scale, levels: &Settings) -> bool {
         self.levels.get(&scale).is_none_or(|kept| {
             kept.iter()
@@ -114,9 +114,9 @@ fn default_metric() -> String {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Seconds a trial at most: for a first look.
+    /// At most seconds per trial, for a first look.
     Quick,
-    /// The scale whose figures can be relied on.
+    /// The scale with reliable figures.
     Default,
     /// The published sizes.
     Paper,
@@ -164,7 +164,7 @@ pub struct Exclusion {
 pub struct UpperBoundFile {
     /// Its name.
     pub name: String,
-    /// What is done, in words.
+    /// What it does, in words.
     pub says: String,
     /// The workload.
     pub workload: String,

@@ -64,7 +64,7 @@ impl Checker<'_, '_, '_> {
             Form::Best(best) => self.check_best(&path, best, variants),
             Form::Devices(devices) if devices.of == devices.to => self
                 .findings
-                .at(&path, "the claim compares a kind of device with itself"),
+                .at(&path, "both devices of the claim are of the same kind"),
             Form::Devices(_) => {}
         }
     }
@@ -129,7 +129,7 @@ impl Checker<'_, '_, '_> {
             self.check_same_variant(path, of, to);
         } else if of.is_some() && of == to {
             self.findings
-                .at(path, "the claim compares a variant with itself");
+                .at(path, "both variants of the claim are the same");
         }
     }
 

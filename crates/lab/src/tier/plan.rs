@@ -52,7 +52,7 @@ impl TierSet {
 impl fmt::Display for TierSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.settings.is_empty() {
-            true => f.write_str("the engine's default settings")?,
+            true => f.write_str("default settings")?,
             false => f.write_str(&label(&self.settings))?,
         }
         match self.engine.as_str() {

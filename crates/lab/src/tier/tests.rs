@@ -267,7 +267,7 @@ fn a_set_holds_the_settings_that_decide_and_the_engine() {
     let own = Settings::from([("engine".to_owned(), "system".into())]);
     assert_eq!(
         TierSet::of(&own, &names, "default").to_string(),
-        "settings as the engine has them with the engine system"
+        "default settings with the engine system"
     );
 }
 
