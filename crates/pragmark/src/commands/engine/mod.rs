@@ -5,7 +5,6 @@ mod build;
 mod list;
 mod of_run;
 mod prepare;
-mod progress;
 mod remove;
 mod show;
 

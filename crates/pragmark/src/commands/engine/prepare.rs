@@ -14,8 +14,8 @@ use lab::record::EngineRecord;
 use process::{Group, Limits};
 use runner::Driver;
 
-use super::progress::Progress;
 use crate::failure::Failure;
+use crate::progress::builds::Progress;
 
 /// How long an engine may take to describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(60);
@@ -95,10 +95,7 @@ pub(super) fn build(
         progress.event(&event);
     };
     let results = workshop.build_all(names, jobs, &observe);
-    progress
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .finish();
+    drop(progress);
     let mut paths = Paths::new();
     for (name, result) in names.iter().zip(results) {
         let path = match result {
