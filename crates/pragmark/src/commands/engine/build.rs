@@ -66,7 +66,7 @@ fn wanted(args: &BuildArgs) -> Result<Vec<BuildName>, Failure> {
 
 /// The names of the engines that experiments use, at any scale.
 fn of_experiments(experiments: &[String]) -> Result<Vec<String>, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let mut names = Vec::new();
     for experiment in library::named(experiments, &catalogue)? {
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {
