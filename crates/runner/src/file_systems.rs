@@ -1,8 +1,8 @@
 //! File systems made for a run: in files of a given size, mounted by loop devices, and removed.
 //!
-//! Claims speak of file systems that a machine may not have. Those made here lie on the disk of some
-//! directory and share its speed; they show what a file system does with the same calls, not what a
-//! disk of its own would be like. The system's own tools make and mount them, which takes root.
+//! Claims are about file systems that a machine may not have. Those created here are on the disk of a
+//! given directory and share its speed: they show how file systems differ, not how a disk of their own
+//! would perform. The system's own tools create and mount them, which requires root.
 
 use std::fs::File;
 use std::io;
@@ -21,10 +21,10 @@ use crate::error::RunError;
 use crate::machine::{Mount, parse_mountinfo};
 use crate::workdir::{self, WorkDir};
 
-/// How a directory of file systems is told from those of runs.
+/// The beginning of the name of a directory of file systems, unlike those of runs.
 const MARK: &str = "file-systems-";
 
-/// Times that a file system which is still in use is asked to go, and the pause between.
+/// How often unmounting a file system that is still in use is tried, and the pause between.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -100,17 +100,17 @@ impl FromStr for FileSystemKind {
 #[derive(Debug, thiserror::Error)]
 pub enum FileSystemError {
     /// This process may not mount.
-    #[error("only root can make and mount file systems")]
+    #[error("only root can create and mount file systems")]
     NotRoot,
     /// The size is below what the tool accepts.
-    #[error("{} needs {} MiB at least", kind.name(), kind.smallest() >> 20)]
+    #[error("{} needs at least {} MiB", kind.name(), kind.smallest() >> 20)]
     TooSmall {
         /// The kind.
         kind: FileSystemKind,
     },
     /// A tool is not installed.
     #[error(
-        "{tool} is not installed; get it with `apt install {package}` or `dnf install {package}`"
+        "{tool} is not installed; install it with `apt install {package}` or `dnf install {package}`"
     )]
     NoTool {
         /// The tool.
@@ -185,7 +185,7 @@ impl FileSystems {
         Ok(made)
     }
 
-    /// The directories on which they are mounted, in the order asked for.
+    /// The directories on which they are mounted, in the order given.
     pub fn directories(&self) -> &[PathBuf] {
         &self.mounted
     }
@@ -234,8 +234,7 @@ impl FileSystems {
     /// Unmounts and removes them.
     ///
     /// # Errors
-    /// The first that could not be unmounted in order; it was then detached, and goes when nobody uses
-    /// it any more.
+    /// The first that could not be unmounted; it was then detached, and disappears with its last user.
     pub fn remove(mut self) -> Result<(), FileSystemError> {
         self.unmount()
     }
@@ -254,7 +253,7 @@ impl FileSystems {
 
 impl Drop for FileSystems {
     fn drop(&mut self) {
-        // Nobody is left to be told; what could not be unmounted is tried again by the next `make`.
+        // No one is left to handle the error; the next `make` tries again.
         let _ = self.unmount();
     }
 }
@@ -291,7 +290,7 @@ fn unmount(directory: &Path) -> Result<(), FileSystemError> {
         thread::sleep(PAUSE);
     }
     with(&[]).inspect_err(|_| {
-        // The error that is told is why it did not go; detaching is the best that is left.
+        // The error reported is why it could not be unmounted; all that is left is to detach it.
         let _ = with(&["--lazy"]);
     })
 }
@@ -307,7 +306,7 @@ fn unmount_forgotten(parent: &Path) {
         };
         let is_ours = owner.parent() == Some(&parent) && workdir::is_named(owner, MARK);
         if is_ours && workdir::owner_is_gone(owner) {
-            // What does not go now stays as it was found.
+            // One that cannot be unmounted now stays mounted.
             let _ = unmount(&mount.mount_point);
         }
     }
@@ -321,7 +320,7 @@ fn is_mounted(directory: &Path) -> bool {
     mounts().iter().any(|mount| mount.mount_point == directory)
 }
 
-/// What is mounted; nothing where the system does not tell.
+/// What is mounted; nothing where the system does not report it.
 fn mounts() -> Vec<Mount> {
     let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     parse_mountinfo(&table)
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_in_use_is_told_and_does_not_stay() {
+    fn one_that_is_in_use_is_reported_and_does_not_stay() {
         let parent = tempfile::tempdir().unwrap();
         let Some(made) = made(&[FileSystemKind::Tmpfs], parent.path()) else {
             return;
@@ -435,7 +434,7 @@ mod tests {
         let small = FileSystems::make(&[FileSystemKind::Xfs], 1 << 20, parent.path());
         match small.unwrap_err() {
             FileSystemError::NotRoot => {}
-            error => assert_eq!(error.to_string(), "xfs needs 320 MiB at least"),
+            error => assert_eq!(error.to_string(), "xfs needs at least 320 MiB"),
         }
         assert!(
             "ext5"

@@ -15,7 +15,7 @@ use crate::cli::{BecomeArgs, DriverArgs, DriverCommand};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
-/// Carries out the command.
+/// Executes the command.
 pub fn execute(args: &DriverArgs) -> Result<Exit, Failure> {
     let registry = registry(args.drivers.as_deref())?;
     match &args.command {
@@ -37,13 +37,13 @@ pub fn registry(directory: Option<&Path>) -> Result<Registry, Failure> {
 pub fn states(registry: &Registry) -> Vec<(&Manifest, State)> {
     let manifests = registry.manifests();
     thread::scope(|scope| {
-        let asked: Vec<_> = manifests
+        let queries: Vec<_> = manifests
             .iter()
             .map(|manifest| scope.spawn(move || (manifest, registry.state(manifest))))
             .collect();
-        asked
+        queries
             .into_iter()
-            .filter_map(|asked| asked.join().ok())
+            .filter_map(|query| query.join().ok())
             .collect()
     })
 }
@@ -127,7 +127,7 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
                 output::write_text(None, &line)?;
             }
             Err(_) if interrupted.load(Ordering::Relaxed) => {
-                tell!("stopped; nothing is left of {}", manifest.name);
+                tell!("stopped; {} was not installed", manifest.name);
                 return Ok(Exit::Interrupted);
             }
             Err(error) => {
@@ -147,11 +147,9 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
 
 fn remove(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
     for manifest in named(registry, names)? {
-        let found = registry.remove(manifest)?;
-        let what = if found {
-            "removed"
-        } else {
-            "was not installed"
+        let what = match registry.remove(manifest)? {
+            true => "removed",
+            false => "was not installed",
         };
         output::write_text(None, &format!("{}: {what}\n", manifest.name))?;
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount};
 use load::{
     Column, CsvOptions, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode, OnError,
     Opening, Phase, Progress, RawWrite, Request, Selection, SourceColumn, StrategyChoice, Summary,
@@ -18,6 +18,7 @@ use super::output;
 use crate::cli::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::progress::{Task, is_bar_wanted};
 
 /// Loads and reports the result.
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
@@ -26,12 +27,12 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     let request = request(args, source.columns())?;
     // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
     let interrupted = interrupt::flag()?;
-    let mut bar = Bar::new(!args.plain && std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    let (task, begin) = (Task::new(is_bar_wanted(args.plain)), Instant::now());
     let loaded = load::load(&library, &mut *source, &request, &mut |progress| {
-        bar.show(progress);
+        display(&task, begin, progress);
         !interrupted.load(Ordering::Relaxed)
     });
-    bar.finish();
+    drop(task);
     match loaded {
         Ok(summary) => {
             let mut text = outcome(&summary, &request);
@@ -221,60 +222,26 @@ fn share(summary: &Summary, raw: &RawWrite) -> String {
     )
 }
 
-/// Progress on a terminal: rate, share and time to go.
-struct Bar {
-    bar: Option<ProgressBar>,
-    begin: Instant,
-}
-
-/// The forms of the bar: where the size of the input is known, and where not.
-const KNOWN: &str =
-    "{elapsed} elapsed, {eta} left  [{wide_bar}] {binary_bytes}/{binary_total_bytes}  {msg}";
-const UNKNOWN: &str = "{elapsed} elapsed  {spinner} {binary_bytes}  {msg}";
-
-impl Bar {
-    fn new(shown: bool) -> Bar {
-        Bar {
-            bar: shown.then(ProgressBar::no_length),
-            begin: Instant::now(),
+/// Displays rate and share, and the time to go where the size of the input is known.
+fn display(task: &Task, begin: Instant, progress: &Progress) {
+    let read = HumanBytes(progress.bytes_read);
+    let doing = match progress.phase {
+        Phase::Rows => {
+            let rate = progress.rows as f64 / begin.elapsed().as_secs_f64();
+            let rate = HumanCount(rate as u64);
+            format!("{}, {rate} rows/s", rows(progress.rows))
         }
-    }
-
-    fn show(&mut self, progress: &Progress) {
-        let Some(bar) = &self.bar else {
-            return;
-        };
-        let form = match progress.total_bytes {
-            Some(total) if bar.length().is_none() => {
-                bar.set_length(total);
-                Some(KNOWN)
-            }
-            None if bar.position() == 0 => Some(UNKNOWN),
-            _ => None,
-        };
-        // The templates are fixed, so that they parse is checked by the tests.
-        if let Some(Ok(style)) = form.map(ProgressStyle::with_template) {
-            bar.set_style(style);
+        Phase::Indexes => "building indexes".to_owned(),
+        Phase::FullText => "building the full-text index".to_owned(),
+        Phase::Check => "checking".to_owned(),
+        Phase::Sync => "syncing".to_owned(),
+    };
+    match progress.total_bytes {
+        Some(total) => {
+            let message = format!("{read} of {}, {doing}", HumanBytes(total));
+            task.step(progress.bytes_read, total, message);
         }
-        bar.set_position(progress.bytes_read);
-        let seconds = self.begin.elapsed().as_secs_f64();
-        bar.set_message(match progress.phase {
-            Phase::Rows => format!(
-                "{}, {} rows/s",
-                rows(progress.rows),
-                HumanCount((progress.rows as f64 / seconds) as u64)
-            ),
-            Phase::Indexes => "building indexes".to_owned(),
-            Phase::FullText => "building the full-text index".to_owned(),
-            Phase::Check => "checking".to_owned(),
-            Phase::Sync => "syncing".to_owned(),
-        });
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        None => task.update(format!("{read}, {doing}"), None),
     }
 }
 
@@ -354,13 +321,6 @@ impl From<LoadError> for Failure {
 mod tests {
     use super::*;
     use std::path::Path;
-
-    #[test]
-    fn the_templates_of_the_bar_parse() {
-        for template in [KNOWN, UNKNOWN] {
-            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
-        }
-    }
 
     #[test]
     fn skipped_rows_go_into_the_current_directory_under_the_name_of_the_input() {

@@ -1,4 +1,4 @@
-//! `pragmark doctor --make-fs`: file systems for a run on a machine that has others.
+//! `pragmark doctor --make-fs`: file systems that a machine does not have, for a run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::interrupt;
 /// What stands for the directories in a command.
 const DIRECTORIES: &str = "{dirs}";
 
-/// How often it is looked whether to stop.
+/// The interval between checks for an interrupt.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Makes them, runs the command or waits for Ctrl-C, and removes them.
+/// Creates them, runs the command or waits for Ctrl-C, and removes them.
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let parent = args.parent.clone().unwrap_or_else(|| PathBuf::from("."));
@@ -35,7 +35,7 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
         // Ctrl-C on a terminal reaches the tools as well, whose failure is then of no interest.
         made.map_or(Ok(()), FileSystems::remove).map_err(refused)?;
         return Err(Failure::interrupted(
-            "stopped while file systems were made; they are removed",
+            "stopped while creating file systems; they have been removed",
         ));
     }
     let made = made.map_err(refused)?;
@@ -51,17 +51,17 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
 fn refused(error: FileSystemError) -> Failure {
     let hint = match &error {
         FileSystemError::NotRoot => {
-            "run it by sudo, or give --dir on file systems that are mounted already"
+            "run it with sudo, or pass --dir for file systems that are mounted already"
         }
-        FileSystemError::TooSmall { .. } => "give a larger --size",
-        FileSystemError::NoTool { .. } => "or leave this file system out of --make-fs",
+        FileSystemError::TooSmall { .. } => "pass a larger --size",
+        FileSystemError::NoTool { .. } => "or omit this file system from --make-fs",
         FileSystemError::Tool { tool: "mount", .. } => {
-            "containers are often not allowed to mount; try it outside, or with --privileged"
+            "containers are often not allowed to mount; run it outside the container, or with --privileged"
         }
         FileSystemError::Tool { tool: "umount", .. } => {
-            "something still uses it (`fuser -vm` on the directory tells what); it was detached, and goes with its last user"
+            "a process still uses it (`fuser -vm DIRECTORY` lists which); it was detached and disappears when that process ends"
         }
-        _ => "choose another directory by --in, or a smaller --size",
+        _ => "choose another directory with --in, or a smaller --size",
     };
     Failure::unusable(error).hint(hint)
 }
@@ -73,14 +73,14 @@ fn wait(directories: &[PathBuf], interrupted: &AtomicBool) -> Result<Exit, Failu
         .map(|directory| format!("{}\n", directory.display()))
         .collect();
     output::write_text(None, &lines)?;
-    tell!("they are there until Ctrl-C");
+    tell!("mounted until Ctrl-C");
     while !interrupted.load(Ordering::Relaxed) {
         thread::sleep(POLL);
     }
     Ok(Exit::Success)
 }
 
-/// Runs the command to its end, which comes early when this process is told to stop.
+/// Runs the command to its end; it is asked to end early when this process is interrupted.
 fn run(
     command: &[OsString],
     made: &FileSystems,
@@ -88,7 +88,7 @@ fn run(
 ) -> Result<Exit, Failure> {
     let words = with_directories(command, made.directories());
     let Some((program, arguments)) = words.split_first() else {
-        return Err(Failure::usage("there is no command after --"));
+        return Err(Failure::usage("the command after -- is missing"));
     };
     let mut command = Command::new(program);
     let status = made.attend(command.args(arguments), interrupted);
@@ -107,7 +107,7 @@ fn run(
     }
 }
 
-/// The command with `--dir` and each directory in the place of `{dirs}`.
+/// The command with `--dir` and each directory in place of `{dirs}`.
 fn with_directories(command: &[OsString], directories: &[PathBuf]) -> Vec<OsString> {
     let given = directories
         .iter()

@@ -47,7 +47,7 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let plan = folder.plan()?;
     let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
     let end = runner::run(&folder, &driver, &mut servers, &interrupted, &mut progress);
-    progress.finish();
+    drop(progress);
     tidy_server(&args, &plan);
     let hint = resume_hint(folder.path(), plan.postgres_given);
     let end = end.map_err(|error| Failure::from(error).hint(hint))?;

@@ -1,4 +1,4 @@
-//! A private cluster: made, started, watched over and removed.
+//! A private cluster: created, started, watched and removed.
 //!
 //! The server is started by a shell that waits for the end of its standard input, whose other end
 //! this process holds. When this process lets go, dies, or is killed, the input ends, and the shell
@@ -33,7 +33,7 @@ const SOCKET: &str = ".s.PGSQL.5432";
 /// The cluster within its directory.
 const HOME: &str = "cluster";
 
-/// Connections that a cluster accepts: a thousand writers, and some that look on.
+/// Connections that a cluster accepts: a thousand writers, and some observers.
 const MAX_CONNECTIONS: u32 = 1_100;
 
 /// Time in which a cluster must be made, and in which its server must be ready.

@@ -1,9 +1,9 @@
 //! PostgreSQL servers for trials that drive one.
 //!
-//! Unless the user names a server, each measured directory gets a private cluster, made when its first
-//! trial asks for one and used by all of them: on the disk that is measured, in nobody's way (a Unix
-//! socket that no other user can open), and gone with the run, however that ends. What the trials do
-//! with it is none of the runner's business; they get its address in their specification.
+//! Unless the user names a server, each measured directory gets a private cluster, created for its first
+//! trial and used by all of them: on the disk that is measured, closed to other users (its Unix socket is
+//! private), and removed with the run, however that ends. Trials get its address in their specification;
+//! what they do with it does not concern the runner.
 
 mod account;
 mod cluster;
@@ -42,16 +42,16 @@ enum Source {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServerError {
     /// No PostgreSQL is installed.
-    #[error("there is no PostgreSQL server on this machine: it {0}; or name one by --postgres")]
+    #[error("there is no PostgreSQL server on this machine: it {0}; or name one with --postgres")]
     NotInstalled(&'static str),
     /// PostgreSQL refuses to run as root, and there is no other user to be.
     #[error(
         "PostgreSQL does not run as root, and there is neither a user `postgres` nor a user `nobody`; run pragmark as another user"
     )]
     NoAccount,
-    /// The user as whom the server runs cannot get at the measured directory.
+    /// The user as which the server runs cannot enter the measured directory.
     #[error(
-        "PostgreSQL does not run as root, and the user `{account}`, as whom it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server by --postgres", directory.display()
+        "PostgreSQL does not run as root, and the user `{account}`, as which it would run, may not enter {}; run pragmark as another user, choose another --dir, or name a server with --postgres", directory.display()
     )]
     Closed {
         /// The user.
@@ -60,7 +60,7 @@ pub(crate) enum ServerError {
         directory: PathBuf,
     },
     /// A program of PostgreSQL's failed or took too long.
-    #[error("{program} {how}; it said: {said}")]
+    #[error("{program} {how}: {said}")]
     Program {
         /// Which.
         program: &'static str,
@@ -199,7 +199,7 @@ impl Servers {
         match (outcome, self.clusters.get(directory)) {
             (Outcome::Failed { why }, Some(cluster)) if !cluster.is_alive() => Outcome::Failed {
                 why: format!(
-                    "{why}; the PostgreSQL server has ended, and said last: {}",
+                    "{why}; the PostgreSQL server has ended; the end of its log: {}",
                     cluster.last_words()
                 ),
             },

@@ -65,7 +65,7 @@ fn of_options(args: &CrashArgs, engine: &str) -> Asked {
 /// The settings of the variants of an experiment: those that decide what a crash can destroy, and the
 /// engine's own where the variant names none. Other settings have no part in it.
 fn of_experiment(name: &str, engines: &[&String]) -> Result<Vec<Asked>, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let mut asked: Vec<Asked> = Vec::new();
     let mut sources: HashMap<String, Source> = HashMap::new();
     for engine in engines {

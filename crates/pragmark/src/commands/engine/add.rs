@@ -17,8 +17,8 @@ pub fn execute(library: &Path, name: &str) -> Result<Exit, Failure> {
             .hint("use the path of a libsqlite3 shared library")
     })?;
     let kept = Cache::of_user()?.add(name, &path, runner::now(), |path| {
-        let shown = path.display().to_string();
-        let record = describe(&shown, &shown, &driver)?;
+        let library = path.display().to_string();
+        let record = describe(&library, &library, &driver)?;
         match problem(&record) {
             Some(failure) => Err(failure),
             None => Ok((record.version, record.source_id)),

@@ -1,7 +1,6 @@
 //! `pragmark engine build`: builds engines before a run.
 
 use std::fmt::Write;
-use std::io::{IsTerminal, stderr};
 
 use ::engine::build::{BuildName, EngineName};
 use lab::design::variants;
@@ -12,6 +11,7 @@ use super::{named, prepare};
 use crate::cli::BuildArgs;
 use crate::commands::{output, run::native_driver};
 use crate::failure::{Exit, Failure};
+use crate::progress::is_bar_wanted;
 use crate::{interrupt, library};
 
 /// Builds, and prints the name and the path of each engine.
@@ -20,7 +20,7 @@ pub fn execute(args: &BuildArgs) -> Result<Exit, Failure> {
     let driver = native_driver()?;
     let interrupted = interrupt::flag()?;
     let jobs = args.jobs.map_or_else(prepare::usual_jobs, usize::from);
-    let bar = stderr().is_terminal() && !args.plain;
+    let bar = is_bar_wanted(args.plain);
     let mut built = prepare::build(&names, &driver, &interrupted, jobs, bar)?;
     let mut text = String::new();
     let mut exit = Exit::Success;
@@ -66,7 +66,7 @@ fn wanted(args: &BuildArgs) -> Result<Vec<BuildName>, Failure> {
 
 /// The names of the engines that experiments use, at any scale.
 fn of_experiments(experiments: &[String]) -> Result<Vec<String>, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let mut names = Vec::new();
     for experiment in library::named(experiments, &catalogue)? {
         for scale in [Scale::Quick, Scale::Default, Scale::Paper] {

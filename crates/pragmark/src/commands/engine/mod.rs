@@ -1,11 +1,10 @@
-//! `pragmark engine`: the SQLite libraries that can be put under test.
+//! `pragmark engine`: the SQLite libraries that can be tested.
 
 mod add;
 mod build;
 mod list;
 mod of_run;
 mod prepare;
-mod progress;
 mod remove;
 mod show;
 
@@ -19,7 +18,7 @@ use lab::experiment::nearest;
 use crate::cli::EngineCommand;
 use crate::failure::{Exit, Failure};
 
-/// Carries out the command.
+/// Executes the command.
 pub fn execute(command: &EngineCommand) -> Result<Exit, Failure> {
     match command {
         EngineCommand::List { json } => list::execute(*json),
@@ -67,7 +66,7 @@ fn hint(error: &BuildError) -> Option<String> {
             format!("did you mean `{}`?", nearest(given, sets)?)
         }
         BuildError::Unknown { .. } => {
-            "`pragmark engine list` shows the engines; a library of your own is named by its path"
+            "see `pragmark engine list`; name a library of your own by its path"
                 .to_owned()
         }
         BuildError::NameTaken { name } => {
@@ -83,7 +82,7 @@ fn hint(error: &BuildError) -> Option<String> {
                 .to_owned()
         }
         BuildError::Fetch { .. } => format!(
-            "the registry of crates must be reachable the first time; `cargo fetch` of a project that depends on {CRATE} shows more"
+            "the crate registry must be reachable the first time; run `cargo fetch` in a project that depends on {CRATE} for details"
         ),
         BuildError::ProfileNeedsGcc { .. } => "set CC=gcc".to_owned(),
         BuildError::BadProvenance { path, .. } => {

@@ -1,5 +1,4 @@
-//! The engines that a command uses: found or built, and asked what they are, before anything else is
-//! begun.
+//! The engines that a command uses: located or built, and described, before anything else begins.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -14,14 +13,14 @@ use lab::record::EngineRecord;
 use process::{Group, Limits};
 use runner::Driver;
 
-use super::progress::Progress;
 use crate::failure::Failure;
+use crate::progress::builds::Progress;
 
 /// How long an engine may take to describe itself.
 const DESCRIBE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Finds or builds the engines of these names and asks each what it is, in a process of its own. What
-/// cannot be had is told in its record, with the reason.
+/// Locates or builds the engines of these names, and has each described in a process of its own. The
+/// record of an engine that cannot be used states the reason.
 ///
 /// # Errors
 /// It was interrupted.
@@ -62,7 +61,7 @@ pub(super) fn usual_jobs() -> usize {
 /// The paths of builds by name, or why there is none.
 pub(super) type Paths = HashMap<String, Result<String, Failure>>;
 
-/// Builds what is not there yet and shows progress.
+/// Builds those that do not exist yet, and displays progress.
 ///
 /// # Errors
 /// It was interrupted.
@@ -95,10 +94,7 @@ pub(super) fn build(
         progress.event(&event);
     };
     let results = builder.build_all(names, jobs, &observe);
-    progress
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-        .finish();
+    drop(progress);
     let mut paths = Paths::new();
     for (name, result) in names.iter().zip(results) {
         let path = match result {
@@ -111,7 +107,7 @@ pub(super) fn build(
     Ok(paths)
 }
 
-/// What a driver is told to load, or why it cannot.
+/// The name by which a driver loads an engine, or why it cannot.
 fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
     let words = |error: BuildError| Failure::from(error).words();
     if let EngineName::Build(build) = name {
@@ -131,11 +127,10 @@ fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
     Ok(source.unwrap_or_default().to_string())
 }
 
-/// What a library says of itself, asked in a process of its own, because loading a library runs its
-/// code.
+/// The description of a library, from a process of its own, because loading a library runs its code.
 ///
 /// # Errors
-/// pragmark itself cannot be started, or is not understood.
+/// pragmark itself cannot be started, or its answer is invalid.
 pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineRecord, Failure> {
     let mut command = Command::new(&driver.program);
     command.args(["describe-engine", library]);
@@ -161,11 +156,11 @@ pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineReco
     })
 }
 
-/// The failure of a command that can do nothing without this engine; none where it can be used.
+/// The failure of a command that needs this engine; none where it can be used.
 pub fn problem(engine: &EngineRecord) -> Option<Failure> {
     let why = engine.problem.as_ref()?;
     let failure = Failure::unusable(format!("cannot use the engine {}: {why}", engine.name));
     Some(failure.hint(
-        "an engine is `default`, `system`, a version as `pragmark engine list` shows them, the name of an added one, or the path of a libsqlite3 shared library",
+        "an engine is `default`, `system`, a version from `pragmark engine list`, the name of an added engine, or the path of a libsqlite3 shared library",
     ))
 }

@@ -1,15 +1,14 @@
-//! Progress of building: a bar with time to go on a terminal, plain lines elsewhere.
+//! Progress of building engines.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ::engine::build::BuildEvent;
-use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::progress::humanly;
+use super::{Task, humanly};
 
-/// Shows what is built, on standard error. What was there already is not worth a word.
+/// Displays which engines are built; those that exist already are not mentioned.
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    task: Task,
     /// Seconds that each build still takes; zero for those that are there.
     left_s: Vec<f64>,
     began: Vec<Option<Instant>>,
@@ -26,7 +25,7 @@ impl Progress {
     pub fn new(expected_s: Vec<f64>, jobs: usize, bar: bool) -> Progress {
         let missing = expected_s.iter().filter(|seconds| **seconds > 0.0).count();
         let progress = Progress {
-            bar: (bar && missing > 0).then(spinner),
+            task: Task::new(bar && missing > 0),
             began: vec![None; expected_s.len()],
             left_s: expected_s,
             jobs: jobs.clamp(1, missing.max(1)),
@@ -35,7 +34,7 @@ impl Progress {
             should_and_did_s: (0.0, 0.0),
         };
         if missing > 0 {
-            progress.line(&format!(
+            progress.task.line(&format!(
                 "building {missing} SQLite {}: {}",
                 if missing == 1 { "library" } else { "libraries" },
                 humanly(progress.to_go_s())
@@ -50,7 +49,7 @@ impl Progress {
             BuildEvent::Begins(index, name) => {
                 if self.left_s[*index] > 0.0 {
                     self.began[*index] = Some(Instant::now());
-                    self.show(&format!("compiling {name}"));
+                    self.show(format!("compiling {name}"));
                 }
             }
             BuildEvent::Done(index, name, built) => {
@@ -70,13 +69,6 @@ impl Progress {
         }
     }
 
-    /// Clears the bar.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-
     fn ended(&mut self, index: usize, what: &str) {
         if let Some(began) = self.began[index].take() {
             self.should_and_did_s.0 += self.left_s[index];
@@ -88,8 +80,10 @@ impl Progress {
             0 => String::new(),
             _ => format!(", {} to go", humanly(self.to_go_s())),
         };
-        self.line(&format!("  [{}/{}] {what}{to_go}", self.done, self.missing));
-        self.show("");
+        let (done, missing) = (self.done, self.missing);
+        self.task
+            .line(&format!("  [{done}/{missing}] {what}{to_go}"));
+        self.show(String::new());
     }
 
     /// Seconds until the last build ends, if the processors are shared evenly and the machine stays as
@@ -106,35 +100,15 @@ impl Progress {
         left.sum::<f64>() / self.jobs as f64
     }
 
-    fn show(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_prefix(format!("{} to go", humanly(self.to_go_s())));
-            bar.set_message(what.to_owned());
-        }
-    }
-
-    fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => tell!("{text}"),
-        }
+    fn show(&self, what: String) {
+        self.task.update(what, Some(self.to_go_s()));
     }
 }
-
-fn spinner() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    // The template is fixed, so that it parses is checked by a test.
-    if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
-}
-
-const TEMPLATE: &str = "{spinner} {elapsed} gone, {prefix:.bold}  {wide_msg}";
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -152,10 +126,5 @@ mod tests {
         progress.began[0] = Instant::now().checked_sub(Duration::from_secs(60));
         progress.ended(0, "one");
         assert!((progress.to_go_s() - 60.0).abs() < 1.0);
-    }
-
-    #[test]
-    fn the_template_of_the_bar_parses() {
-        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
     }
 }

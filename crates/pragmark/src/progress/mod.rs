@@ -1,0 +1,144 @@
+//! Progress on standard error: a bar with time to go on a terminal, plain lines elsewhere.
+//!
+//! [`Task`] is the one display. [`run`] and [`builds`] decide what it displays of a run and of engines
+//! being built.
+
+pub mod builds;
+mod run;
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub use run::Progress;
+
+/// How often the elapsed time is redrawn.
+const TICK: Duration = Duration::from_millis(250);
+
+/// The bar of a task whose number of steps is unknown, and of one where it is known.
+const TEMPLATES: [&str; 2] = [
+    "{spinner} {elapsed} elapsed{prefix:.bold}  {wide_msg}",
+    "{elapsed} elapsed{prefix:.bold}  {bar:20}  {wide_msg}",
+];
+
+/// Whether standard error can display a bar and the user wants one.
+pub fn is_bar_wanted(plain: bool) -> bool {
+    !plain && stderr().is_terminal()
+}
+
+/// The display of one task, removed when dropped.
+pub struct Task {
+    bar: Option<ProgressBar>,
+    begin: Instant,
+}
+
+impl Task {
+    /// With a bar, or with lines only.
+    pub fn new(with_bar: bool) -> Task {
+        let bar = with_bar.then(ProgressBar::new_spinner);
+        if let Some(bar) = &bar {
+            set_template(bar, TEMPLATES[0]);
+            bar.enable_steady_tick(TICK);
+        }
+        Task {
+            bar,
+            begin: Instant::now(),
+        }
+    }
+
+    /// Whether there is a bar.
+    pub fn has_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    /// Prints a line, such as a result or a warning, above the bar.
+    pub fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => tell!("{text}"),
+        }
+    }
+
+    /// Sets the bar's message, and the time to go where it is known.
+    pub fn update(&self, message: String, to_go_s: Option<f64>) {
+        if let Some(bar) = &self.bar {
+            let to_go = to_go_s.map(|seconds| format!(", {} to go", humanly(seconds)));
+            bar.set_prefix(to_go.unwrap_or_default());
+            bar.set_message(message);
+        }
+    }
+
+    /// Sets the bar's message and its share of steps, from whose pace the time to go follows.
+    pub fn step(&self, done: u64, steps: u64, message: String) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        if bar.length().is_none() {
+            set_template(bar, TEMPLATES[1]);
+        }
+        bar.set_length(steps);
+        bar.set_position(done);
+        self.update(message, to_go_s(self.begin.elapsed(), done, steps));
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    // The templates are fixed; the tests check that they are valid.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+/// The seconds that the remaining steps take at the pace of those that are done.
+fn to_go_s(elapsed: Duration, done: u64, steps: u64) -> Option<f64> {
+    let left = steps.checked_sub(done)? as f64;
+    (done > 0).then(|| elapsed.as_secs_f64() / done as f64 * left)
+}
+
+/// A time as a person would say it.
+pub fn humanly(seconds: f64) -> String {
+    match seconds {
+        below if below < 1.0 => "less than a second".to_owned(),
+        below if below < 90.0 => format!("about {below:.0} s"),
+        below if below < 5_400.0 => format!("about {:.0} min", below / 60.0),
+        more => format!("about {:.1} h", more / 3_600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rounded_to_what_a_person_would_say() {
+        assert_eq!(humanly(0.2), "less than a second");
+        assert_eq!(humanly(42.4), "about 42 s");
+        assert_eq!(humanly(600.0), "about 10 min");
+        assert_eq!(humanly(9_000.0), "about 2.5 h");
+    }
+
+    #[test]
+    fn the_templates_are_valid() {
+        for template in TEMPLATES {
+            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_go_follows_from_the_pace() {
+        let elapsed = Duration::from_secs(10);
+        assert_eq!(to_go_s(elapsed, 0, 4), None);
+        assert_eq!(to_go_s(elapsed, 1, 4), Some(30.0));
+        assert_eq!(to_go_s(elapsed, 4, 4), Some(0.0));
+        assert_eq!(to_go_s(elapsed, 5, 4), None);
+    }
+}
