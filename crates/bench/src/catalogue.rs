@@ -35,6 +35,7 @@ fn driver() -> Parameter {
         accepts: Accepts::choice(&[NATIVE]),
         // Without one the native driver does the work.
         default: None,
+        unit: None,
         about: "the binding that does the work: pragmark's own, or one of another language; `pragmark driver list` shows which are ready".to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,
@@ -53,6 +54,7 @@ fn of_engine(name: &str, about: &str) -> Parameter {
         name: name.to_owned(),
         accepts: Accepts::Text,
         default: None,
+        unit: None,
         about: about.to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,

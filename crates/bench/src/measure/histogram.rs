@@ -44,6 +44,12 @@ impl LatencyHistogram {
         self.metrics_of(self.count())
     }
 
+    /// As [`LatencyHistogram::metrics`], named for a phase.
+    pub(crate) fn metrics_of_phase(&self, phase: &str) -> impl Iterator<Item = (String, f64)> {
+        let metrics = self.metrics().into_iter();
+        metrics.map(move |(name, value)| (format!("{name}.{phase}"), value))
+    }
+
     /// As [`LatencyHistogram::metrics`] where so many operations stand behind the latencies, some of which
     /// were recorded more than once.
     pub(crate) fn metrics_of(&self, operations: u64) -> BTreeMap<String, f64> {

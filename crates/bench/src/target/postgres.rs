@@ -7,12 +7,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::{Level, Settings};
 use postgres::config::Config;
 use postgres::{Client, NoTls};
 
 use crate::error::TrialError;
+use crate::parameters::Choice;
 
 /// The setting that says what a commit waits for.
 pub(crate) const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
@@ -33,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const REMOVAL: Duration = Duration::from_secs(30);
 
 /// Settings that decide what is measured, as far as the server has them.
-const TOLD: [&str; 9] = [
+const REPORTED: [&str; 9] = [
     "server_version",
     "fsync",
     SYNCHRONOUS_COMMIT,
@@ -45,16 +44,13 @@ const TOLD: [&str; 9] = [
     "checkpoint_timeout",
 ];
 
-/// The parameter of workloads that can drive a server.
-pub(crate) fn synchronous_commit() -> Parameter {
-    Parameter {
-        name: SYNCHRONOUS_COMMIT.to_owned(),
-        accepts: Accepts::choice(&["on", "off"]),
-        default: Some("on".into()),
-        about: "for the target postgres: whether a commit waits until its log is on the disk"
-            .to_owned(),
-        scope: Scope::Workload,
-        crash_relevant: false,
+choice! {
+    /// What a commit waits for.
+    enum SynchronousCommit {
+        /// Its log is on disk.
+        On = "on",
+        /// Nothing.
+        Off = "off",
     }
 }
 
@@ -62,7 +58,7 @@ pub(crate) fn synchronous_commit() -> Parameter {
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     config: Config,
-    synchronous_commit: String,
+    synchronous_commit: &'static str,
 }
 
 impl Server {
@@ -70,7 +66,10 @@ impl Server {
     ///
     /// # Errors
     /// [`TrialError::CannotRun`] where the specification names none; an address that is none.
-    pub(crate) fn of(address: Option<&str>, settings: &Settings) -> Result<Server, TrialError> {
+    pub(crate) fn of(
+        address: Option<&str>,
+        synchronous_commit: SynchronousCommit,
+    ) -> Result<Server, TrialError> {
         let address = address.ok_or_else(|| {
             TrialError::CannotRun(
                 "the specification names no PostgreSQL server (`postgres`)".to_owned(),
@@ -82,10 +81,9 @@ impl Server {
         config
             .application_name(APPLICATION)
             .connect_timeout(PATIENCE);
-        let level = settings.get(SYNCHRONOUS_COMMIT).and_then(Level::as_text);
         Ok(Server {
             config,
-            synchronous_commit: level.unwrap_or("on").to_owned(),
+            synchronous_commit: synchronous_commit.name(),
         })
     }
 
@@ -140,7 +138,7 @@ impl Server {
                 setting: SYNCHRONOUS_COMMIT.to_owned(),
                 connection: APPLICATION.to_owned(),
                 found,
-                wanted: self.synchronous_commit.clone(),
+                wanted: self.synchronous_commit.to_owned(),
             });
         }
         Ok(client)
@@ -162,8 +160,8 @@ impl Server {
     /// # Errors
     /// When the server cannot be asked.
     pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>, TrialError> {
-        let told = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
-        TOLD.iter().map(told).collect()
+        let read = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
+        REPORTED.iter().map(read).collect()
     }
 
     /// How often the server's log was synced since its statistics began, after every other session of
@@ -212,7 +210,7 @@ impl Server {
 /// # Errors
 /// When the server cannot be reached, refuses or does not answer, or another trial uses it.
 pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
-    match Server::of(Some(address), &Settings::new()) {
+    match Server::of(Some(address), SynchronousCommit::On) {
         Ok(server) => remove_within(REMOVAL, server),
         Err(_) => Ok(()),
     }
@@ -307,8 +305,8 @@ pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialEr
 }
 
 fn explained(error: &postgres::Error) -> String {
-    if let Some(told) = error.as_db_error() {
-        return format!("{} ({})", told.message(), told.code().code());
+    if let Some(server) = error.as_db_error() {
+        return format!("{} ({})", server.message(), server.code().code());
     }
     let mut text = error.to_string();
     let mut source = error.source();
@@ -326,7 +324,7 @@ mod tests {
     use super::*;
 
     fn server(address: &str) -> Server {
-        Server::of(Some(address), &Settings::new()).unwrap()
+        Server::of(Some(address), SynchronousCommit::On).unwrap()
     }
 
     #[test]
@@ -342,14 +340,14 @@ mod tests {
 
     #[test]
     fn a_wrong_address_and_a_server_that_is_not_there_are_told_with_the_cause() {
-        let wrong = Server::of(Some("postgresql://[nonsense"), &Settings::new());
+        let wrong = Server::of(Some("postgresql://[nonsense"), SynchronousCommit::On);
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("address of the server"), "{wrong}");
         let nobody = server("postgresql:///x?host=%2Fno%2Fsuch%2Fdirectory&user=y");
         let told = nobody.begin().err().unwrap().to_string();
         assert!(told.contains("connect to the server"), "{told}");
         assert!(told.contains("No such file"), "{told}");
-        let none = Server::of(None, &Settings::new()).unwrap_err();
+        let none = Server::of(None, SynchronousCommit::On).unwrap_err();
         assert!(matches!(none, TrialError::CannotRun(_)));
     }
 

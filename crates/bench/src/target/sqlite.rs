@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::pragma::{self, Access, Pragma, PragmaError, Timing, Values};
 use engine::vfs::{CountingVfs, FileCounts, IoCounts};
@@ -20,6 +21,7 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
         name: name.to_owned(),
         accepts: Accepts::choice(names),
         default: Some(default.into()),
+        unit: None,
         about: about.to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,
@@ -68,6 +70,7 @@ pub(crate) fn pragma_settings() -> Vec<Parameter> {
                 name,
                 accepts,
                 default: None,
+                unit: None,
                 about,
                 scope: Scope::Pragma,
                 crash_relevant,
@@ -273,6 +276,12 @@ fn cannot_or_failed(error: EngineError) -> TrialError {
         }
         _ => error.into(),
     }
+}
+
+/// How long a connection waits for a lock.
+pub(crate) fn busy_timeout(settings: &Settings) -> Duration {
+    let millis = settings.get("busy_timeout").and_then(Level::as_int);
+    Duration::from_millis(millis.unwrap_or(0).max(0) as u64)
 }
 
 /// How a transaction begins.

@@ -22,13 +22,14 @@ use super::documents::Documents;
 /// The columns of a row, in this order.
 pub const COLUMNS: [&str; 4] = ["by", "text", "title", "url"];
 
-/// Which time of Hacker News the rows are like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
-    /// The first hundred thousand items, of 2007: 22 % stories, comments of 185 characters (median).
-    Early,
-    /// All items until 2024: 13 % stories, comments of 215 characters (median).
-    Full,
+choice! {
+    /// The period of Hacker News that the rows resemble.
+    enum Era {
+        /// The first hundred thousand items, of 2007: 22 % stories, median comment 185 characters.
+        Early = "early",
+        /// All items until 2024: 13 % stories, median comment 215 characters.
+        Full = "full",
+    }
 }
 
 impl Era {

@@ -17,21 +17,22 @@ use super::{
 };
 use crate::error::TrialError;
 
-/// How a file gets its new content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Writing {
-    /// Truncated and written over.
-    Truncate,
-    /// Written beside, then renamed over.
-    Rename,
-    /// The same, synced before the renaming.
-    Sync,
-    /// The same, and the directory synced after the renaming and after a deletion.
-    SyncDirectory,
+choice! {
+    /// How a file is written.
+    enum Writing {
+        /// Truncated and overwritten.
+        Truncate = "truncate",
+        /// Written to a temporary file, which is renamed over the old one.
+        Rename = "rename",
+        /// The same, synced before the rename.
+        Sync = "sync",
+        /// The same, with the directory synced after renames and deletions.
+        SyncDirectory = "sync-directory",
+    }
 }
 
-/// Ending of the file that is written beside.
-const BESIDE: &str = "tmp";
+/// Extension of the temporary file.
+const TEMPORARY: &str = "tmp";
 
 /// A directory of tasks.
 pub(crate) struct Files {
@@ -68,10 +69,10 @@ impl Files {
             self.disk.write(&path, &content, false)?;
             return Ok(());
         }
-        let beside = path.with_extension(BESIDE);
+        let temporary = path.with_extension(TEMPORARY);
         self.disk
-            .write(&beside, &content, self.writing >= Writing::Sync)?;
-        self.disk.rename(&beside, &path)?;
+            .write(&temporary, &content, self.writing >= Writing::Sync)?;
+        self.disk.rename(&temporary, &path)?;
         self.sync_directory()
     }
 

@@ -28,24 +28,27 @@ const IDLE: usize = 2;
 /// Times that a statement is tried again after SQLITE_BUSY before it is given up.
 const MOST_TRIES: u32 = 10_000;
 
-/// How workers come to a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Connections {
-    /// Each has its own.
-    PerThread,
-    /// All wait for the one there is.
-    Shared,
-    /// Each statement takes one from a pool that keeps two idle ones and opens as many as are asked.
-    Pool,
+choice! {
+    /// How workers get a connection.
+    enum Connections {
+        /// Each has its own.
+        PerThread = "per-thread",
+        /// All share one.
+        Shared = "shared",
+        /// Each statement takes one from a pool that opens as many as needed and keeps two idle ones, as
+        /// Go's database/sql does by default.
+        Pool = "pool",
+    }
 }
 
-/// How statements come into being.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Statements {
-    /// Prepared once for each connection.
-    Reused,
-    /// Prepared for each use.
-    EachTime,
+choice! {
+    /// When statements are prepared.
+    enum Statements {
+        /// Once per connection.
+        Reused = "reused",
+        /// For each use.
+        EachTime = "each-time",
+    }
 }
 
 /// A database of tasks.

@@ -62,7 +62,7 @@ impl<'c, C: Clock + Copy> Client<'c, C> {
             pauses: own(spec.seed, "pauses"),
             max_retries: parameters.max_retries,
             retry_pause: parameters.retry_pause,
-            patience: parameters.busy_timeout / 2,
+            patience: parameters.busy_timeout.0 / 2,
             busy: BusyCounts::default(),
         })
     }

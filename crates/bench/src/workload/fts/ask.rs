@@ -17,16 +17,15 @@ use crate::target::sqlite;
 use crate::workload::Trial;
 use crate::workload::common::expect;
 
-/// What is in memory when a query is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cache {
-    /// What the same query left there.
-    Warm,
-    /// Nothing: a new connection, and the kernel has been told to forget the file.
-    Cold,
+choice! {
+    /// What is in memory when a query runs.
+    enum Cache {
+        /// What the same query left there.
+        Warm = "warm",
+        /// Nothing: the connection is new and the kernel has dropped the file from its cache.
+        Cold = "cold",
+    }
 }
-
-pub(super) const CACHES: &[(&str, Cache)] = &[("warm", Cache::Warm), ("cold", Cache::Cold)];
 
 /// How often a query is asked.
 #[derive(Clone, Copy, Debug)]
@@ -185,13 +184,9 @@ pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, Tri
 
 /// Makes the kernel forget the pages of a file, which are written back first.
 fn forget_file(path: &Path) -> Result<(), TrialError> {
-    let problem = |source| TrialError::Io {
-        doing: "drop from the kernel's memory",
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(problem)?;
-    file.sync_all().map_err(problem)?;
+    let problem = TrialError::io("drop from the kernel's cache", path);
+    let file = File::open(path).map_err(&problem)?;
+    file.sync_all().map_err(&problem)?;
     #[cfg(target_os = "linux")]
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|error| problem(error.into()))?;
@@ -201,8 +196,8 @@ fn forget_file(path: &Path) -> Result<(), TrialError> {
 /// Why a cold query cannot be asked here.
 pub(super) fn check_cold(cache: Cache) -> Result<(), TrialError> {
     if cache == Cache::Cold && !cfg!(target_os = "linux") {
-        let why = "only Linux can be told to forget a file";
-        return Err(TrialError::CannotRun(why.to_owned()));
+        let why = "cache = cold requires Linux, which can drop a file from its cache";
+        return Err(TrialError::cannot_run(why));
     }
     Ok(())
 }

@@ -162,7 +162,7 @@ fn promised(asked: &Asked<'_>, options: &TableOptions) -> Option<Sense> {
     };
     match options.kind {
         Kind::Plain | Kind::Indexed => Some(Sense::Substring),
-        Kind::Fts5 => tokenizer_promise(&options.tokenizer, meaning),
+        Kind::Fts5 => tokenizer_promise(&options.tokenizer.name, meaning),
     }
 }
 

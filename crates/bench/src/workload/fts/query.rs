@@ -10,147 +10,110 @@
 use std::collections::BTreeMap;
 
 use engine::{CheckpointMode, Connection};
-use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
-use super::ask::{Answer, Asker, CACHES, Effort, add_regexp, check_cold};
-use super::finish::{Finish, finish_parameter};
+use super::ask::{Answer, Asker, Cache, Effort, add_regexp, check_cold};
 use super::found::{Found, Scan};
 use super::load::make_and_fill;
-use super::queries::{self, OWN, Query, Sql};
-use super::source::{self, Source};
+use super::queries::{self, OWN, Query, QueryChoice, Sql};
+use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
-use crate::settings::Reader;
+use crate::parameters::Limit;
 use crate::target::sqlite;
-use crate::workload::common::{
-    by_name, close, from, names, parameter, refuse_counting, set, set_peak_memory,
-};
-use crate::workload::{Trial, Workload};
+use crate::workload::common::{close, set, set_peak_memory};
+use crate::workload::{Declared, Trial};
 
 /// The workload `fts-query`.
 pub(in crate::workload) struct FtsQuery;
 
-impl Workload for FtsQuery {
-    fn info(&self) -> WorkloadInfo {
-        let mut parameters = source::parameters();
-        parameters.extend(table::parameters());
-        parameters.extend([
-            finish_parameter(),
-            parameter(
-                "queries",
-                Accepts::choice(&queries::choices()),
-                "all".into(),
-                "queries that are asked: `published` (of the article, on 100,000 rows), `large` (like its queries on all rows, and some beyond English), both, one class, or the one in `query`",
-            ),
-            parameter(
-                "query",
-                Accepts::Text,
-                "".into(),
-                "a full-text expression of your own, for `queries = \"own\"`",
-            ),
-            parameter("repeat", from(1), 20.into(), "times that each query is asked"),
-            parameter(
-                "query_limit_ms",
-                from(0),
-                1_000.into(),
-                "milliseconds after which a query is not asked again; 0: no limit",
-            ),
-            parameter(
-                "cache",
-                names(CACHES),
-                "warm".into(),
-                "whether a query finds what it needs in memory, or nothing",
-            ),
-            parameter(
-                "judge",
-                Accepts::Bool,
-                true.into(),
-                "whether a scan of all documents tells how much of what they should find the queries find",
-            ),
-        ]);
-        let mut phases: Vec<String> = queries::classes().iter().map(|c| (*c).to_owned()).collect();
-        phases.extend(["insert", "optimize"].map(str::to_owned));
-        WorkloadInfo {
-            name: "fts-query".to_owned(),
-            about: "asks a full-text table, or a plain one, the published queries, and judges what they find".to_owned(),
-            parameters,
-            phases,
-            counts: false,
-        }
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        documents: DocumentParameters;
+        options: TableOptions;
+        /// Queries to run: `published` (of the article, on 100,000 rows), `large` (like its queries on all
+        /// rows, and some beyond English), both, one class, or `own`, the one in `query`.
+        queries: QueryChoice = "all";
+        /// Your own full-text expression, for `queries = "own"`.
+        query: String = "";
+        /// Times that each query runs.
+        repeat: usize = 20, 1..;
+        /// Time after which a query is not repeated; 0: no limit.
+        limit as "query_limit_ms": Limit = 1_000;
+        /// What is in memory when a query runs.
+        cache: Cache = Cache::Warm;
+        /// Whether a scan of all documents measures precision and recall of the queries.
+        judge: bool = true;
+    }
+}
+
+/// The documents and queries of a trial.
+struct Setup<'p> {
+    options: &'p TableOptions,
+    source: Source,
+    queries: Vec<Query>,
+    repeat: usize,
+    judge: bool,
+}
+
+impl Declared for FtsQuery {
+    const NAME: &'static str = "fts-query";
+    const ABOUT: &'static str = "Runs the published queries on a full-text table, or a plain one, and measures precision and recall.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn phases() -> Vec<String> {
+        let phases = queries::classes().into_iter().chain(["insert", "optimize"]);
+        phases.map(str::to_owned).collect()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "counts of what queries read would mix all classes")?;
-        let parameters = Parameters::read(trial)?;
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        if (parameters.queries == OWN) == parameters.query.is_empty() {
+            let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
+            return Err(TrialError::cannot_run(why));
+        }
+        check_cold(parameters.cache)?;
+        parameters.options.check()
+    }
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let setup = Setup {
+            options: &parameters.options,
+            source: Source::of(&parameters.documents, trial.seed)?,
+            queries: queries::chosen(&parameters.queries, &parameters.query),
+            repeat: parameters.repeat,
+            judge: parameters.judge,
+        };
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        fill(trial, &connection, &parameters, &mut measured)?;
+        fill(trial, &connection, &setup, &mut measured)?;
 
         (trial.phase)("query");
-        let asker = Asker::new(
-            trial,
-            &parameters.options,
-            &path,
-            parameters.cache,
-            parameters.effort,
-        );
-        let asked = ask_all(&asker, &connection, &parameters)?;
+        let effort = Effort {
+            repeat: parameters.repeat,
+            limit: parameters.limit,
+        };
+        let asker = Asker::new(trial, setup.options, &path, parameters.cache, effort);
+        let asked = ask_all(&asker, &connection, &setup)?;
         set_peak_memory(&mut measured);
         note_answered(&asked, &mut measured);
         note_cpu(&asked, &mut measured);
-        note_times(&asked, parameters.effort.repeat, &mut measured)?;
+        note_times(&asked, setup.repeat, &mut measured)?;
 
         (trial.phase)("verify");
-        note_findings(&asked, &parameters, &mut measured)?;
-        verify::check_index(&connection, &parameters.options)?;
+        note_findings(&asked, &setup, &mut measured)?;
+        verify::check_index(&connection, setup.options)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / parameters.source.rows() as f64;
+        let bytes_per_row = measured.metrics["db_bytes"] / setup.source.rows() as f64;
         set(&mut measured, "bytes_per_row", bytes_per_row);
         Ok(measured)
-    }
-}
-
-struct Parameters {
-    options: TableOptions,
-    source: Source,
-    queries: Vec<Query>,
-    cache: super::ask::Cache,
-    effort: Effort,
-    finish: Finish,
-    judge: bool,
-}
-
-impl Parameters {
-    fn read(trial: &Trial<'_>) -> Result<Parameters, TrialError> {
-        let reader = Reader(trial.settings);
-        let text = |name: &str| reader.name(name, |text| Some(text.to_owned()));
-        let options = TableOptions::read(trial.settings)?;
-        let (choice, own) = (text("queries")?, text("query")?);
-        if (choice == OWN) == own.is_empty() {
-            let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
-            return Err(TrialError::CannotRun(why.to_owned()));
-        }
-        let cache = reader.name("cache", |name| by_name(CACHES, name))?;
-        check_cold(cache)?;
-        let limit = reader.count("query_limit_ms")?;
-        Ok(Parameters {
-            finish: Finish::read(&reader, &options)?,
-            options,
-            source: Source::read(trial)?,
-            queries: queries::chosen(&choice, &own),
-            cache,
-            effort: Effort {
-                repeat: reader.count("repeat")?,
-                limit: (limit > 0).then(|| std::time::Duration::from_millis(limit as u64)),
-            },
-            judge: reader.flag("judge")?,
-        })
     }
 }
 
@@ -158,15 +121,15 @@ impl Parameters {
 fn fill(
     trial: &Trial<'_>,
     connection: &Connection,
-    parameters: &Parameters,
+    setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let loaded = make_and_fill(trial, connection, &parameters.options, &parameters.source)?;
+    let loaded = make_and_fill(trial, connection, setup.options, &setup.source)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);
     set(measured, "generate_s", loaded.making.as_secs_f64());
-    if let Some(seconds) = parameters.finish.run(connection)? {
+    if let Some(seconds) = setup.options.finish.run(connection)? {
         set(measured, "seconds.optimize", seconds);
     }
     connection.checkpoint(CheckpointMode::Truncate)?;
@@ -183,11 +146,11 @@ pub(super) struct Asked<'q> {
 fn ask_all<'q>(
     asker: &Asker<'_, '_>,
     connection: &Connection,
-    parameters: &'q Parameters,
+    setup: &'q Setup<'_>,
 ) -> Result<Vec<Asked<'q>>, TrialError> {
     let mut asked = Vec::new();
-    for query in &parameters.queries {
-        let sql = query.sql(&parameters.options, parameters.source.columns());
+    for query in &setup.queries {
+        let sql = query.sql(setup.options, setup.source.columns());
         let answer = match sql {
             Ok(sql) => answered(asker, connection, query, &sql)?,
             Err(why) => Err(why),
@@ -306,16 +269,16 @@ impl Latencies {
 /// Results of each class; where wanted, what they should have been.
 fn note_findings(
     asked: &[Asked<'_>],
-    parameters: &Parameters,
+    setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let found = if parameters.judge {
-        Scan::new(asked, &parameters.source).run()?
+    let found = if setup.judge {
+        Scan::new(asked, &setup.source).run()?
     } else {
         asked.iter().map(Found::unjudged).collect()
     };
-    if parameters.judge && parameters.source.is_generated() {
-        super::found::check(asked, &found, &parameters.options)?;
+    if setup.judge && setup.source.is_generated() {
+        super::found::check(asked, &found, setup.options)?;
     }
     super::found::note(asked, &found, measured);
     measured.tables.push(findings(asked, &found));

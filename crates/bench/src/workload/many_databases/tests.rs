@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::common::tests::{problem, run, run_counting};
+use super::stage::sums;
 use super::*;
 use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
@@ -117,7 +118,7 @@ fn what_does_not_go_together_is_said() {
             ("stop_after_ms", 0.into()),
             ("connections", "each-time".into()),
         ],
-        "keep them",
+        "stop_after_ms cannot be 0",
     );
     said(
         &[

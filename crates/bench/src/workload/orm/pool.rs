@@ -7,7 +7,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError};
-use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
@@ -32,7 +31,7 @@ impl Pool {
         Pool {
             opening: Opening::of(trial),
             path,
-            busy_timeout: busy_timeout(trial.settings),
+            busy_timeout: sqlite::busy_timeout(trial.settings),
             idle: Mutex::default(),
         }
     }
@@ -88,11 +87,6 @@ impl Pool {
     }
 }
 
-fn busy_timeout(settings: &Settings) -> Duration {
-    let millis = settings.get("busy_timeout").and_then(Level::as_int);
-    Duration::from_millis(millis.unwrap_or(0).max(0) as u64)
-}
-
 /// Has the connection wait for locks in even steps up to the limit, as the driver for Ruby must wait:
 /// SQLite's own pauses grow to 100 ms, and the floor would differ from what stands on it by its pauses.
 fn wait_evenly(connection: &mut Connection, limit: Duration) -> Result<(), EngineError> {
@@ -110,6 +104,7 @@ fn wait_evenly(connection: &mut Connection, limit: Duration) -> Result<(), Engin
 mod tests {
     use super::*;
     use engine::{Library, Source};
+    use lab::level::Settings;
     use lab::seed::Seed;
     use std::path::Path;
     use std::sync::Arc;

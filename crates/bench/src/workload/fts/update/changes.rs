@@ -14,22 +14,19 @@ use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
 use crate::workload::common::expect;
 
-/// What is done to the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Insert,
-    Update,
-    Delete,
-    /// Each in turn.
-    Mixed,
+choice! {
+    /// What is done to the rows.
+    enum Kind {
+        /// Rows are inserted.
+        Insert = "insert",
+        /// Rows are rewritten.
+        Update = "update",
+        /// Rows are deleted.
+        Delete = "delete",
+        /// Each in turn.
+        Mixed = "mixed",
+    }
 }
-
-pub(super) const KINDS: &[(&str, Kind)] = &[
-    ("insert", Kind::Insert),
-    ("update", Kind::Update),
-    ("delete", Kind::Delete),
-    ("mixed", Kind::Mixed),
-];
 
 /// One change; documents are named by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
