@@ -71,9 +71,7 @@ impl Server {
         synchronous_commit: SynchronousCommit,
     ) -> Result<Server, TrialError> {
         let address = address.ok_or_else(|| {
-            TrialError::CannotRun(
-                "the specification names no PostgreSQL server (`postgres`)".to_owned(),
-            )
+            TrialError::cannot_run("the specification names no PostgreSQL server (`postgres`)")
         })?;
         let mut config: Config = address
             .parse()

@@ -227,7 +227,7 @@ pub(super) fn close_all(
 /// Refuses a counting trial: for work that does not go through SQLite's file system.
 pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
     match trial.counter {
-        Some(_) => Err(TrialError::CannotRun(why.to_owned())),
+        Some(_) => Err(TrialError::cannot_run(why)),
         None => Ok(()),
     }
 }

@@ -31,11 +31,11 @@ impl Method {
     pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
         if self == Method::Carray && !library.has_carray() {
             let why = "this engine lacks carray (sqlite3_carray_bind)";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            return Err(TrialError::cannot_run(why));
         }
         if self == Method::Columns && !library.has_columns_function() {
             let why = "this engine lacks virtual tables or sqlite3_bind_pointer";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            return Err(TrialError::cannot_run(why));
         }
         Ok(())
     }

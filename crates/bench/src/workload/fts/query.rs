@@ -169,7 +169,7 @@ fn ask_all<'q>(
             "the query `{}` cannot be answered: {why}",
             query.text
         ))),
-        _ => Err(TrialError::CannotRun("there is no query".to_owned())),
+        _ => Err(TrialError::cannot_run("there is no query")),
     }
 }
 

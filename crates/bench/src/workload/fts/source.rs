@@ -108,8 +108,8 @@ impl Source {
     pub(super) fn corpus(&self) -> Result<Corpus, TrialError> {
         match &self.origin {
             Origin::Generator(seed, era) => Ok(Corpus::new(*seed, *era)),
-            Origin::File(_) => Err(TrialError::CannotRun(
-                "documents of a file have no numbers".to_owned(),
+            Origin::File(_) => Err(TrialError::cannot_run(
+                "documents of a file have no numbers",
             )),
         }
     }

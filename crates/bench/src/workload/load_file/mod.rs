@@ -85,8 +85,8 @@ impl Declared for LoadFile {
 fn refuse_engine(trial: &Trial<'_>) -> Result<(), TrialError> {
     match trial.library.identity().origin {
         Origin::Embedded => Ok(()),
-        _ => Err(TrialError::CannotRun(
-            "tools bring their own SQLite, which cannot be replaced by another engine".to_owned(),
+        _ => Err(TrialError::cannot_run(
+            "tools bring their own SQLite, which cannot be replaced by another engine",
         )),
     }
 }

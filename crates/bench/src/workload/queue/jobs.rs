@@ -201,11 +201,9 @@ fn get(part: &Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<
         let wanted = &part.stored[choice.below(part.stored.len() as u64) as usize];
         let found = session.get(wanted.id)?;
         if found.as_ref() != Some(wanted) {
-            return Err(TrialError::WrongResult {
-                what: format!("the task {}", wanted.id),
-                found: found.map_or("missing", |_| "another").to_owned(),
-                wanted: "as it was stored".to_owned(),
-            });
+            let what = format!("the task {}", wanted.id);
+            let found = found.map_or("missing", |_| "another");
+            return Err(TrialError::wrong(what, found, "as it was stored"));
         }
         marks.end(Op::Get, 1);
     }

@@ -143,20 +143,12 @@ fn store(
 }
 
 fn make_files(directory: &Path, stored: &[Task]) -> Result<(), TrialError> {
-    let failed = |doing, path: &Path| {
-        let path = path.to_owned();
-        move |source| TrialError::Io {
-            doing,
-            path,
-            source,
-        }
-    };
-    fs::create_dir(directory).map_err(failed("create", directory))?;
+    fs::create_dir(directory).map_err(TrialError::io("create", directory))?;
     for task in stored {
         let path = directory.join(task.id.to_string());
         let content =
             serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
-        fs::write(&path, content).map_err(failed("write", &path))?;
+        fs::write(&path, content).map_err(TrialError::io("write", &path))?;
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ fn json(keys: &Keys) -> Result<String, TrialError> {
     let text = match keys {
         Keys::Integers(keys) => serde_json::to_string(keys),
         Keys::Texts(keys) => serde_json::to_string(&keys.iter().map(as_str).collect::<Vec<_>>()),
-        Keys::Blobs(_) => return Err(TrialError::CannotRun("JSON has no blobs".to_owned())),
+        Keys::Blobs(_) => return Err(TrialError::cannot_run("JSON has no blobs")),
     };
     text.map_err(|error| TrialError::Measuring(format!("the set as JSON: {error}")))
 }

@@ -257,7 +257,7 @@ fn can<'s, 'c>(
     statement: &'s mut Option<Statement<'c, 'static>>,
 ) -> Result<&'s mut Statement<'c, 'static>, TrialError> {
     statement.as_mut().ok_or_else(|| {
-        TrialError::CannotRun("rows of this table can be neither rewritten nor deleted".to_owned())
+        TrialError::cannot_run("rows of this table can be neither rewritten nor deleted")
     })
 }
 
