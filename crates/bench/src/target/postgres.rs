@@ -163,7 +163,7 @@ impl Server {
     }
 
     /// How often the server's log was synced since its statistics began, after every other session of
-    /// the trial has ended and told its part; none where the server does not count (before version 14
+    /// the trial has ended and reported its part; none where the server does not count (before version 14
     /// and from 18 on, where the count is elsewhere, and where writing itself syncs).
     ///
     /// # Errors
@@ -224,7 +224,7 @@ fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
     removed.recv_timeout(limit).unwrap_or_else(|_| {
         Err(TrialError::Server {
             doing: "remove the schema",
-            why: format!("the server has not done it within {limit:?}"),
+            why: format!("the server did not respond within {limit:?}"),
         })
     })
 }
@@ -242,7 +242,7 @@ fn lock(client: &mut Client) -> Result<(), TrialError> {
         }
         if Instant::now() >= deadline {
             return Err(TrialError::CannotRun(format!(
-                "another pragmark works in the schema {SCHEMA} of this server"
+                "another pragmark is using the schema {SCHEMA} of this server"
             )));
         }
         thread::sleep(Duration::from_millis(50));
@@ -342,9 +342,9 @@ mod tests {
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("address of the server"), "{wrong}");
         let nobody = server("postgresql:///x?host=%2Fno%2Fsuch%2Fdirectory&user=y");
-        let told = nobody.begin().err().unwrap().to_string();
-        assert!(told.contains("connect to the server"), "{told}");
-        assert!(told.contains("No such file"), "{told}");
+        let reported = nobody.begin().err().unwrap().to_string();
+        assert!(reported.contains("connect to the server"), "{reported}");
+        assert!(reported.contains("No such file"), "{reported}");
         let none = Server::of(None, SynchronousCommit::On).unwrap_err();
         assert!(matches!(none, TrialError::CannotRun(_)));
     }
@@ -353,11 +353,11 @@ mod tests {
     fn what_is_left_on_a_server_that_is_not_there_is_told_without_the_address() {
         assert!(remove_trial_schema("postgresql://[nonsense").is_ok());
         let gone = "postgresql://y:secret@/x?host=%2Fno%2Fsuch%2Fdirectory";
-        let told = remove_trial_schema(gone).unwrap_err().to_string();
-        assert!(told.contains("connect to the server"), "{told}");
+        let reported = remove_trial_schema(gone).unwrap_err().to_string();
+        assert!(reported.contains("connect to the server"), "{reported}");
         assert!(
-            !told.contains("secret") && !told.contains("such%2F"),
-            "{told}"
+            !reported.contains("secret") && !reported.contains("such%2F"),
+            "{reported}"
         );
     }
 
@@ -367,9 +367,9 @@ mod tests {
         let silent = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).unwrap();
         let host = directory.path().to_string_lossy().replace('/', "%2F");
         let server = server(&format!("postgresql:///x?host={host}&user=y"));
-        let told = remove_within(Duration::from_millis(100), server);
-        let told = told.unwrap_err().to_string();
-        assert!(told.contains("within 100ms"), "{told}");
+        let reported = remove_within(Duration::from_millis(100), server);
+        let reported = reported.unwrap_err().to_string();
+        assert!(reported.contains("within 100ms"), "{reported}");
         drop(silent);
     }
 }

@@ -13,8 +13,8 @@ use lab::trial::Measured;
 
 use super::Trial;
 use crate::error::TrialError;
-use crate::measure::{CpuTime, Windows, peak_memory_bytes};
-use crate::target::sqlite;
+use crate::measure::{CpuTime, LatencyHistogram, Windows, peak_memory_bytes};
+use crate::target::sqlite::{self, Counts};
 
 /// Host parameters that one statement may have in every SQLite since 3.32
 /// (<https://sqlite.org/limits.html>, section 9).
@@ -152,6 +152,35 @@ pub(super) fn set_peak_memory(measured: &mut Measured) {
     if let Some(bytes) = peak_memory_bytes() {
         set(measured, "peak_memory_bytes", bytes);
     }
+}
+
+/// Notes the size of the database per row, once it is closed; nothing for one in memory.
+pub(super) fn set_bytes_per_row(measured: &mut Measured, rows: usize) {
+    if let Some(bytes) = measured.metrics.get("db_bytes").copied() {
+        set(measured, "bytes_per_row", bytes / rows as f64);
+    }
+}
+
+/// Notes what was counted until now in work by one connection, in a counting trial.
+pub(super) fn set_counts(
+    measured: &mut Measured,
+    counts: Option<Counts>,
+    connection: &Connection,
+) -> Result<(), TrialError> {
+    if let Some(counts) = counts {
+        measured.metrics.extend(counts.end(connection)?);
+    }
+    Ok(())
+}
+
+/// Notes latencies: percentiles, and the whole distribution.
+pub(super) fn set_latency(
+    measured: &mut Measured,
+    histogram: &LatencyHistogram,
+) -> Result<(), TrialError> {
+    measured.metrics.extend(histogram.metrics());
+    measured.latency = Some(histogram.latency()?);
+    Ok(())
 }
 
 /// Checks a part of the result: fast but wrong is a failed trial.

@@ -38,13 +38,13 @@ pub(crate) fn connection_settings() -> Vec<Parameter> {
             OPEN_MUTEX,
             &["default", "no", "full"],
             "default",
-            "mutexes of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or serialised (SQLITE_OPEN_FULLMUTEX)",
+            "mutex of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or full (SQLITE_OPEN_FULLMUTEX)",
         ),
         choice(
             "transaction",
             &["deferred", "immediate", "exclusive", "concurrent"],
             "deferred",
-            "how transactions begin; concurrent only with an engine of SQLite's branch begin-concurrent",
+            "how transactions begin; concurrent requires an engine of SQLite's begin-concurrent branch",
         ),
     ]
 }
@@ -225,7 +225,7 @@ fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), Trial
     let begin = begin_statement(settings);
     match connection.prepare(begin) {
         Err(error) if begin == BEGIN_CONCURRENT => Err(TrialError::CannotRun(format!(
-            "this engine has no {begin}, which only SQLite's branch begin-concurrent has: {error}"
+            "this engine lacks {begin}, which requires SQLite's begin-concurrent branch: {error}"
         ))),
         other => Ok(other.map(drop)?),
     }

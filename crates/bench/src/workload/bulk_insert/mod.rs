@@ -30,7 +30,7 @@ use lab::trial::Measured;
 use self::insert::Inserted;
 use self::parameters::{Index, Parameters, Target};
 use self::source::Source;
-use super::common::{close, set, set_peak_memory};
+use super::common::{close, set, set_bytes_per_row, set_latency, set_peak_memory};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
@@ -77,8 +77,7 @@ impl Declared for BulkInsert {
         (trial.phase)("verify");
         verify::check(&loaded.connection, &data[..rows], parameters)?;
         close(loaded.connection, Some(&path), &mut measured)?;
-        let bytes = sqlite::size(&path)?;
-        set(&mut measured, "bytes_per_row", bytes / rows as f64);
+        set_bytes_per_row(&mut measured, rows);
         Ok(measured)
     }
 }
@@ -238,8 +237,7 @@ impl Work {
         );
         // One transaction has a duration, but no distribution of latencies.
         if parameters.rows_per_txn.is_some() {
-            measured.metrics.extend(self.histogram.metrics());
-            measured.latency = Some(self.histogram.latency()?);
+            set_latency(&mut measured, &self.histogram)?;
         }
         measured.windows = self.windows.rates();
         Ok(measured)

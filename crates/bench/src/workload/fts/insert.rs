@@ -17,7 +17,7 @@ use super::verify;
 use crate::error::TrialError;
 use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{MIB, close, set, set_peak_memory};
+use crate::workload::common::{MIB, close, set, set_bytes_per_row, set_counts, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-insert`.
@@ -87,15 +87,12 @@ impl Declared for FtsInsert {
         set(&mut measured, "seconds", seconds);
         set(&mut measured, "rows_per_s", loaded.rows as f64 / seconds);
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
 
         (trial.phase)("verify");
         verify::check(&connection, options, &source)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / loaded.rows as f64;
-        set(&mut measured, "bytes_per_row", bytes_per_row);
+        set_bytes_per_row(&mut measured, loaded.rows);
         Ok(measured)
     }
 }

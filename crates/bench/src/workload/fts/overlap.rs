@@ -1,13 +1,13 @@
 //! What one tokenizer finds compared with others: nothing is timed.
 //!
-//! Each tokenizer fills an index of its own with the same documents and is asked the same queries.
+//! Each tokenizer fills an index of its own with the same documents and runs the same queries.
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
 //! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
 
 use engine::Connection;
 use lab::trial::{DataTable, Measured};
 
-use super::ask::rowids;
+use super::execute::rowids;
 use super::load::{Grouping, load};
 use super::queries::{self, Query};
 use super::source::{DocumentParameters, Source};

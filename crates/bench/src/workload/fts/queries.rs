@@ -1,4 +1,4 @@
-//! The questions that are asked: the published ones by class, and how each reads as SQL.
+//! The queries: the published ones by class, and how each reads as SQL.
 //!
 //! The first classes are those that the article asks of a hundred thousand rows, word for word. The
 //! texts of its queries on all rows are lost, but not how many rows each found: the other classes
@@ -72,8 +72,8 @@ pub(super) struct Query {
 /// A query in SQL.
 pub(super) struct Sql {
     /// What is timed.
-    pub(super) asked: String,
-    /// The rowids of all rows that are found, in ascending order.
+    pub(super) statement: String,
+    /// The rowids of all matching rows, in ascending order.
     pub(super) rowids: String,
     /// What is bound to every parameter of both.
     pub(super) bound: String,
@@ -291,10 +291,10 @@ impl Query {
                 format!(" LIMIT {LIMIT}"),
             ),
         };
-        let found = format!("FROM {TABLE} WHERE {TABLE} MATCH ?1");
+        let rows = format!("FROM {TABLE} WHERE {TABLE} MATCH ?1");
         Sql {
-            asked: format!("SELECT {columns} {found}{tail}"),
-            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            statement: format!("SELECT {columns} {rows}{tail}"),
+            rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
             bound: self.text.clone(),
         }
     }
@@ -318,10 +318,10 @@ impl Query {
         };
         // The full-text table of external content is asked too: its index may know the pattern.
         let column = identifier(PATTERN_COLUMN);
-        let found = format!("FROM {TABLE} WHERE {column} {operator} ?1");
+        let rows = format!("FROM {TABLE} WHERE {column} {operator} ?1");
         Ok(Sql {
-            asked: format!("SELECT * {found}"),
-            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            statement: format!("SELECT * {rows}"),
+            rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
             bound: self.text.clone(),
         })
     }
@@ -360,10 +360,10 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
         Shape::Ranked => return Err("a plain table has no rank".to_owned()),
         Shape::Snippets => return Err("a plain table has no snippets".to_owned()),
     };
-    let found = format!("FROM {TABLE} WHERE {condition}");
+    let rows = format!("FROM {TABLE} WHERE {condition}");
     Ok(Sql {
-        asked: format!("SELECT * {found}{tail}"),
-        rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+        statement: format!("SELECT * {rows}{tail}"),
+        rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
         bound: String::new(),
     })
 }

@@ -23,7 +23,7 @@ use lab::trial::{DataTable, Measured};
 
 use self::process::Took;
 use self::tool::Tool;
-use super::common::set;
+use super::common::{set, set_bytes_per_row};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::parameters::Rows;
@@ -109,7 +109,8 @@ fn measure(
     (trial.phase)("verify");
     let database = trial.directory.join(DATABASE);
     verify::check(&trial.library, &database, &expected)?;
-    set_sizes(&mut measured, &database, parameters.rows)?;
+    set(&mut measured, "db_bytes", sqlite::size(&database)?);
+    set_bytes_per_row(&mut measured, parameters.rows);
     Ok(measured)
 }
 
@@ -123,13 +124,6 @@ fn figures(took: &Took, rows: usize) -> Measured {
         set(&mut measured, "peak_memory_bytes", bytes);
     }
     measured
-}
-
-fn set_sizes(measured: &mut Measured, database: &Path, rows: usize) -> Result<(), TrialError> {
-    let bytes = sqlite::size(database)?;
-    set(measured, "db_bytes", bytes);
-    set(measured, "bytes_per_row", bytes / rows as f64);
-    Ok(())
 }
 
 /// The tool's version as a table of the report.

@@ -251,7 +251,9 @@ impl Visitor<'_> {
             }
             (Job::Read(_), Statements::Read(chart)) => chart.read(self.parameters.chart_rows),
             // Statements are prepared for the job of the same desk.
-            _ => Err(TrialError::Measuring("a desk has two jobs".to_owned())),
+            _ => Err(TrialError::Measuring(
+                "a thread has statements of another job".to_owned(),
+            )),
         }
     }
 }

@@ -65,8 +65,8 @@ fn a_warm_up_writes_to_every_database_ahead_and_is_not_counted() {
         ]);
         let metrics = &measured.metrics;
         let timed = metrics["txns_per_s"] * metrics["seconds"];
-        let told = measured.latency.as_ref().map_or(0, |latency| latency.count);
-        assert_eq!(timed.round(), told as f64, "{warm_up}");
+        let reported = measured.latency.as_ref().map_or(0, |latency| latency.count);
+        assert_eq!(timed.round(), reported as f64, "{warm_up}");
         // Header and schema, and 350 rows of more than 30 bytes.
         if warm_up == "yes" {
             assert!(metrics["db_bytes"] >= 60.0 * 4.0 * 4_096.0);

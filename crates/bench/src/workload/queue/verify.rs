@@ -68,7 +68,7 @@ impl Expected {
             marks.push(done.marks);
         }
         expect(
-            "the number of due tasks that nobody was given",
+            "the number of due tasks that were never claimed",
             self.due.len(),
             0,
         )?;

@@ -21,7 +21,7 @@ use engine::Connection;
 use lab::level::Settings;
 use lab::trial::Measured;
 
-use super::common::{Elapsed, Stopwatch, close_all, set, set_peak_memory};
+use super::common::{Elapsed, Stopwatch, close_all, set, set_bytes_per_row, set_peak_memory};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::{Quote, quotes};
@@ -153,8 +153,7 @@ fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion
     let with_copies = elapsed.measured(rows * (1 + parameters.copies));
     measured.metrics.extend(with_copies.metrics);
     measured.windows = inserted.windows;
-    let bytes = measured.metrics["db_bytes"];
-    set(measured, "bytes_per_row", bytes / rows as f64);
+    set_bytes_per_row(measured, rows);
     if let Some(counts) = counts {
         measured.metrics.extend(counts.finish());
     }

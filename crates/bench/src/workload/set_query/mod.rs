@@ -18,7 +18,7 @@ use lab::trial::Measured;
 use self::data::{Answer, Set};
 use self::method::Query;
 use self::parameters::Parameters;
-use super::common::{Stopwatch, close, expect, set, set_peak_memory};
+use super::common::{Stopwatch, close, expect, set, set_counts, set_latency, set_peak_memory};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::measure::{LatencyHistogram, Windows};
@@ -53,9 +53,7 @@ impl Declared for SetQuery {
         let (answers, mut measured) = run_queries(&connection, parameters, &sets)?;
         set(&mut measured, "generate_s", generate_s);
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
 
         (trial.phase)("verify");
         check(&answers, &sets)?;
@@ -96,8 +94,7 @@ fn run_queries(
         "queries_per_s",
         answers.len() as f64 / elapsed.seconds,
     );
-    measured.metrics.extend(histogram.metrics());
-    measured.latency = Some(histogram.latency()?);
+    set_latency(&mut measured, &histogram)?;
     measured.windows = windows.rates();
     Ok((answers, measured))
 }

@@ -10,7 +10,8 @@ use lab::level::Settings;
 use lab::trial::Measured;
 
 use super::common::{
-    MAX_HOST_PARAMETERS, Stopwatch, check_host_parameters, close, set, set_peak_memory,
+    MAX_HOST_PARAMETERS, Stopwatch, check_host_parameters, close, set, set_bytes_per_row,
+    set_counts, set_peak_memory,
 };
 use super::{Declared, Trial};
 use crate::error::TrialError;
@@ -87,16 +88,13 @@ impl Declared for TextInsert {
         let bytes = parameters.rows as f64 * parameters.characters as f64;
         set(&mut measured, "mib_per_s", elapsed.mib_per_s(bytes));
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
         measured.windows = windows.rates();
 
         (trial.phase)("verify");
         verify::check(&connection, &texts, parameters.rows, parameters.columns)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / parameters.rows as f64;
-        set(&mut measured, "bytes_per_row", bytes_per_row);
+        set_bytes_per_row(&mut measured, parameters.rows);
         Ok(measured)
     }
 }

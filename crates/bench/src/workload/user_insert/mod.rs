@@ -17,7 +17,9 @@ use lab::trial::Measured;
 
 use self::insert::{Inserter, Source};
 use self::parameters::{Data, Generate, Location, Parameters};
-use super::common::{Elapsed, Stopwatch, close, set, set_peak_memory};
+use super::common::{
+    Elapsed, Stopwatch, close, set, set_bytes_per_row, set_counts, set_peak_memory,
+};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::Users;
@@ -64,21 +66,13 @@ impl Declared for UserInsert {
         if parameters.generate == Generate::Before {
             set(&mut measured, "generate_s", generate_s);
         }
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
         measured.windows = windows.rates();
 
         (trial.phase)("verify");
         verify::check(&connection, parameters.data, users)?;
         close(connection, file.as_deref(), &mut measured)?;
-        if let Some(bytes) = measured.metrics.get("db_bytes").copied() {
-            set(
-                &mut measured,
-                "bytes_per_row",
-                bytes / parameters.rows as f64,
-            );
-        }
+        set_bytes_per_row(&mut measured, parameters.rows);
         Ok(measured)
     }
 }

@@ -1,7 +1,7 @@
 //! Changes to a table that is filled: their rate, and what they do to queries.
 //!
 //! Every change leaves its terms in a new part of the index, a segment, until merging takes it up;
-//! a query looks into every segment. So the same queries are asked before the changes, after each
+//! a query looks into every segment. So the same queries run before the changes, after each
 //! quarter of them, and once more after the index has been merged, if it is.
 
 mod changes;
@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::changes::{Changes, Kind, Model};
-use super::ask::{Asker, Cache, Effort, add_regexp, can_answer};
+use super::execute::{Cache, Effort, Executor, add_regexp, can_answer};
 use super::finish::Finish;
 use super::load::make_and_fill;
 use super::queries::{self, Query, QueryChoice, Sql};
@@ -24,13 +24,13 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{close, set, set_peak_memory};
+use crate::workload::common::{close, set, set_latency, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-update`.
 pub(in crate::workload) struct FtsUpdate;
 
-/// Parts of the changes after each of which the queries are asked.
+/// Parts of the changes after each of which the queries run.
 const PARTS: usize = 4;
 
 choice! {
@@ -113,8 +113,8 @@ impl Declared for FtsUpdate {
             repeat: parameters.repeat,
             limit: None,
         };
-        let asker = Asker::new(trial, options, &path, Cache::Warm, effort);
-        let probe = Probe::prepare(&asker, &connection, options, &source, &queries)?;
+        let executor = Executor::new(trial, options, &path, Cache::Warm, effort);
+        let probe = Probe::prepare(&executor, &connection, options, &source, &queries)?;
         let model = parameters.change(trial, &probe, &source, &mut measured)?;
         finish(&probe, options.finish, &mut measured)?;
         set_peak_memory(&mut measured);
@@ -165,7 +165,7 @@ impl Parameters {
         let begin = sqlite::begin_statement(trial.settings);
         let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
         let mut work = Work::new()?;
-        probe.ask(&query_phase(0), measured)?;
+        probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
             let until = self.changes * part / PARTS;
@@ -175,7 +175,7 @@ impl Parameters {
                 work.add(changes.run(&plan)?);
                 done += count;
             }
-            probe.ask(&query_phase(part), measured)?;
+            probe.run(&query_phase(part), measured)?;
         }
         work.note(done, measured)?;
         Ok(model)
@@ -212,13 +212,11 @@ impl Work {
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
         set(measured, "rows_per_s", rows as f64 / seconds);
-        measured.metrics.extend(self.histogram.metrics());
-        measured.latency = Some(self.histogram.latency()?);
-        Ok(())
+        set_latency(measured, &self.histogram)
     }
 }
 
-/// Merges the index and asks once more.
+/// Merges the index and runs the queries once more.
 fn finish(
     probe: &Probe<'_, '_, '_>,
     finish: Finish,
@@ -226,7 +224,7 @@ fn finish(
 ) -> Result<(), TrialError> {
     if let Some(seconds) = finish.run(probe.connection)? {
         set(measured, "seconds.optimize", seconds);
-        probe.ask("query-finished", measured)?;
+        probe.run("query-finished", measured)?;
     }
     let start = Instant::now();
     if probe
@@ -243,9 +241,9 @@ fn finish(
     Ok(())
 }
 
-/// The queries that are asked again and again.
+/// The queries that run repeatedly.
 struct Probe<'a, 't, 'p> {
-    asker: &'a Asker<'t, 'p>,
+    executor: &'a Executor<'t, 'p>,
     connection: &'a Connection,
     queries: Vec<(&'a Query, Sql)>,
     full_text: bool,
@@ -253,7 +251,7 @@ struct Probe<'a, 't, 'p> {
 
 impl<'a, 't, 'p> Probe<'a, 't, 'p> {
     fn prepare(
-        asker: &'a Asker<'t, 'p>,
+        executor: &'a Executor<'t, 'p>,
         connection: &'a Connection,
         options: &TableOptions,
         source: &Source,
@@ -261,7 +259,7 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
     ) -> Result<Probe<'a, 't, 'p>, TrialError> {
         let mut queries = Vec::new();
         for query in all {
-            // Queries that this kind of table cannot be asked are left out, in every phase alike.
+            // Queries that this kind of table cannot answer are left out in every phase.
             if let Ok(sql) = query.sql(options, source.columns())
                 && can_answer(connection, &sql)?
             {
@@ -274,21 +272,21 @@ impl<'a, 't, 'p> Probe<'a, 't, 'p> {
             ));
         }
         Ok(Probe {
-            asker,
+            executor,
             connection,
             queries,
             full_text: options.kind == table::Kind::Fts5,
         })
     }
 
-    /// Asks every query and notes the sum of the median times, and the segments of the index.
-    fn ask(&self, phase: &str, measured: &mut Measured) -> Result<(), TrialError> {
+    /// Runs every query and notes the sum of the median times, and the segments of the index.
+    fn run(&self, phase: &str, measured: &mut Measured) -> Result<(), TrialError> {
         let mut seconds = 0.0;
         let mut results = 0;
         for (query, sql) in &self.queries {
-            let answer = self.asker.ask(self.connection, query, sql)?;
+            let answer = self.executor.execute(self.connection, query, sql)?;
             seconds += answer.median();
-            results += answer.found.len();
+            results += answer.rowids.len();
         }
         set(measured, &format!("seconds.{phase}"), seconds);
         set(measured, &format!("results.{phase}"), results as f64);
