@@ -224,6 +224,7 @@ mod tests {
             name: DRIVER.to_owned(),
             accepts: Accepts::choice(&[NATIVE]),
             default: None,
+            unit: None,
             about: String::new(),
             scope: Scope::Connection,
             crash_relevant: false,
