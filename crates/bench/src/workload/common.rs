@@ -209,9 +209,7 @@ pub(super) fn close(
     let read_back = sqlite::read_back("writer", &connection)?;
     measured.connections.push(read_back);
     if let Some(path) = file {
-        let mut wal = path.as_os_str().to_owned();
-        wal.push("-wal");
-        set(measured, "wal_bytes", sqlite::size(Path::new(&wal))?);
+        set(measured, "wal_bytes", sqlite::wal_size(path)?);
     }
     let closing = Instant::now();
     connection.close()?;

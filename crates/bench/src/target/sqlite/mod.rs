@@ -310,6 +310,27 @@ pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
     }
 }
 
+/// The size of the write-ahead log of a database; 0 where there is none.
+pub(crate) fn wal_size(path: &Path) -> Result<f64, TrialError> {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    size(Path::new(&wal))
+}
+
+/// Closes connections and returns the settings that were in force on each; they are named `name 1`,
+/// `name 2` and so on.
+pub(crate) fn close_numbered(
+    name: &str,
+    connections: Vec<Connection>,
+) -> Result<Vec<ReadBack>, TrialError> {
+    let mut closed = Vec::with_capacity(connections.len());
+    for (number, connection) in connections.into_iter().enumerate() {
+        closed.push(read_back(&format!("{name} {}", number + 1), &connection)?);
+        connection.close()?;
+    }
+    Ok(closed)
+}
+
 /// The flags that the settings ask for.
 pub(crate) fn open_flags(settings: &Settings) -> OpenFlags {
     let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;

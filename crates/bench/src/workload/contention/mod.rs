@@ -121,8 +121,8 @@ fn rates(
 
 /// Ends the workers, and notes what became of their connections.
 fn close(crew: Crew, trial: &Trial<'_>, measured: &mut Measured) -> Result<(), TrialError> {
-    let wal = trial.directory.join(format!("{DATABASE}-wal"));
-    set(measured, "wal_bytes", sqlite::size(&wal)?);
+    let path = trial.directory.join(DATABASE);
+    set(measured, "wal_bytes", sqlite::wal_size(&path)?);
     set_peak_memory(measured);
     for closing in crew.finish()? {
         measured.connections.push(closing.read_back);

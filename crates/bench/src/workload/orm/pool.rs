@@ -76,12 +76,7 @@ impl Pool {
             .idle
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut closed = Vec::with_capacity(idle.len());
-        for (number, connection) in idle.into_iter().enumerate() {
-            let name = format!("thread {}", number + 1);
-            closed.push(sqlite::read_back(&name, &connection)?);
-            connection.close()?;
-        }
+        let closed = sqlite::close_numbered("thread", idle)?;
         self.opening.prove(&closed)?;
         Ok(closed)
     }

@@ -5,7 +5,7 @@ mod session;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,7 +13,6 @@ use std::time::Instant;
 use engine::Connection;
 use engine::vfs::CountingVfs;
 use lab::durability::Durability;
-use lab::trial::ReadBack;
 
 use self::session::{EachTime, Reused, SqliteSession, task};
 use super::{Closing, Job, Notes, Store, Task};
@@ -212,15 +211,13 @@ impl Store for Sqlite {
             .idle
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let pooled = close_pooled(idle)?;
+        let pooled = sqlite::close_numbered("pool", idle)?;
         self.opening.prove(&pooled)?;
         let first = self
             .first
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        let wal_bytes = sqlite::size(Path::new(&log))?;
+        let wal_bytes = sqlite::wal_size(&self.path)?;
         let read_back = sqlite::read_back("first", &first)?;
         let closing = Instant::now();
         first.close()?;
@@ -236,17 +233,6 @@ impl Store for Sqlite {
             ..Closing::default()
         })
     }
-}
-
-/// Closes the idle connections of the pool and gives what they have become.
-fn close_pooled(idle: Vec<Connection>) -> Result<Vec<ReadBack>, TrialError> {
-    let mut pooled = Vec::with_capacity(idle.len());
-    for (number, connection) in idle.into_iter().enumerate() {
-        let name = format!("pool {}", number + 1);
-        pooled.push(sqlite::read_back(&name, &connection)?);
-        connection.close()?;
-    }
-    Ok(pooled)
 }
 
 fn counted(counter: &Arc<CountingVfs>) -> BTreeMap<String, f64> {
