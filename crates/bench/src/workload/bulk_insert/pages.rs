@@ -259,6 +259,6 @@ mod tests {
             ("order", "reversed".into()),
         ]);
         let why = problem("bulk-insert", &over);
-        assert!(why.contains("do not ascend"), "{why}");
+        assert!(why.contains("not in ascending order"), "{why}");
     }
 }

@@ -248,7 +248,10 @@ mod tests {
         );
         std::fs::write(&path, b"title,body\nOne,\xff\n").unwrap();
         let broken = problem("fts-insert", &[file()]);
-        assert!(broken.contains("own.csv, row 1: not UTF-8"), "{broken}");
+        assert!(
+            broken.contains("own.csv, row 1") && broken.contains("UTF-8"),
+            "{broken}"
+        );
         let relative = problem("fts-insert", &[("text_file", "own.csv".into())]);
         assert!(relative.contains("absolute"), "{relative}");
     }
