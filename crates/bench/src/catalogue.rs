@@ -35,24 +35,26 @@ fn driver() -> Parameter {
         accepts: Accepts::choice(&[NATIVE]),
         // Without one the native driver does the work.
         default: None,
-        about: "the binding that does the work: pragmark's own, or one of another language; `pragmark driver list` shows which are ready".to_owned(),
+        unit: None,
+        about: "binding that does the work: native (pragmark itself) or a driver in another language; `pragmark driver list` shows which are ready".to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,
     }
 }
 
-const ABOUT_ENGINE: &str = "the SQLite library: default, system, a version with option sets as in \
-3.54.1+recommended, the name of an added engine, or the path of a shared library; `pragmark engine \
-list` shows them";
+const ABOUT_ENGINE: &str = "SQLite library: default, system, a version with option sets such as \
+3.54.1+recommended, the name of an added engine, or the path of a shared library; see `pragmark \
+engine list`";
 
-const ABOUT_ENGINE_OPTIONS: &str = "the option sets that the engine's version is compiled with, \
-joined by +; default: those of the built-in engine; `pragmark engine list` shows them";
+const ABOUT_ENGINE_OPTIONS: &str = "option sets that the engine's version is compiled with, \
+joined by +; default: those of the built-in engine; see `pragmark engine list`";
 
 fn of_engine(name: &str, about: &str) -> Parameter {
     Parameter {
         name: name.to_owned(),
         accepts: Accepts::Text,
         default: None,
+        unit: None,
         about: about.to_owned(),
         scope: Scope::Connection,
         crash_relevant: false,
@@ -96,60 +98,56 @@ mod tests {
         }
     }
 
+    fn why(workload: &str, over: &[(&str, lab::level::Level)]) -> Option<String> {
+        let catalogue = catalogue();
+        let workload = catalogue.workload(workload).unwrap();
+        let mut settings = catalogue.defaults(workload);
+        for (name, level) in over {
+            settings.insert((*name).to_owned(), level.clone());
+        }
+        catalogue.why_impossible(workload, &settings)
+    }
+
+    #[test]
+    fn defaults_and_settings_that_go_together_are_possible() {
+        for workload in catalogue().workloads {
+            assert_eq!(why(&workload.name, &[]), None, "{}", workload.name);
+        }
+        assert_eq!(why("user-insert", &[("journal_mode", "wal".into())]), None);
+    }
+
     #[test]
     fn what_can_never_be_run_is_known_before_it_is_tried() {
-        let why = |workload: &str, over: &[(&str, lab::level::Level)]| {
-            let catalogue = catalogue();
-            let workload = catalogue.workload(workload).unwrap();
-            let mut settings = catalogue.defaults(workload);
-            for (name, level) in over {
-                settings.insert((*name).to_owned(), level.clone());
-            }
-            catalogue.why_impossible(workload, &settings)
-        };
-        for workload in [
-            "quotes",
-            "bulk-insert",
-            "user-insert",
-            "upper-bounds",
-            "empty",
-        ] {
-            assert_eq!(why(workload, &[]), None, "{workload}");
-        }
-        let wal = [("journal_mode", "wal".into())];
-        assert_eq!(why("user-insert", &wal), None);
+        let memory = ("where", "memory".into());
         for (workload, over, reason) in [
             (
                 "quotes",
-                vec![("databases", 2.into()), ("copies", 1.into())],
+                [("databases", 2.into()), ("copies", 1.into())],
                 "one database only",
             ),
             (
                 "bulk-insert",
-                vec![("query_only", true.into())],
+                [("query_only", true.into()), ("rows", 1.into())],
                 "query_only",
             ),
             (
                 "user-insert",
-                vec![("where", "memory".into()), ("journal_mode", "wal".into())],
+                [memory.clone(), ("journal_mode", "wal".into())],
                 "in memory",
             ),
             (
                 "user-insert",
-                vec![
-                    ("where", "memory".into()),
-                    ("locking_mode", "normal".into()),
-                ],
+                [memory.clone(), ("locking_mode", "normal".into())],
                 "in memory",
             ),
             (
                 "user-insert",
-                vec![("where", "memory".into()), ("mmap_size", 4096.into())],
+                [memory, ("mmap_size", 4096.into())],
                 "in memory",
             ),
             (
                 "quotes",
-                vec![
+                [
                     ("hard_heap_limit", 1_000_000.into()),
                     ("soft_heap_limit", 2_000_000.into()),
                 ],

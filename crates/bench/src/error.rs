@@ -1,5 +1,7 @@
 //! Why a trial has no measurement.
 
+use std::path::Path;
+
 use engine::EngineError;
 use lab::level::Level;
 use lab::trial::Outcome;
@@ -68,7 +70,7 @@ pub enum TrialError {
     },
     /// A setting of the variant was not in force on a connection when the work was done.
     #[error(
-        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the variant asks: the figures would be of another setting"
+        "{setting} is {found} on the connection `{connection}` after the work, not {wanted} as the variant sets: the figures would belong to another setting"
     )]
     NotInForce {
         /// The PRAGMA or connection setting.
@@ -81,7 +83,7 @@ pub enum TrialError {
         wanted: String,
     },
     /// Settings cannot be proved, because no connection was read back.
-    #[error("no connection was read back, so that {0} cannot be proved to have been in force")]
+    #[error("no connection was read back, so {0} is not proved to have been in force")]
     NotProved(String),
     /// The measuring itself failed.
     #[error("cannot measure: {0}")]
@@ -89,6 +91,33 @@ pub enum TrialError {
 }
 
 impl TrialError {
+    /// The variant cannot be run here.
+    pub(crate) fn cannot_run(why: impl Into<String>) -> TrialError {
+        TrialError::CannotRun(why.into())
+    }
+
+    /// What makes an error of the system's: what was tried, and on which path.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
+        move |source| TrialError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// A part of the result is wrong.
+    pub(crate) fn wrong(
+        what: impl Into<String>,
+        found: impl Into<String>,
+        wanted: impl Into<String>,
+    ) -> TrialError {
+        TrialError::WrongResult {
+            what: what.into(),
+            found: found.into(),
+            wanted: wanted.into(),
+        }
+    }
+
     pub(crate) fn setting(name: &str, found: Option<&Level>, wanted: &str) -> TrialError {
         TrialError::Setting {
             name: name.to_owned(),

@@ -4,6 +4,9 @@
 //! This code runs in a process of its own for each trial. It measures and verifies; it knows
 //! neither statistics nor printing, and what it has to say goes to the parent as messages.
 
+#[macro_use]
+mod parameters;
+
 mod bindings;
 mod catalogue;
 mod descriptors;

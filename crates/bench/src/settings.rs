@@ -26,23 +26,4 @@ impl Reader<'_> {
             .and_then(Level::as_bool)
             .ok_or_else(|| TrialError::setting(name, self.0.get(name), "true or false"))
     }
-
-    /// A name that must be given and known to `parse`.
-    pub(crate) fn name<T>(
-        &self,
-        name: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, TrialError> {
-        self.0
-            .get(name)
-            .and_then(Level::as_text)
-            .and_then(parse)
-            .ok_or_else(|| {
-                TrialError::setting(
-                    name,
-                    self.0.get(name),
-                    "one of the names in `pragmark list --workloads`",
-                )
-            })
-    }
 }

@@ -86,6 +86,8 @@ pub struct Parameter {
     pub accepts: Accepts,
     /// The level used when an experiment says nothing; `None` leaves SQLite's own default.
     pub default: Option<Level>,
+    /// The unit of its levels, where they have one.
+    pub unit: Option<&'static str>,
     /// What it means.
     pub about: String,
     /// Where it acts.
@@ -222,6 +224,7 @@ mod tests {
             name: DRIVER.to_owned(),
             accepts: Accepts::choice(&[NATIVE]),
             default: None,
+            unit: None,
             about: String::new(),
             scope: Scope::Connection,
             crash_relevant: false,

@@ -5,45 +5,27 @@ use std::ops::{Deref, DerefMut};
 use lab::seed::Seed;
 use memmap2::MmapMut;
 
-/// Which integers a table is filled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// Nothing but 0.
-    Zeros,
-    /// Nothing but 1.
-    Ones,
-    /// 0 or 1, equally likely.
-    Bools,
-    /// Uniform over 8 bits, signed.
-    Int8,
-    /// Uniform over 16 bits, signed.
-    Int16,
-    /// Uniform over 32 bits, signed.
-    Int32,
-    /// Uniform over 64 bits, signed.
-    Int64,
+choice! {
+    /// Which integers a table is filled with.
+    enum Values {
+        /// 0.
+        Zeros = "zeros",
+        /// 1.
+        Ones = "ones",
+        /// 0 or 1, equally likely.
+        Bools = "bools",
+        /// Uniform over 8 bits, signed.
+        Int8 = "int8",
+        /// Uniform over 16 bits, signed.
+        Int16 = "int16",
+        /// Uniform over 32 bits, signed.
+        Int32 = "int32",
+        /// Uniform over 64 bits, signed.
+        Int64 = "int64",
+    }
 }
 
 impl Values {
-    /// Every kind with its name in experiment files.
-    pub const NAMES: &[(&str, Values)] = &[
-        ("zeros", Values::Zeros),
-        ("ones", Values::Ones),
-        ("bools", Values::Bools),
-        ("int8", Values::Int8),
-        ("int16", Values::Int16),
-        ("int32", Values::Int32),
-        ("int64", Values::Int64),
-    ];
-
-    /// The kind of this name.
-    pub fn parse(name: &str) -> Option<Values> {
-        Values::NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, values)| *values)
-    }
-
     /// `count` integers of this kind.
     pub fn generate(self, count: usize, seed: Seed) -> Integers {
         let mut data = Integers::zeroed(count);
@@ -112,6 +94,7 @@ impl DerefMut for Integers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Choice;
 
     #[test]
     fn values_fill_their_range_and_repeat_for_a_seed() {
@@ -161,7 +144,7 @@ mod tests {
             let data = std::hint::black_box(values.generate(COUNT, Seed(1)));
             data.len() as f64 / start.elapsed().as_secs_f64()
         };
-        for (name, values) in Values::NAMES {
+        for (values, name, _) in Values::ALL {
             let best = (0..9).map(|_| rate(*values)).fold(0.0, f64::max);
             println!("{name}: {:.0} million values a second", best / 1e6);
         }

@@ -8,10 +8,10 @@ pub mod quotes;
 pub mod text;
 pub mod users;
 
-pub use corpus::{Corpus, Era};
+pub(crate) use corpus::{Corpus, Era};
 pub use documents::Documents;
-pub use integers::{Integers, Values};
-pub use orders::Order;
+pub(crate) use integers::{Integers, Values};
+pub(crate) use orders::Order;
 pub use quotes::{Quote, quotes};
 pub use text::Texts;
 pub use users::{User, Users};

@@ -6,44 +6,32 @@
 
 use lab::seed::Seed;
 
-/// An order of the keys `0..count`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// 0, 1, 2, 3, …: every key goes to the end.
-    Sequential,
-    /// …, 3, 2, 1, 0: every key goes to the beginning.
-    Reversed,
-    /// Every permutation equally likely (Fisher–Yates): keys go everywhere.
-    Shuffled,
-    /// Smallest, largest, next smallest, next largest, …: keys go to the middle of what is there.
-    OutsideIn,
-    /// `OutsideIn` backwards: keys go to both ends in turn.
-    InsideOut,
-    /// 1, 3, 5, …, then 0, 2, 4, …: at the end, then once through what is there, ascending.
-    OddsThenEvens,
-    /// `OddsThenEvens` backwards: at the beginning, then once through what is there, descending.
-    EvensThenOdds,
-    /// 0, 10, 20, …, then 1, 11, 21, … and so on to 9, 19, 29, …: at the end, then nine times
-    /// through what is there, ascending.
-    Sawtooth10,
+choice! {
+    /// An order of the keys `0..count`.
+    enum Order {
+        /// 0, 1, 2, 3, …: each key is appended at the end.
+        Sequential = "sequential",
+        /// …, 3, 2, 1, 0: each key is inserted at the beginning.
+        Reversed = "reversed",
+        /// A random permutation (Fisher–Yates): keys are inserted anywhere.
+        Shuffled = "shuffled",
+        /// Smallest, largest, next smallest, next largest, …: keys are inserted in the middle.
+        OutsideIn = "outside-in",
+        /// outside-in backwards: keys are added at both ends in turn.
+        InsideOut = "inside-out",
+        /// 1, 3, 5, …, then 0, 2, 4, ….
+        OddsThenEvens = "odds-then-evens",
+        /// odds-then-evens backwards.
+        EvensThenOdds = "evens-then-odds",
+        /// 0, 10, 20, …, then 1, 11, 21, …, and so on up to 9, 19, 29, ….
+        Sawtooth10 = "sawtooth-10",
+    }
 }
 
 /// Passes of [`Order::Sawtooth10`], and the step within each.
 const TEETH: usize = 10;
 
 impl Order {
-    /// Every order with its name in experiment files.
-    pub const NAMES: &[(&str, Order)] = &[
-        ("sequential", Order::Sequential),
-        ("reversed", Order::Reversed),
-        ("shuffled", Order::Shuffled),
-        ("outside-in", Order::OutsideIn),
-        ("inside-out", Order::InsideOut),
-        ("odds-then-evens", Order::OddsThenEvens),
-        ("evens-then-odds", Order::EvensThenOdds),
-        ("sawtooth-10", Order::Sawtooth10),
-    ];
-
     /// Fills `keys` with the keys `0..keys.len()` in this order.
     pub fn fill(self, keys: &mut [i64], seed: Seed) {
         let end = keys.len() as i64;
@@ -95,6 +83,7 @@ fn odds_first(place: i64, end: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Choice;
 
     fn keys(order: Order, count: usize, seed: u64) -> Vec<i64> {
         let mut keys = vec![-1; count];
@@ -103,13 +92,12 @@ mod tests {
     }
 
     fn order(name: &str) -> Order {
-        let found = Order::NAMES.iter().find(|(known, _)| *known == name);
-        found.expect("an order of this name").1
+        Order::named(name).expect("an order of this name")
     }
 
     #[test]
     fn every_order_has_each_key_once() {
-        for (name, order) in Order::NAMES {
+        for (order, name, _) in Order::ALL {
             for count in [0, 1, 2, 3, 9, 10, 11, 1_000, 1_001] {
                 let mut keys = keys(*order, count, 5);
                 keys.sort_unstable();

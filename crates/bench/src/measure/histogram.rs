@@ -12,7 +12,7 @@ use lab::trial::Latency;
 
 use crate::error::TrialError;
 
-/// The longest latency told apart: one day, in nanoseconds. Longer ones count as this. A histogram then
+/// The longest latency reported apart: one day, in nanoseconds. Longer ones count as this. A histogram then
 /// takes 311 kB; one that ends at a minute takes 221 kB.
 const LONGEST_NS: u64 = 24 * 60 * 60 * 1_000_000_000;
 
@@ -42,6 +42,12 @@ impl LatencyHistogram {
     /// Percentiles as metrics in microseconds, as far as the number of operations bears them.
     pub(crate) fn metrics(&self) -> BTreeMap<String, f64> {
         self.metrics_of(self.count())
+    }
+
+    /// As [`LatencyHistogram::metrics`], named for a phase.
+    pub(crate) fn metrics_of_phase(&self, phase: &str) -> impl Iterator<Item = (String, f64)> {
+        let metrics = self.metrics().into_iter();
+        metrics.map(move |(name, value)| (format!("{name}.{phase}"), value))
     }
 
     /// As [`LatencyHistogram::metrics`] where so many operations stand behind the latencies, some of which
@@ -135,10 +141,13 @@ mod tests {
     #[test]
     fn latencies_are_told_apart_up_to_a_day() {
         let mut histogram = LatencyHistogram::new().unwrap();
-        for (seconds, told) in [(1_410, 1_410.0), (1_000_000, 86_400.0)] {
+        for (seconds, reported) in [(1_410, 1_410.0), (1_000_000, 86_400.0)] {
             histogram.record(Duration::from_secs(seconds));
             let longest = histogram.metrics()["max_us"] / 1e6;
-            assert!((longest / told - 1.0).abs() < 1e-3, "{seconds}: {longest}");
+            assert!(
+                (longest / reported - 1.0).abs() < 1e-3,
+                "{seconds}: {longest}"
+            );
         }
     }
 

@@ -7,12 +7,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::{Level, Settings};
 use postgres::config::Config;
 use postgres::{Client, NoTls};
 
 use crate::error::TrialError;
+use crate::parameters::Choice;
 
 /// The setting that says what a commit waits for.
 pub(crate) const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
@@ -33,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const REMOVAL: Duration = Duration::from_secs(30);
 
 /// Settings that decide what is measured, as far as the server has them.
-const TOLD: [&str; 9] = [
+const REPORTED: [&str; 9] = [
     "server_version",
     "fsync",
     SYNCHRONOUS_COMMIT,
@@ -45,16 +44,13 @@ const TOLD: [&str; 9] = [
     "checkpoint_timeout",
 ];
 
-/// The parameter of workloads that can drive a server.
-pub(crate) fn synchronous_commit() -> Parameter {
-    Parameter {
-        name: SYNCHRONOUS_COMMIT.to_owned(),
-        accepts: Accepts::choice(&["on", "off"]),
-        default: Some("on".into()),
-        about: "for the target postgres: whether a commit waits until its log is on the disk"
-            .to_owned(),
-        scope: Scope::Workload,
-        crash_relevant: false,
+choice! {
+    /// What a commit waits for.
+    enum SynchronousCommit {
+        /// Its log is on disk.
+        On = "on",
+        /// Nothing.
+        Off = "off",
     }
 }
 
@@ -62,7 +58,7 @@ pub(crate) fn synchronous_commit() -> Parameter {
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     config: Config,
-    synchronous_commit: String,
+    synchronous_commit: &'static str,
 }
 
 impl Server {
@@ -70,11 +66,12 @@ impl Server {
     ///
     /// # Errors
     /// [`TrialError::CannotRun`] where the specification names none; an address that is none.
-    pub(crate) fn of(address: Option<&str>, settings: &Settings) -> Result<Server, TrialError> {
+    pub(crate) fn of(
+        address: Option<&str>,
+        synchronous_commit: SynchronousCommit,
+    ) -> Result<Server, TrialError> {
         let address = address.ok_or_else(|| {
-            TrialError::CannotRun(
-                "the specification names no PostgreSQL server (`postgres`)".to_owned(),
-            )
+            TrialError::cannot_run("the specification names no PostgreSQL server (`postgres`)")
         })?;
         let mut config: Config = address
             .parse()
@@ -82,10 +79,9 @@ impl Server {
         config
             .application_name(APPLICATION)
             .connect_timeout(PATIENCE);
-        let level = settings.get(SYNCHRONOUS_COMMIT).and_then(Level::as_text);
         Ok(Server {
             config,
-            synchronous_commit: level.unwrap_or("on").to_owned(),
+            synchronous_commit: synchronous_commit.name(),
         })
     }
 
@@ -140,7 +136,7 @@ impl Server {
                 setting: SYNCHRONOUS_COMMIT.to_owned(),
                 connection: APPLICATION.to_owned(),
                 found,
-                wanted: self.synchronous_commit.clone(),
+                wanted: self.synchronous_commit.to_owned(),
             });
         }
         Ok(client)
@@ -162,12 +158,12 @@ impl Server {
     /// # Errors
     /// When the server cannot be asked.
     pub(crate) fn settings(&self, client: &mut Client) -> Result<Vec<Vec<String>>, TrialError> {
-        let told = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
-        TOLD.iter().map(told).collect()
+        let read = |name: &&str| Ok(vec![(*name).to_owned(), self.setting(client, name)?]);
+        REPORTED.iter().map(read).collect()
     }
 
     /// How often the server's log was synced since its statistics began, after every other session of
-    /// the trial has ended and told its part; none where the server does not count (before version 14
+    /// the trial has ended and reported its part; none where the server does not count (before version 14
     /// and from 18 on, where the count is elsewhere, and where writing itself syncs).
     ///
     /// # Errors
@@ -212,7 +208,7 @@ impl Server {
 /// # Errors
 /// When the server cannot be reached, refuses or does not answer, or another trial uses it.
 pub fn remove_trial_schema(address: &str) -> Result<(), TrialError> {
-    match Server::of(Some(address), &Settings::new()) {
+    match Server::of(Some(address), SynchronousCommit::On) {
         Ok(server) => remove_within(REMOVAL, server),
         Err(_) => Ok(()),
     }
@@ -228,7 +224,7 @@ fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
     removed.recv_timeout(limit).unwrap_or_else(|_| {
         Err(TrialError::Server {
             doing: "remove the schema",
-            why: format!("the server has not done it within {limit:?}"),
+            why: format!("the server did not respond within {limit:?}"),
         })
     })
 }
@@ -246,7 +242,7 @@ fn lock(client: &mut Client) -> Result<(), TrialError> {
         }
         if Instant::now() >= deadline {
             return Err(TrialError::CannotRun(format!(
-                "another pragmark works in the schema {SCHEMA} of this server"
+                "another pragmark is using the schema {SCHEMA} of this server"
             )));
         }
         thread::sleep(Duration::from_millis(50));
@@ -307,8 +303,8 @@ pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialEr
 }
 
 fn explained(error: &postgres::Error) -> String {
-    if let Some(told) = error.as_db_error() {
-        return format!("{} ({})", told.message(), told.code().code());
+    if let Some(server) = error.as_db_error() {
+        return format!("{} ({})", server.message(), server.code().code());
     }
     let mut text = error.to_string();
     let mut source = error.source();
@@ -326,7 +322,7 @@ mod tests {
     use super::*;
 
     fn server(address: &str) -> Server {
-        Server::of(Some(address), &Settings::new()).unwrap()
+        Server::of(Some(address), SynchronousCommit::On).unwrap()
     }
 
     #[test]
@@ -342,14 +338,14 @@ mod tests {
 
     #[test]
     fn a_wrong_address_and_a_server_that_is_not_there_are_told_with_the_cause() {
-        let wrong = Server::of(Some("postgresql://[nonsense"), &Settings::new());
+        let wrong = Server::of(Some("postgresql://[nonsense"), SynchronousCommit::On);
         let wrong = wrong.unwrap_err().to_string();
         assert!(wrong.contains("address of the server"), "{wrong}");
         let nobody = server("postgresql:///x?host=%2Fno%2Fsuch%2Fdirectory&user=y");
-        let told = nobody.begin().err().unwrap().to_string();
-        assert!(told.contains("connect to the server"), "{told}");
-        assert!(told.contains("No such file"), "{told}");
-        let none = Server::of(None, &Settings::new()).unwrap_err();
+        let reported = nobody.begin().err().unwrap().to_string();
+        assert!(reported.contains("connect to the server"), "{reported}");
+        assert!(reported.contains("No such file"), "{reported}");
+        let none = Server::of(None, SynchronousCommit::On).unwrap_err();
         assert!(matches!(none, TrialError::CannotRun(_)));
     }
 
@@ -357,11 +353,11 @@ mod tests {
     fn what_is_left_on_a_server_that_is_not_there_is_told_without_the_address() {
         assert!(remove_trial_schema("postgresql://[nonsense").is_ok());
         let gone = "postgresql://y:secret@/x?host=%2Fno%2Fsuch%2Fdirectory";
-        let told = remove_trial_schema(gone).unwrap_err().to_string();
-        assert!(told.contains("connect to the server"), "{told}");
+        let reported = remove_trial_schema(gone).unwrap_err().to_string();
+        assert!(reported.contains("connect to the server"), "{reported}");
         assert!(
-            !told.contains("secret") && !told.contains("such%2F"),
-            "{told}"
+            !reported.contains("secret") && !reported.contains("such%2F"),
+            "{reported}"
         );
     }
 
@@ -371,9 +367,9 @@ mod tests {
         let silent = UnixListener::bind(directory.path().join(".s.PGSQL.5432")).unwrap();
         let host = directory.path().to_string_lossy().replace('/', "%2F");
         let server = server(&format!("postgresql:///x?host={host}&user=y"));
-        let told = remove_within(Duration::from_millis(100), server);
-        let told = told.unwrap_err().to_string();
-        assert!(told.contains("within 100ms"), "{told}");
+        let reported = remove_within(Duration::from_millis(100), server);
+        let reported = reported.unwrap_err().to_string();
+        assert!(reported.contains("within 100ms"), "{reported}");
         drop(silent);
     }
 }

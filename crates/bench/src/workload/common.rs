@@ -1,5 +1,5 @@
-//! What several workloads share: describing parameters, reading the clocks, checking results, and
-//! closing a database with its last figures.
+//! What several workloads share: reading the clocks, noting figures, checking results, and closing a
+//! database with its last figures.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -13,12 +13,22 @@ use lab::trial::Measured;
 
 use super::Trial;
 use crate::error::TrialError;
-use crate::measure::{CpuTime, Windows, peak_memory_bytes};
-use crate::target::sqlite;
+use crate::measure::{CpuTime, LatencyHistogram, Windows, peak_memory_bytes};
+use crate::target::sqlite::{self, Counts};
 
 /// Host parameters that one statement may have in every SQLite since 3.32
 /// (<https://sqlite.org/limits.html>, section 9).
 pub(super) const MAX_HOST_PARAMETERS: usize = 32_766;
+
+/// Refuses a statement of more host parameters than there can be.
+pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), TrialError> {
+    match values > MAX_HOST_PARAMETERS {
+        false => Ok(()),
+        true => Err(TrialError::cannot_run(format!(
+            "{rows} need {values} parameters, but a statement can have {MAX_HOST_PARAMETERS}"
+        ))),
+    }
+}
 
 /// Bytes in a mebibyte.
 pub(super) const MIB: f64 = 1_048_576.0;
@@ -29,6 +39,7 @@ pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &st
         name: name.to_owned(),
         accepts,
         default: Some(default),
+        unit: None,
         about: about.to_owned(),
         scope: Scope::Workload,
         crash_relevant: false,
@@ -38,19 +49,6 @@ pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &st
 /// A whole number from `min` on.
 pub(super) fn from(min: i64) -> Accepts {
     Accepts::Int { min, max: i64::MAX }
-}
-
-/// One of these names.
-pub(super) fn names<T>(names: &[(&str, T)]) -> Accepts {
-    Accepts::Choice(names.iter().map(|(name, _)| (*name).to_owned()).collect())
-}
-
-/// What the name stands for.
-pub(super) fn by_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
-    names
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, value)| *value)
 }
 
 /// Wall-clock and CPU time of the measured work.
@@ -143,12 +141,46 @@ pub(super) fn set(measured: &mut Measured, metric: &str, value: f64) {
     measured.metrics.insert(metric.to_owned(), value);
 }
 
+/// Adds to a figure.
+pub(super) fn add(measured: &mut Measured, metric: &str, value: f64) {
+    *measured.metrics.entry(metric.to_owned()).or_default() += value;
+}
+
 /// Notes the largest resident set so far, where the system says it: to be called before the
 /// result is verified, which may take memory of its own.
 pub(super) fn set_peak_memory(measured: &mut Measured) {
     if let Some(bytes) = peak_memory_bytes() {
         set(measured, "peak_memory_bytes", bytes);
     }
+}
+
+/// Notes the size of the database per row, once it is closed; nothing for one in memory.
+pub(super) fn set_bytes_per_row(measured: &mut Measured, rows: usize) {
+    if let Some(bytes) = measured.metrics.get("db_bytes").copied() {
+        set(measured, "bytes_per_row", bytes / rows as f64);
+    }
+}
+
+/// Notes what was counted until now in work by one connection, in a counting trial.
+pub(super) fn set_counts(
+    measured: &mut Measured,
+    counts: Option<Counts>,
+    connection: &Connection,
+) -> Result<(), TrialError> {
+    if let Some(counts) = counts {
+        measured.metrics.extend(counts.end(connection)?);
+    }
+    Ok(())
+}
+
+/// Notes latencies: percentiles, and the whole distribution.
+pub(super) fn set_latency(
+    measured: &mut Measured,
+    histogram: &LatencyHistogram,
+) -> Result<(), TrialError> {
+    measured.metrics.extend(histogram.metrics());
+    measured.latency = Some(histogram.latency()?);
+    Ok(())
 }
 
 /// Checks a part of the result: fast but wrong is a failed trial.
@@ -160,11 +192,11 @@ pub(super) fn expect<T: PartialEq + Display>(
     if found == wanted {
         return Ok(());
     }
-    Err(TrialError::WrongResult {
-        what: what.to_owned(),
-        found: found.to_string(),
-        wanted: wanted.to_string(),
-    })
+    Err(TrialError::wrong(
+        what,
+        found.to_string(),
+        wanted.to_string(),
+    ))
 }
 
 /// Reads back the PRAGMAs, closes the connection, and notes how long that took and how large the
@@ -177,9 +209,7 @@ pub(super) fn close(
     let read_back = sqlite::read_back("writer", &connection)?;
     measured.connections.push(read_back);
     if let Some(path) = file {
-        let mut wal = path.as_os_str().to_owned();
-        wal.push("-wal");
-        set(measured, "wal_bytes", sqlite::size(Path::new(&wal))?);
+        set(measured, "wal_bytes", sqlite::wal_size(path)?);
     }
     let closing = Instant::now();
     connection.close()?;
@@ -224,7 +254,7 @@ pub(super) fn close_all(
 /// Refuses a counting trial: for work that does not go through SQLite's file system.
 pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialError> {
     match trial.counter {
-        Some(_) => Err(TrialError::CannotRun(why.to_owned())),
+        Some(_) => Err(TrialError::cannot_run(why)),
         None => Ok(()),
     }
 }
@@ -232,9 +262,8 @@ pub(super) fn refuse_counting(trial: &Trial<'_>, why: &str) -> Result<(), TrialE
 /// Refuses an engine that allows one connection at a time: for work that needs several.
 pub(super) fn refuse_single_threaded(trial: &Trial<'_>) -> Result<(), TrialError> {
     match trial.library.identity().threadsafe {
-        0 => Err(TrialError::CannotRun(
-            "this engine was compiled with THREADSAFE=0, which allows a process one connection at a time"
-                .to_owned(),
+        0 => Err(TrialError::cannot_run(
+            "this engine was compiled with THREADSAFE=0, which allows one connection per process at a time",
         )),
         _ => Ok(()),
     }

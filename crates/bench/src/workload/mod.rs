@@ -1,6 +1,6 @@
 //! Workloads: what is done to a target, as a pure function of settings and seed.
 //!
-//! A new workload is a module here and a line in [`ALL`].
+//! A new workload is a module here that implements [`Declared`], and a line in [`ALL`].
 
 mod binding_basics;
 mod bulk_insert;
@@ -30,7 +30,10 @@ use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
+use self::common::refuse_counting;
+use crate::descriptors::allow_open_files;
 use crate::error::TrialError;
+use crate::parameters::Parameters;
 
 /// Every workload.
 pub const ALL: &[&dyn Workload] = &[
@@ -81,6 +84,88 @@ pub trait Workload: Sync {
     fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError>;
 }
 
+/// A workload with declared parameters: from this come its catalogue entry, the reading and checking of
+/// its settings, and what a trial needs.
+pub(crate) trait Declared: Sync {
+    /// Its name in experiment files.
+    const NAME: &'static str;
+    /// What it does.
+    const ABOUT: &'static str;
+    /// The phases that it times separately.
+    const PHASES: &'static [&'static str] = &[];
+    /// Whether it can count what it does to files.
+    const COUNTS: bool = true;
+    /// Whether an experiment with parameters that contradict one another is refused before it starts;
+    /// elsewhere such variants are skipped, so that factors can be crossed.
+    const CHECKED_FIRST: bool = false;
+    /// Its parameters.
+    type Parameters: Parameters;
+
+    /// Its phases, where they are not constants.
+    fn phases() -> Vec<String> {
+        Self::PHASES.iter().copied().map(str::to_owned).collect()
+    }
+
+    /// The rules between parameters.
+    ///
+    /// # Errors
+    /// Why the variant can never run.
+    fn check(_: &Self::Parameters, _: &Settings) -> Result<(), TrialError> {
+        Ok(())
+    }
+
+    /// What a trial needs of the operating system.
+    fn needs(_: &Self::Parameters, _: &Settings) -> Needs {
+        Needs::default()
+    }
+
+    /// Does the work once, verifies the result and returns what was measured.
+    ///
+    /// # Errors
+    /// When the variant cannot run here, something failed, or the result is wrong.
+    fn run(trial: &mut Trial<'_>, parameters: &Self::Parameters) -> Result<Measured, TrialError>;
+}
+
+/// The parameters of a workload, read and checked.
+fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
+    let parameters = W::Parameters::read(settings)?;
+    W::check(&parameters, settings)?;
+    Ok(parameters)
+}
+
+impl<W: Declared> Workload for W {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: W::NAME.to_owned(),
+            about: W::ABOUT.to_owned(),
+            parameters: W::Parameters::declared(),
+            phases: W::phases(),
+            counts: W::COUNTS,
+        }
+    }
+
+    fn needs(&self, settings: &Settings) -> Needs {
+        // Settings that cannot be read are reported by the trial.
+        read::<W>(settings).map_or_else(|_| Needs::default(), |read| W::needs(&read, settings))
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        match W::CHECKED_FIRST {
+            true => read::<W>(settings).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        if !W::COUNTS {
+            refuse_counting(trial, &format!("{} cannot count file operations", W::NAME))?;
+        }
+        let parameters = read::<W>(trial.settings)?;
+        allow_open_files(W::needs(&parameters, trial.settings).open_files)?;
+        W::run(trial, &parameters)
+    }
+}
+
 /// What a workload works with.
 pub struct Trial<'a> {
     /// Every setting of the variant.
@@ -106,21 +191,16 @@ pub fn find(name: &str) -> Option<&'static dyn Workload> {
         .find(|workload| workload.info().name == name)
 }
 
-/// A trial without work: what the laboratory itself costs.
+/// A trial without work: the overhead of the laboratory itself.
 struct Empty;
 
-impl Workload for Empty {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "empty".to_owned(),
-            about: "does nothing: what a trial costs the laboratory itself".to_owned(),
-            parameters: Vec::new(),
-            phases: Vec::new(),
-            counts: false,
-        }
-    }
+impl Declared for Empty {
+    const NAME: &'static str = "empty";
+    const ABOUT: &'static str = "Does nothing: measures the overhead of the laboratory itself.";
+    const COUNTS: bool = false;
+    type Parameters = ();
 
-    fn run(&self, _trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+    fn run(_: &mut Trial<'_>, (): &()) -> Result<Measured, TrialError> {
         let metrics = [("seconds".to_owned(), 0.0)].into();
         Ok(Measured {
             metrics,

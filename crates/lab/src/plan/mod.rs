@@ -196,6 +196,7 @@ mod tests {
             name: name.to_owned(),
             accepts: Accepts::Text,
             default: None,
+            unit: None,
             about: String::new(),
             scope: Scope::Pragma,
             crash_relevant,

@@ -16,6 +16,7 @@ fn parameter(name: &str, accepts: Accepts, default: Option<Level>, scope: Scope)
         name: name.to_owned(),
         accepts,
         default,
+        unit: None,
         about: String::new(),
         scope,
         crash_relevant: false,

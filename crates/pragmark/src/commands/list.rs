@@ -74,9 +74,12 @@ fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
             Some(level) => format!("; default {level}"),
             None => String::new(),
         };
+        let unit = parameter
+            .unit
+            .map_or_else(String::new, |unit| format!(" ({unit})"));
         let _ = writeln!(
             text,
-            "{}: {}{default}\n    {}",
+            "{}: {}{unit}{default}\n    {}",
             parameter.name, parameter.accepts, parameter.about
         );
     }

@@ -17,21 +17,22 @@ use super::{
 };
 use crate::error::TrialError;
 
-/// How a file gets its new content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Writing {
-    /// Truncated and written over.
-    Truncate,
-    /// Written beside, then renamed over.
-    Rename,
-    /// The same, synced before the renaming.
-    Sync,
-    /// The same, and the directory synced after the renaming and after a deletion.
-    SyncDirectory,
+choice! {
+    /// How a file is written.
+    enum Writing {
+        /// Truncated and overwritten.
+        Truncate = "truncate",
+        /// Written to a temporary file, which is renamed over the old one.
+        Rename = "rename",
+        /// The same, synced before the rename.
+        Sync = "sync",
+        /// The same, with the directory synced after renames and deletions.
+        SyncDirectory = "sync-directory",
+    }
 }
 
-/// Ending of the file that is written beside.
-const BESIDE: &str = "tmp";
+/// Extension of the temporary file.
+const TEMPORARY: &str = "tmp";
 
 /// A directory of tasks.
 pub(crate) struct Files {
@@ -68,10 +69,10 @@ impl Files {
             self.disk.write(&path, &content, false)?;
             return Ok(());
         }
-        let beside = path.with_extension(BESIDE);
+        let temporary = path.with_extension(TEMPORARY);
         self.disk
-            .write(&beside, &content, self.writing >= Writing::Sync)?;
-        self.disk.rename(&beside, &path)?;
+            .write(&temporary, &content, self.writing >= Writing::Sync)?;
+        self.disk.rename(&temporary, &path)?;
         self.sync_directory()
     }
 
@@ -172,28 +173,19 @@ impl Session for FilesSession<'_> {
 
 /// The number of files in a directory, those included that were written beside and forgotten.
 pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
-    let failed = |source| TrialError::Io {
-        doing: "read",
-        path: directory.to_owned(),
-        source,
-    };
     match fs::read_dir(directory) {
         Ok(entries) => Ok(entries.count()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-        Err(error) => Err(failed(error)),
+        Err(error) => Err(TrialError::io("read", directory)(error)),
     }
 }
 
 /// Every task in a directory, in the order of ids.
 pub(super) fn read_tasks(directory: &Path) -> Result<Vec<Task>, TrialError> {
-    let failed = |source| TrialError::Io {
-        doing: "read",
-        path: directory.to_owned(),
-        source,
-    };
+    let failed = TrialError::io("read", directory);
     let mut tasks = Vec::new();
-    for entry in fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
+    for entry in fs::read_dir(directory).map_err(&failed)? {
+        let path = entry.map_err(&failed)?.path();
         let is_whole = path.extension().is_none();
         if is_whole && let Some(task) = read_task(&path)? {
             tasks.push(task);
@@ -207,18 +199,11 @@ fn read_task(path: &Path) -> Result<Option<Task>, TrialError> {
     let content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            return Err(TrialError::Io {
-                doing: "read",
-                path: path.to_owned(),
-                source,
-            });
-        }
+        Err(error) => return Err(TrialError::io("read", path)(error)),
     };
-    let task = serde_json::from_slice(&content).map_err(|error| TrialError::WrongResult {
-        what: format!("the file {}", path.display()),
-        found: format!("no task ({error})"),
-        wanted: "one".to_owned(),
+    let task = serde_json::from_slice(&content).map_err(|error| {
+        let what = format!("the file {}", path.display());
+        TrialError::wrong(what, format!("no task ({error})"), "one")
     })?;
     Ok(Some(task))
 }
@@ -237,11 +222,7 @@ struct Disk {
 
 impl Disk {
     fn open(path: PathBuf) -> Result<Disk, TrialError> {
-        let directory = File::open(&path).map_err(|source| TrialError::Io {
-            doing: "open",
-            path: path.clone(),
-            source,
-        })?;
+        let directory = File::open(&path).map_err(TrialError::io("open", &path))?;
         Ok(Disk {
             path,
             directory,
@@ -271,14 +252,7 @@ impl Disk {
     }
 
     fn write(&self, path: &Path, content: &[u8], sync: bool) -> Result<(), TrialError> {
-        let failed = |doing| {
-            let path = path.to_owned();
-            move |source| TrialError::Io {
-                doing,
-                path,
-                source,
-            }
-        };
+        let failed = |doing| TrialError::io(doing, path);
         let mut file = File::create(path).map_err(failed("create"))?;
         file.write_all(content).map_err(failed("write"))?;
         self.writes.fetch_add(1, Ordering::Relaxed);
@@ -292,29 +266,18 @@ impl Disk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), TrialError> {
-        fs::rename(from, to).map_err(|source| TrialError::Io {
-            doing: "rename a file over",
-            path: to.to_owned(),
-            source,
-        })
+        fs::rename(from, to).map_err(TrialError::io("rename a file over", to))
     }
 
     fn remove(&self, path: &Path) -> Result<(), TrialError> {
-        fs::remove_file(path).map_err(|source| TrialError::Io {
-            doing: "remove",
-            path: path.to_owned(),
-            source,
-        })?;
+        fs::remove_file(path).map_err(TrialError::io("remove", path))?;
         self.deletes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     fn sync_directory(&self) -> Result<(), TrialError> {
-        self.directory.sync_all().map_err(|source| TrialError::Io {
-            doing: "sync",
-            path: self.path.clone(),
-            source,
-        })?;
+        let synced = self.directory.sync_all();
+        synced.map_err(TrialError::io("sync", &self.path))?;
         self.directory_syncs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -349,11 +312,7 @@ impl Disk {
                     self.path.display()
                 ));
             }
-            TrialError::Io {
-                doing: "try out writing in",
-                path: self.path.clone(),
-                source: error,
-            }
+            TrialError::io("try writing in", &self.path)(error)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Places that can keep a queue of tasks, behind one interface.
+//! Stores of a task queue, behind one interface.
 //!
 //! A [`Store`] is opened once for a trial; each worker has a [`Session`] with it on a thread of its own.
 //! The application owns its tasks and tells a session how one has changed, as the programs do that are
@@ -27,7 +27,7 @@ pub(crate) use task::{Status, Task, TaskId};
 /// What one worker does with its session.
 pub(crate) type Job<'j> = &'j mut dyn FnMut(&mut dyn Session) -> Result<(), TrialError>;
 
-/// A place that keeps tasks.
+/// What stores tasks.
 pub(crate) trait Store: Sync {
     /// Makes a session, has `job` use it, and ends it. Called by each worker on its own thread.
     ///
@@ -132,7 +132,7 @@ pub(crate) enum Change<'c> {
     Appended(&'c str),
 }
 
-/// The way of one worker to a store. Every method returns when the change is as durable as the store
+/// The access of one worker to a store. Every method returns when the change is as durable as the store
 /// ever makes it before it goes on.
 pub(crate) trait Session {
     /// Adds a task.
@@ -164,26 +164,22 @@ pub(crate) trait Session {
 /// That a store has no transactions.
 fn no_transactions(what: &str) -> TrialError {
     TrialError::CannotRun(format!(
-        "{what} cannot group statements in a transaction; only statements_per_txn = 1 goes with them"
+        "{what} cannot group statements in a transaction: statements_per_txn must be 1"
     ))
 }
 
 /// That a task which must be there is not.
 fn missing(id: TaskId) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("the task {id}"),
-        found: "missing".to_owned(),
-        wanted: "there".to_owned(),
-    }
+    TrialError::wrong(format!("the task {id}"), "missing", "there")
 }
 
 /// That a row holds what no task has.
 fn damaged(what: &str) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("{what} in the table of tasks"),
-        found: "something else".to_owned(),
-        wanted: "one".to_owned(),
-    }
+    TrialError::wrong(
+        format!("{what} in the table of tasks"),
+        "something else",
+        "one",
+    )
 }
 
 #[cfg(test)]

@@ -12,15 +12,14 @@ mod parts;
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
 use lab::level::{Level, Settings};
 use lab::trial::{BindingMark, Measured};
 
 use self::data::Data;
-use super::common::{Elapsed, Stopwatch, close, from, parameter, refuse_counting, set};
-use super::{Trial, Workload};
+use super::common::{Elapsed, Stopwatch, close, set};
+use super::{Declared, Trial};
 use crate::error::TrialError;
-use crate::settings::Reader;
+use crate::parameters::Rows;
 use crate::target::sqlite;
 
 /// The workload `binding-basics`.
@@ -42,82 +41,55 @@ const PARTS: [&str; 6] = [
     "task-statement",
 ];
 
-/// How much work.
-#[derive(Clone, Copy, Debug)]
-struct Parameters {
-    rows: usize,
-    reads: usize,
-    scans: usize,
-    tasks: usize,
-}
-
-impl Parameters {
-    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
-        refuse_another_begin(settings)?;
-        let reader = Reader(settings);
-        let parameters = Parameters {
-            rows: reader.count("rows")?,
-            reads: reader.count("reads")?,
-            scans: reader.count("scans")?,
-            tasks: reader.count("tasks")?,
-        };
-        if !parameters.rows.is_multiple_of(BATCH) {
-            return Err(TrialError::CannotRun(format!(
-                "rows must be a multiple of {BATCH}, the rows of one INSERT of a batch, not {}",
-                parameters.rows
-            )));
-        }
-        Ok(parameters)
+parameters! {
+    /// How much work.
+    #[derive(Clone, Copy, Debug)]
+    struct Parameters {
+        /// Rows inserted in each of three ways, each in one transaction: a statement prepared for each row, a
+        /// statement reused, and fifty rows per statement; a multiple of 50.
+        rows: Rows = 100_000, BATCH as i64..;
+        /// Rows read by their key, one per query.
+        reads: Rows = 100_000, 1..;
+        /// Range scans of 1,000 rows each.
+        scans: usize = 100, 1..;
+        /// Tasks, each inserted, updated eleven times and deleted, every statement in its own transaction.
+        tasks: usize = 1_000, 1..;
     }
 }
 
-/// The drivers begin transactions as a program does that thinks no further: by BEGIN alone. Another way
-/// would be obeyed by some of them only.
+/// The drivers begin transactions with BEGIN alone; only some could begin them in another way.
 fn refuse_another_begin(settings: &Settings) -> Result<(), TrialError> {
     match settings.get("transaction").and_then(Level::as_text) {
         None | Some("deferred") => Ok(()),
         Some(other) => Err(TrialError::CannotRun(format!(
-            "every driver begins the transactions of this workload by a plain BEGIN, so transaction={other} would be left out of account; leave it out, or take deferred"
+            "every driver begins the transactions of this workload with a plain BEGIN, so transaction={other} would have no effect; leave it out or use deferred"
         ))),
     }
 }
 
-impl Workload for BindingBasics {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "binding-basics".to_owned(),
-            about: "inserts, point reads, range scans and life cycles of tasks, in the same way through every binding".to_owned(),
-            parameters: vec![
-                parameter(
-                    "rows",
-                    from(BATCH as i64),
-                    100_000.into(),
-                    "rows inserted in each of three ways, each in one transaction: a statement made for each row, one used again, and fifty rows a statement; a multiple of 50",
-                ),
-                parameter("reads", from(1), 100_000.into(), "rows read by their key, one a query"),
-                parameter("scans", from(1), 100.into(), "range scans of 1,000 rows each"),
-                parameter(
-                    "tasks",
-                    from(1),
-                    1_000.into(),
-                    "tasks, each inserted, updated eleven times and deleted, every statement a transaction of its own",
-                ),
-            ],
-            phases: PARTS.map(str::to_owned).to_vec(),
-            counts: false,
+impl Declared for BindingBasics {
+    const NAME: &'static str = "binding-basics";
+    const ABOUT: &'static str = "Inserts, point reads, range scans and task life cycles, done the same way through every binding.";
+    const PHASES: &'static [&'static str] = &PARTS;
+    const COUNTS: bool = false;
+    const CHECKED_FIRST: bool = true;
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        refuse_another_begin(settings)?;
+        match parameters.rows.is_multiple_of(BATCH) {
+            true => Ok(()),
+            false => Err(TrialError::cannot_run(format!(
+                "rows must be a multiple of {BATCH}, the rows of one batch INSERT, not {}",
+                parameters.rows
+            ))),
         }
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
-        Parameters::read(settings).map(drop)
-    }
-
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "this workload compares bindings and counts nothing")?;
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         (trial.phase)("generate");
         let generating = Instant::now();
-        let data = Data::new(&parameters, trial.seed.0);
+        let data = Data::new(parameters, trial.seed.0);
         let generate_s = generating.elapsed().as_secs_f64();
 
         let path = trial.directory.join("test.db");

@@ -5,33 +5,23 @@ use engine::{Array, Columns, Connection, EngineError, Library, Statement, ValueR
 use super::source;
 use crate::error::TrialError;
 
-/// How rows come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    /// Each value is bound to its place in the VALUES list.
-    Values,
-    /// The values are bound as one array, which is a table in SQL
-    /// (<https://sqlite.org/carray.html>).
-    Carray,
-    /// The same by a table-valued function that walks over any number of columns at once
-    /// ([`Connection::create_columns_function`]), here over one.
-    Columns,
-    /// The column is selected from an attached database.
-    AttachValue,
-    /// All columns are selected by `*` from an attached database, which SQLite may do by copying
-    /// records as they are (the transfer optimisation, `xferOptimization` in its `insert.c`).
-    AttachStar,
+choice! {
+    /// How rows get into SQLite.
+    enum Method {
+        /// Each value is bound to the VALUES list.
+        Values = "values",
+        /// The values are bound as one array (<https://sqlite.org/carray.html>).
+        Carray = "carray",
+        /// The same through pragmark load's table-valued function over any number of arrays.
+        Columns = "columns",
+        /// SELECT value from an attached database prepared before the clock starts.
+        AttachValue = "attach-value",
+        /// SELECT * from it, which SQLite may do by copying records as they are.
+        AttachStar = "attach-star",
+    }
 }
 
 impl Method {
-    pub(super) const NAMES: &[(&str, Method)] = &[
-        ("values", Method::Values),
-        ("carray", Method::Carray),
-        ("columns", Method::Columns),
-        ("attach-value", Method::AttachValue),
-        ("attach-star", Method::AttachStar),
-    ];
-
     /// Whether one statement copies all rows from an attached database.
     pub(super) fn copies(self) -> bool {
         matches!(self, Method::AttachValue | Method::AttachStar)
@@ -40,12 +30,12 @@ impl Method {
     /// Makes sure that the engine has what the method needs.
     pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
         if self == Method::Carray && !library.has_carray() {
-            let why = "this engine has no carray (sqlite3_carray_bind is missing)";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            let why = "this engine lacks carray (sqlite3_carray_bind)";
+            return Err(TrialError::cannot_run(why));
         }
         if self == Method::Columns && !library.has_columns_function() {
-            let why = "this engine has no virtual tables or cannot bind pointers";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            let why = "this engine lacks virtual tables or sqlite3_bind_pointer";
+            return Err(TrialError::cannot_run(why));
         }
         Ok(())
     }

@@ -24,14 +24,14 @@ use std::time::Instant;
 
 use arrow_array::RecordBatch;
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::insert::Inserted;
 use self::parameters::{Index, Parameters, Target};
 use self::source::Source;
-use super::common::{close, set, set_peak_memory};
-use super::{Trial, Workload};
+use super::common::{close, set, set_bytes_per_row, set_latency, set_peak_memory};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
 use crate::target::sqlite;
@@ -44,37 +44,40 @@ const CREATE_INDEX: &str = "CREATE INDEX idx_integers_value ON integers(value)";
 /// The name that it makes.
 const INDEX: &str = "idx_integers_value";
 
-impl Workload for BulkInsert {
-    fn info(&self) -> WorkloadInfo {
-        parameters::info()
+impl Declared for BulkInsert {
+    const NAME: &'static str = "bulk-insert";
+    const ABOUT: &'static str = "Inserts integers into one table.";
+    const PHASES: &'static [&'static str] = &["load", "index"];
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        parameters.check(settings)
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         match parameters.target {
             Target::Sqlite => parameters.method.check_engine(&trial.library)?,
-            Target::Pages => pages::check(trial, &parameters)?,
+            Target::Pages => pages::check(trial, parameters)?,
         }
         (trial.phase)("generate");
         let generating = Instant::now();
         let mut data = parameters.generate(trial.seed);
-        let prepared = Prepared::of(trial, &parameters, &data)?;
+        let prepared = Prepared::of(trial, parameters, &data)?;
         let generate_s = generating.elapsed().as_secs_f64();
 
         (trial.phase)("load");
         let path = trial.directory.join("test.db");
-        let loaded = prepared.load(trial, &parameters, &mut data, &path)?;
+        let loaded = prepared.load(trial, parameters, &mut data, &path)?;
         let rows = loaded.work.inserted.rows;
-        let mut measured = loaded.work.measured(&parameters)?;
+        let mut measured = loaded.work.measured(parameters)?;
         set(&mut measured, "generate_s", generate_s);
         set_peak_memory(&mut measured);
         measured.metrics.extend(loaded.counts);
 
         (trial.phase)("verify");
-        verify::check(&loaded.connection, &data[..rows], &parameters)?;
+        verify::check(&loaded.connection, &data[..rows], parameters)?;
         close(loaded.connection, Some(&path), &mut measured)?;
-        let bytes = sqlite::size(&path)?;
-        set(&mut measured, "bytes_per_row", bytes / rows as f64);
+        set_bytes_per_row(&mut measured, rows);
         Ok(measured)
     }
 }
@@ -181,7 +184,7 @@ fn work(
     data: &mut [i64],
 ) -> Result<Work, TrialError> {
     let mut histogram = LatencyHistogram::new()?;
-    let piece = parameters.rows_per_statement;
+    let piece = parameters.rows_per_statement();
     let mut windows = Windows::new(data.len(), piece, parameters.stop_after);
     let begin = sqlite::begin_statement(trial.settings);
     let mut inserter = insert::Inserter::prepare(connection, parameters, begin)?;
@@ -234,8 +237,7 @@ impl Work {
         );
         // One transaction has a duration, but no distribution of latencies.
         if parameters.rows_per_txn.is_some() {
-            measured.metrics.extend(self.histogram.metrics());
-            measured.latency = Some(self.histogram.latency()?);
+            set_latency(&mut measured, &self.histogram)?;
         }
         measured.windows = self.windows.rates();
         Ok(measured)

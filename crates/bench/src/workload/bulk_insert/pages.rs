@@ -25,6 +25,7 @@ use super::parameters::{Index, Parameters, Statement};
 use super::table::Table;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
+use crate::parameters::Choice;
 use crate::workload::Trial;
 use crate::workload::common::{expect, refuse_counting};
 
@@ -45,7 +46,7 @@ pub(super) const INDEX: &str = "integers_value_index";
 pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), TrialError> {
     refuse_counting(
         trial,
-        "pages are written past SQLite's file system: nothing can be counted",
+        "the page writer bypasses SQLite's file system, so nothing can be counted",
     )?;
     let refused = refused_setting(trial.settings)
         .or_else(|| refused_table(parameters.table))
@@ -68,8 +69,7 @@ fn refused_setting(settings: &Settings) -> Option<String> {
         .find(|(name, _)| *name != PAGE_SIZE && pragma::find(name).is_some());
     if let Some((name, level)) = pragma {
         return Some(format!(
-            "{name}={level}: SQLite has no part in the writing, and the only PRAGMA that the page writer \
-             knows is {PAGE_SIZE}"
+            "{name}={level}: it writes without SQLite and supports only the PRAGMA {PAGE_SIZE}"
         ));
     }
     let other = [("transaction", "deferred"), ("open_mutex", "default")];
@@ -77,17 +77,16 @@ fn refused_setting(settings: &Settings) -> Option<String> {
         .into_iter()
         .find(|(name, default)| !is_default(name, default))?;
     Some(format!(
-        "another {name} than {default}: it has neither transactions nor a connection"
+        "{name} other than {default}: it has neither transactions nor a connection"
     ))
 }
 
 fn refused_table(table: Table) -> Option<String> {
     match table {
         Table::Rowid | Table::IntegerPrimaryKey | Table::WithoutRowid => None,
-        Table::AutoKey | Table::Autoincrement => Some(
-            "a table whose column `key` SQLite fills: rows without a value for it are left to SQL"
-                .to_owned(),
-        ),
+        Table::AutoKey | Table::Autoincrement => {
+            Some("a table whose column `key` SQLite generates".to_owned())
+        }
     }
 }
 
@@ -95,24 +94,20 @@ fn refused_index(index: Index) -> Option<String> {
     match index {
         Index::None | Index::After => None,
         Index::Before | Index::BeforeSorted => Some(
-            "an index that is kept up while rows come: it sorts the entries and writes them when the rows \
-             are in, which is `after`"
+            "an index maintained during the load: it writes the sorted entries afterwards (`after`)"
                 .to_owned(),
         ),
     }
 }
 
 fn refused_method(parameters: &Parameters) -> Option<String> {
-    let known = Method::NAMES.iter();
-    let (name, _) = known
-        .filter(|(_, method)| *method != Method::Values)
-        .find(|(_, method)| *method == parameters.method)?;
-    Some(format!("the method {name}: it knows none of SQL's"))
+    let method = parameters.method;
+    (method != Method::Values).then(|| format!("the method {}: it uses no SQL", method.name()))
 }
 
 fn refused_statement(parameters: &Parameters) -> Option<String> {
     (parameters.statement == Statement::PreparedEachTime)
-        .then(|| "statements that are prepared each time: it has none".to_owned())
+        .then(|| "statements that are prepared each time: it uses none".to_owned())
 }
 
 /// The values as the loader takes them.
@@ -264,6 +259,6 @@ mod tests {
             ("order", "reversed".into()),
         ]);
         let why = problem("bulk-insert", &over);
-        assert!(why.contains("do not ascend"), "{why}");
+        assert!(why.contains("not in ascending order"), "{why}");
     }
 }

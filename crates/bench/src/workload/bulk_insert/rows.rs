@@ -36,11 +36,9 @@ impl<'c, 'd> Rows<'c, 'd> {
         parameters: &Parameters,
     ) -> Result<Rows<'c, 'd>, TrialError> {
         let Parameters {
-            method,
-            rows_per_statement,
-            statement,
-            ..
+            method, statement, ..
         } = *parameters;
+        let rows_per_statement = parameters.rows_per_statement();
         method.prepare(connection)?;
         let (whole, single) = (method.sql(rows_per_statement), method.sql(1));
         let way = match statement {

@@ -5,6 +5,7 @@
 //! measured work.
 
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use engine::{Connection, OpenFlags, pragma};
@@ -72,7 +73,7 @@ fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Resul
     let making = Parameters {
         method: Method::Values,
         statement: Statement::Reused,
-        rows_per_statement: ROWS_PER_STATEMENT,
+        per_statement: NonZeroUsize::new(ROWS_PER_STATEMENT),
         ..*parameters
     };
     connection.execute("BEGIN")?;
@@ -82,9 +83,5 @@ fn fill(connection: &Connection, parameters: &Parameters, data: &[i64]) -> Resul
 
 fn sync(path: &Path) -> Result<(), TrialError> {
     let synced = File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(|source| TrialError::Io {
-        doing: "sync",
-        path: path.to_owned(),
-        source,
-    })
+    synced.map_err(TrialError::io("sync", path))
 }

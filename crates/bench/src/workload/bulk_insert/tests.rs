@@ -7,6 +7,7 @@ use lab::trial::{Measured, Outcome};
 use super::method::Method;
 use super::table::Table;
 use crate::generate::{Order, Values};
+use crate::parameters::Choice;
 use crate::workload::common::tests::run;
 
 fn measured(over: &[(&str, Level)]) -> Measured {
@@ -26,8 +27,8 @@ fn rows_per_statement(method: Method) -> &'static [i64] {
 
 #[test]
 fn every_method_fills_every_table_with_verified_rows() {
-    for (method_name, method) in Method::NAMES {
-        for (table, _) in Table::NAMES {
+    for (method, method_name, _) in Method::ALL {
+        for (_, table, _) in Table::ALL {
             for index in ["none", "before", "after"] {
                 for rows in rows_per_statement(*method) {
                     let measured = measured(&[
@@ -47,11 +48,11 @@ fn every_method_fills_every_table_with_verified_rows() {
 
 #[test]
 fn every_order_and_kind_of_value_is_inserted_and_verified() {
-    for (order, _) in Order::NAMES {
+    for (_, order, _) in Order::ALL {
         let order = [("order", (*order).into()), ("index", "before".into())];
         measured(&order);
     }
-    for (values, _) in Values::NAMES {
+    for (_, values, _) in Values::ALL {
         measured(&[("values", (*values).into()), ("method", "carray".into())]);
     }
 }

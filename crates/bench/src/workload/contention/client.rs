@@ -62,7 +62,7 @@ impl<'c, C: Clock + Copy> Client<'c, C> {
             pauses: own(spec.seed, "pauses"),
             max_retries: parameters.max_retries,
             retry_pause: parameters.retry_pause,
-            patience: parameters.busy_timeout / 2,
+            patience: parameters.busy_timeout.0 / 2,
             busy: BusyCounts::default(),
         })
     }
@@ -276,7 +276,7 @@ impl<'c> Reader<'c> {
         expect("the count of rows read", rows, self.read_rows as i64).map_err(wrong)?;
         // A transaction adds to one column at its beginning and to the other at its end.
         expect(
-            "the sum of `last`, beside that of `first`, which no reader may see differ,",
+            "the sum of `last` compared with that of `first`, which must be equal,",
             last,
             first,
         )

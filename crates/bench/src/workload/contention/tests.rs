@@ -166,7 +166,7 @@ fn what_cannot_be_done_is_said() {
     );
     said(&[("writers", 0.into())], &["nothing to do"]);
     said(&[("arrival", "rate".into())], &["writes_per_s"]);
-    said(&[("read_rows", 2_000.into())], &["more rows than"]);
+    said(&[("read_rows", 2_000.into())], &["cannot exceed items"]);
     said(
         &[("locking_mode", "exclusive".into())],
         &["locking_mode = exclusive", "one connection"],

@@ -20,6 +20,7 @@ use super::{DATABASE, Trial};
 use crate::drive::die_with_the_parent;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, peak_memory_bytes};
+use crate::parameters::Parameters as _;
 use crate::target::sqlite::{self, Counts};
 
 /// The pause of the even busy handler.
@@ -130,7 +131,7 @@ fn read_back(
 ) -> Result<ReadBack, TrialError> {
     let mut read_back = sqlite::read_back(&spec.name(), connection)?;
     if parameters.waiting == Waiting::EvenHandler {
-        let limit = parameters.busy_timeout.as_millis().to_string();
+        let limit = parameters.busy_timeout.0.as_millis().to_string();
         read_back.pragmas.insert("busy_timeout".to_owned(), limit);
     }
     Ok(read_back)
@@ -153,7 +154,7 @@ fn open(
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;
     if parameters.waiting == Waiting::EvenHandler {
-        let most = parameters.busy_timeout.as_millis() / EVEN_PAUSE.as_millis();
+        let most = parameters.busy_timeout.0.as_millis() / EVEN_PAUSE.as_millis();
         connection.busy_handler(move |calls| {
             let again = u128::from(calls) < most;
             if again {

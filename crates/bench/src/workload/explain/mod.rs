@@ -6,78 +6,51 @@
 mod subject;
 
 use engine::{Connection, EngineError, Value};
-use lab::catalogue::WorkloadInfo;
-use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
 use self::subject::{Joined, Subject, Table};
-use super::common::{Stopwatch, by_name, close, expect, names, parameter, refuse_counting, set};
-use super::{Trial, Workload};
+use super::common::{Stopwatch, close, expect, set};
+use super::{Declared, Trial};
 use crate::error::TrialError;
-use crate::settings::Reader;
 use crate::target::sqlite;
 
 /// The workload `explain`.
 pub(super) struct Explain;
 
-/// Which statement is explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Statement {
-    Insert,
-    Join,
-}
-
-const STATEMENTS: &[(&str, Statement)] =
-    &[("insert", Statement::Insert), ("join", Statement::Join)];
-
-fn subject(settings: &Settings) -> Result<Subject, TrialError> {
-    let reader = Reader(settings);
-    Ok(
-        match reader.name("statement", |name| by_name(STATEMENTS, name))? {
-            Statement::Insert => {
-                Subject::Insert(reader.name("table", |name| by_name(Table::NAMES, name))?)
-            }
-            Statement::Join => {
-                Subject::Join(reader.name("joined", |name| by_name(Joined::NAMES, name))?)
-            }
-        },
-    )
-}
-
-impl Workload for Explain {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "explain".to_owned(),
-            about: "shows the bytecode (EXPLAIN) and the plan (EXPLAIN QUERY PLAN) of a statement"
-                .to_owned(),
-            parameters: vec![
-                parameter(
-                    "statement",
-                    names(STATEMENTS),
-                    "insert".into(),
-                    "an INSERT of one row, or a join of two sides by their rowid",
-                ),
-                parameter(
-                    "table",
-                    names(Table::NAMES),
-                    "rowid".into(),
-                    "for the INSERT: the kind of table",
-                ),
-                parameter(
-                    "joined",
-                    names(Joined::NAMES),
-                    "carrays".into(),
-                    "for the join: arrays of the program (carray) or ordinary tables",
-                ),
-            ],
-            phases: Vec::new(),
-            counts: false,
-        }
+choice! {
+    /// Which statement is explained.
+    enum Statement {
+        /// An INSERT of one row.
+        Insert = "insert",
+        /// A join of two sides by their rowid.
+        Join = "join",
     }
+}
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "explaining a statement does nothing to files")?;
-        let subject = subject(trial.settings)?;
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        /// Statement to explain.
+        statement: Statement = Statement::Insert;
+        /// Table that the INSERT goes to.
+        table: Table = Table::Rowid;
+        /// What is joined.
+        joined: Joined = Joined::Carrays;
+    }
+}
+
+impl Declared for Explain {
+    const NAME: &'static str = "explain";
+    const ABOUT: &'static str =
+        "Shows the bytecode (EXPLAIN) and the plan (EXPLAIN QUERY PLAN) of a statement.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let subject = match parameters.statement {
+            Statement::Insert => Subject::Insert(parameters.table),
+            Statement::Join => Subject::Join(parameters.joined),
+        };
         subject.check_engine(&trial.library)?;
         (trial.phase)("explain");
         let path = trial.directory.join("test.db");

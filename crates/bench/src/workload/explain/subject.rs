@@ -5,37 +5,26 @@ use engine::{Array, Connection, Library, Step};
 use crate::error::TrialError;
 use crate::workload::common::expect;
 
-/// The kind of table that an INSERT goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
-    /// SQLite numbers the rows.
-    Rowid,
-    /// The value is the number of the row (<https://sqlite.org/lang_createtable.html#rowid>).
-    IntegerPrimaryKey,
-    /// The table is a B-tree of its primary key (<https://sqlite.org/withoutrowid.html>).
-    WithoutRowid,
+choice! {
+    /// The kind of table that an INSERT goes to.
+    enum Table {
+        /// SQLite numbers the rows.
+        Rowid = "rowid",
+        /// The value is the rowid (<https://sqlite.org/lang_createtable.html#rowid>).
+        IntegerPrimaryKey = "integer-primary-key",
+        /// The table is a B-tree of its primary key (<https://sqlite.org/withoutrowid.html>).
+        WithoutRowid = "without-rowid",
+    }
 }
 
-impl Table {
-    pub(super) const NAMES: &[(&str, Table)] = &[
-        ("rowid", Table::Rowid),
-        ("integer-primary-key", Table::IntegerPrimaryKey),
-        ("without-rowid", Table::WithoutRowid),
-    ];
-}
-
-/// What is joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Joined {
-    /// Two arrays of the program.
-    Carrays,
-    /// Two tables.
-    Tables,
-}
-
-impl Joined {
-    pub(super) const NAMES: &[(&str, Joined)] =
-        &[("carrays", Joined::Carrays), ("tables", Joined::Tables)];
+choice! {
+    /// What is joined.
+    enum Joined {
+        /// Two arrays of the program, by carray.
+        Carrays = "carrays",
+        /// Two tables.
+        Tables = "tables",
+    }
 }
 
 /// A statement to explain.
@@ -53,8 +42,7 @@ impl Subject {
     /// An engine without carray cannot explain a join of arrays.
     pub(super) fn check_engine(self, library: &Library) -> Result<(), TrialError> {
         if self == Subject::Join(Joined::Carrays) && !library.has_carray() {
-            let why = "this engine has no carray";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            return Err(TrialError::cannot_run("this engine lacks carray"));
         }
         Ok(())
     }

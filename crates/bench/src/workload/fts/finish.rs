@@ -3,67 +3,40 @@
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::Parameter;
 
 use super::table::{Kind, TABLE, TableOptions};
 use crate::error::TrialError;
-use crate::settings::Reader;
-use crate::workload::common::{by_name, names, parameter};
 
-/// What is done with the index after the last commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Finish {
-    Nothing,
-    /// All segments are merged into one.
-    Optimize,
-    /// Segments of all levels are merged, a little at a time, until nothing is left to do.
-    Merge,
-    /// So are the segments of each level that has as many as `usermerge` says.
-    MergeLevels,
-    /// The index is made anew from the texts.
-    Rebuild,
+choice! {
+    /// What is done with the index after the last commit.
+    enum Finish {
+        /// Nothing.
+        Nothing = "nothing",
+        /// FTS5's command `optimize`: all segments are merged into one.
+        Optimize = "optimize",
+        /// FTS5's command `merge` in steps until all segments are merged.
+        Merge = "merge",
+        /// The same for the segments of levels with at least `usermerge` of them.
+        MergeLevels = "merge-levels",
+        /// FTS5's command `rebuild`: the index is rebuilt from the texts.
+        Rebuild = "rebuild",
+    }
 }
-
-const FINISHES: &[(&str, Finish)] = &[
-    ("nothing", Finish::Nothing),
-    ("optimize", Finish::Optimize),
-    ("merge", Finish::Merge),
-    ("merge-levels", Finish::MergeLevels),
-    ("rebuild", Finish::Rebuild),
-];
 
 /// Pages that one step of merging writes, about; SQLite's documentation suggests hundreds
 /// (<https://sqlite.org/fts5.html>, section 6.8).
 const STEP: i64 = 500;
 
-/// The parameter that names it.
-pub(super) fn finish_parameter() -> Parameter {
-    parameter(
-        "finish",
-        names(FINISHES),
-        "nothing".into(),
-        "what is done with the full-text index after it is filled, timed apart: nothing, or FTS5's command `optimize`, `merge` (in steps until it is done: of all segments, or with `merge-levels` of levels with as many as `usermerge` says) or `rebuild`",
-    )
-}
-
 impl Finish {
-    pub(super) fn read(reader: &Reader<'_>, options: &TableOptions) -> Result<Finish, TrialError> {
-        let finish = reader.name("finish", |name| by_name(FINISHES, name))?;
-        match finish.why_not(options) {
-            None => Ok(finish),
-            Some(why) => Err(TrialError::CannotRun(why.to_owned())),
-        }
-    }
-
     /// Why it cannot be done to a table with these options; none where it can.
-    fn why_not(self, options: &TableOptions) -> Option<&'static str> {
+    pub(super) fn why_not(self, options: &TableOptions) -> Option<&'static str> {
         match self {
             Finish::Nothing => None,
             _ if options.kind != Kind::Fts5 => {
-                Some("a plain table has no full-text index to merge or rebuild")
+                Some("finish requires table = fts5: a plain table has no full-text index")
             }
             Finish::Rebuild if !options.keeps_texts() => {
-                Some("an index is rebuilt from the texts, which a contentless table does not keep")
+                Some("rebuild needs the texts, which a contentless table does not keep")
             }
             _ => None,
         }

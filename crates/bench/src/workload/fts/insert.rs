@@ -7,62 +7,52 @@
 use std::time::Instant;
 
 use engine::CheckpointMode;
-use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
 use lab::trial::Measured;
 
-use super::finish::{Finish, finish_parameter};
 use super::load::{Grouping, Loaded, load};
-use super::source::{self, Source};
-use super::table::{self, TableOptions};
+use super::source::{DocumentParameters, Source};
+use super::table::TableOptions;
 use super::verify;
 use crate::error::TrialError;
-use crate::settings::Reader;
+use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{MIB, close, from, parameter, set, set_peak_memory};
-use crate::workload::{Trial, Workload};
+use crate::workload::common::{MIB, close, set, set_bytes_per_row, set_counts, set_peak_memory};
+use crate::workload::{Declared, Trial};
 
 /// The workload `fts-insert`.
 pub(in crate::workload) struct FtsInsert;
 
-impl Workload for FtsInsert {
-    fn info(&self) -> WorkloadInfo {
-        let mut parameters = source::parameters();
-        parameters.extend(table::parameters());
-        parameters.extend([
-            parameter(
-                "batch",
-                from(1),
-                1_000.into(),
-                "rows made and handed over at once, as to Python's `executemany`",
-            ),
-            parameter(
-                "commit_every",
-                from(0),
-                1_000.into(),
-                "rows of a transaction; 0: all rows in one",
-            ),
-            finish_parameter(),
-        ]);
-        WorkloadInfo {
-            name: "fts-insert".to_owned(),
-            about: "inserts documents like those of Hacker News into a full-text table".to_owned(),
-            parameters,
-            phases: ["insert", "optimize", "checkpoint"]
-                .map(str::to_owned)
-                .to_vec(),
-            counts: true,
-        }
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        documents: DocumentParameters;
+        options: TableOptions;
+        /// Rows generated and handed over at once, as to Python's `executemany`.
+        batch: Rows = 1_000, 1..;
+        /// Rows per transaction; 0: all rows in one.
+        commit_every: Rows = 1_000;
+    }
+}
+
+impl Declared for FtsInsert {
+    const NAME: &'static str = "fts-insert";
+    const ABOUT: &'static str =
+        "Inserts documents like those of Hacker News into a full-text table.";
+    const PHASES: &'static [&'static str] = &["insert", "optimize", "checkpoint"];
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        parameters.options.check()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let reader = Reader(trial.settings);
-        let options = TableOptions::read(trial.settings)?;
-        let finish = Finish::read(&reader, &options)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let options = &parameters.options;
         let grouping = Grouping {
-            batch: reader.count("batch")?,
-            commit_every: reader.count("commit_every")?,
+            batch: parameters.batch,
+            commit_every: parameters.commit_every,
         };
-        let source = Source::read(trial)?;
+        let source = Source::of(&parameters.documents, trial.seed)?;
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         options.create(&connection, source.columns())?;
@@ -82,7 +72,7 @@ impl Workload for FtsInsert {
         let insert_s = note_load(&loaded, &mut measured);
 
         let mut seconds = insert_s;
-        if let Some(optimize_s) = finish.run(&connection)? {
+        if let Some(optimize_s) = options.finish.run(&connection)? {
             set(&mut measured, "seconds.optimize", optimize_s);
             seconds += optimize_s;
         }
@@ -97,15 +87,12 @@ impl Workload for FtsInsert {
         set(&mut measured, "seconds", seconds);
         set(&mut measured, "rows_per_s", loaded.rows as f64 / seconds);
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
 
         (trial.phase)("verify");
-        verify::check(&connection, &options, &source)?;
+        verify::check(&connection, options, &source)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / loaded.rows as f64;
-        set(&mut measured, "bytes_per_row", bytes_per_row);
+        set_bytes_per_row(&mut measured, loaded.rows);
         Ok(measured)
     }
 }
@@ -261,7 +248,10 @@ mod tests {
         );
         std::fs::write(&path, b"title,body\nOne,\xff\n").unwrap();
         let broken = problem("fts-insert", &[file()]);
-        assert!(broken.contains("own.csv, row 1: not UTF-8"), "{broken}");
+        assert!(
+            broken.contains("own.csv, row 1") && broken.contains("UTF-8"),
+            "{broken}"
+        );
         let relative = problem("fts-insert", &[("text_file", "own.csv".into())]);
         assert!(relative.contains("absolute"), "{relative}");
     }

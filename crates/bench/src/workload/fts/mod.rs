@@ -1,17 +1,17 @@
-//! Full-text search: what the tables of FTS5 cost to fill and to query, and what they find.
+//! Full-text search: the cost of filling and querying FTS5 tables, and what queries return.
 //!
-//! The workloads share one table of documents: [`table`] makes it as the settings ask, [`source`]
-//! gives its rows, [`load`] inserts them by the clock and [`verify`] reads them again. [`queries`]
-//! holds the questions, [`ask`] times them, and [`truth`] and [`found`] say how good the answers are.
+//! The workloads share one table of documents: [`table`] creates it, [`source`] provides its rows,
+//! [`load`] times their insertion and [`verify`] reads them back. [`queries`] holds the queries,
+//! [`execute`] times them, and [`truth`] and [`recall`] measure precision and recall.
 
-mod ask;
+mod execute;
 mod finish;
-mod found;
 mod insert;
 mod load;
 mod overlap;
 mod queries;
 mod query;
+mod recall;
 mod source;
 mod table;
 mod truth;

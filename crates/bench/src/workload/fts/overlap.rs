@@ -1,22 +1,21 @@
-//! What one tokenizer finds beside what others find: nothing is timed.
+//! What one tokenizer finds compared with others: nothing is timed.
 //!
-//! Each tokenizer fills an index of its own with the same documents and is asked the same queries.
+//! Each tokenizer fills an index of its own with the same documents and runs the same queries.
 //! The overlap of two tokenizers in a query is the part of all rows that either finds which both
 //! find (Jaccard, 1901); of all queries it is the mean over those that either answers with a row.
 
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
 use lab::trial::{DataTable, Measured};
 
-use super::ask::rowids;
+use super::execute::rowids;
 use super::load::{Grouping, load};
 use super::queries::{self, Query};
-use super::source::{self, Source};
-use super::table::{self, TableOptions};
+use super::source::{DocumentParameters, Source};
+use super::table::{self, TableOptions, TokenizerOptions};
 use crate::error::TrialError;
 use crate::target::sqlite;
-use crate::workload::common::{close, refuse_counting, set};
-use crate::workload::{Trial, Workload};
+use crate::workload::common::{close, set};
+use crate::workload::{Declared, Trial};
 
 /// The workload `fts-overlap`.
 pub(in crate::workload) struct FtsOverlap;
@@ -27,25 +26,24 @@ const OTHERS: [&str; 4] = ["unicode61", "ascii", "porter", "trigram"];
 /// What a tokenizer finds, query by query; none where it cannot answer.
 type Findings = Vec<Option<Vec<i64>>>;
 
-impl Workload for FtsOverlap {
-    fn info(&self) -> WorkloadInfo {
-        let mut parameters = source::parameters();
-        let wanted = ["tokenizer", "extension"];
-        let of_table = table::parameters().into_iter();
-        parameters.extend(of_table.filter(|known| wanted.contains(&known.name.as_str())));
-        WorkloadInfo {
-            name: "fts-overlap".to_owned(),
-            about: "asks full-text indexes of different tokenizers the same queries, and compares what they find".to_owned(),
-            parameters,
-            phases: OTHERS.map(str::to_owned).to_vec(),
-            counts: false,
-        }
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        documents: DocumentParameters;
+        tokenizer: TokenizerOptions;
     }
+}
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "nothing is measured here but what is found")?;
-        let own = TableOptions::index_only(trial.settings)?;
-        let source = Source::read(trial)?;
+impl Declared for FtsOverlap {
+    const NAME: &'static str = "fts-overlap";
+    const ABOUT: &'static str = "Runs the same queries on full-text indexes of different tokenizers and compares the rows found.";
+    const PHASES: &'static [&'static str] = &OTHERS;
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let own = TableOptions::index_only(&parameters.tokenizer);
+        let source = Source::of(&parameters.documents, trial.seed)?;
         let queries = queries::chosen("all", "");
         let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();
         let mut measured = Measured::default();
@@ -55,7 +53,7 @@ impl Workload for FtsOverlap {
         set(&mut measured, "results", results as f64);
         let mut others = Vec::new();
         for tokenizer in OTHERS {
-            let findings = match own.tokenizer == tokenizer {
+            let findings = match own.tokenizer.name == tokenizer {
                 true => mine.clone(),
                 false => {
                     let options = own.with_tokenizer(tokenizer);
@@ -99,11 +97,7 @@ fn find(
         .map(|query| answer(&connection, options, source, query))
         .collect::<Result<_, _>>()?;
     close(connection, Some(&path), measured)?;
-    std::fs::remove_file(&path).map_err(|source| TrialError::Io {
-        doing: "remove",
-        path,
-        source,
-    })?;
+    std::fs::remove_file(&path).map_err(TrialError::io("remove", &path))?;
     Ok(findings)
 }
 
@@ -163,7 +157,7 @@ fn side_by_side(queries: &[Query], mine: &Findings, others: &[Findings]) -> Data
         row
     });
     DataTable {
-        title: "rows found, beside other tokenizers".to_owned(),
+        title: "rows found, compared with other tokenizers".to_owned(),
         columns: headings.into_iter().chain(others_headings).collect(),
         rows: rows.collect(),
     }

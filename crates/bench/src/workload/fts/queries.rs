@@ -1,12 +1,16 @@
-//! The questions that are asked: the published ones by class, and how each reads as SQL.
+//! The queries: the published ones by class, and how each reads as SQL.
 //!
 //! The first classes are those that the article asks of a hundred thousand rows, word for word. The
 //! texts of its queries on all rows are lost, but not how many rows each found: the other classes
 //! stand for them, but for the last two, which are there to tell tokenizers apart by what is not
 //! English.
 
+use lab::catalogue::Accepts;
+use lab::level::Level;
+
 use super::table::{Kind, TABLE, TableOptions, identifier};
 use super::truth::Meaning;
+use crate::parameters::Bounds;
 use Meaning::{Column, Near, Other, Phrase, Prefix, StartsWith, Unaccented, Words};
 
 /// Rows after which a limited query ends.
@@ -68,8 +72,8 @@ pub(super) struct Query {
 /// A query in SQL.
 pub(super) struct Sql {
     /// What is timed.
-    pub(super) asked: String,
-    /// The rowids of all rows that are found, in ascending order.
+    pub(super) statement: String,
+    /// The rowids of all matching rows, in ascending order.
     pub(super) rowids: String,
     /// What is bound to every parameter of both.
     pub(super) bound: String,
@@ -207,12 +211,25 @@ pub(super) fn classes() -> Vec<&'static str> {
     classes
 }
 
-/// What may be asked: a set of classes, or one.
-pub(super) fn choices() -> Vec<&'static str> {
-    SETS.iter()
-        .map(|(name, _)| *name)
-        .chain(classes())
-        .collect()
+/// The parameter that chooses queries: a set of classes, or one.
+pub(crate) enum QueryChoice {}
+
+impl crate::parameters::Kind for QueryChoice {
+    type Value = String;
+    type Default = &'static str;
+
+    fn accepts(_: Bounds) -> Accepts {
+        let sets = SETS.iter().map(|(name, _)| *name);
+        Accepts::choice(&sets.chain(classes()).collect::<Vec<_>>())
+    }
+
+    fn level(default: &'static str) -> Option<Level> {
+        Some(default.into())
+    }
+
+    fn value(level: Option<&Level>) -> Option<String> {
+        Some(level?.as_text()?.to_owned())
+    }
 }
 
 /// The queries of a set or class; `own` is the user's expression.
@@ -274,10 +291,10 @@ impl Query {
                 format!(" LIMIT {LIMIT}"),
             ),
         };
-        let found = format!("FROM {TABLE} WHERE {TABLE} MATCH ?1");
+        let rows = format!("FROM {TABLE} WHERE {TABLE} MATCH ?1");
         Sql {
-            asked: format!("SELECT {columns} {found}{tail}"),
-            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            statement: format!("SELECT {columns} {rows}{tail}"),
+            rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
             bound: self.text.clone(),
         }
     }
@@ -289,7 +306,7 @@ impl Query {
         columns: &[String],
     ) -> Result<Sql, String> {
         if !options.keeps_texts() {
-            return Err("patterns need the texts, which this table does not keep".to_owned());
+            return Err("patterns require the texts, which this table does not keep".to_owned());
         }
         if !columns.iter().any(|column| column == PATTERN_COLUMN) {
             return Err(format!("there is no column `{PATTERN_COLUMN}`"));
@@ -301,10 +318,10 @@ impl Query {
         };
         // The full-text table of external content is asked too: its index may know the pattern.
         let column = identifier(PATTERN_COLUMN);
-        let found = format!("FROM {TABLE} WHERE {column} {operator} ?1");
+        let rows = format!("FROM {TABLE} WHERE {column} {operator} ?1");
         Ok(Sql {
-            asked: format!("SELECT * {found}"),
-            rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+            statement: format!("SELECT * {rows}"),
+            rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
             bound: self.text.clone(),
         })
     }
@@ -335,7 +352,7 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
             return Err(format!("there is no column `{column}`"));
         }
         Column(column, term) => format!("{} LIKE '%{term}%'", identifier(column)),
-        _ => return Err("LIKE cannot say this".to_owned()),
+        _ => return Err("LIKE cannot express this".to_owned()),
     };
     let tail = match shape {
         Shape::Rows => String::new(),
@@ -343,10 +360,10 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
         Shape::Ranked => return Err("a plain table has no rank".to_owned()),
         Shape::Snippets => return Err("a plain table has no snippets".to_owned()),
     };
-    let found = format!("FROM {TABLE} WHERE {condition}");
+    let rows = format!("FROM {TABLE} WHERE {condition}");
     Ok(Sql {
-        asked: format!("SELECT * {found}{tail}"),
-        rowids: format!("SELECT rowid {found} ORDER BY rowid"),
+        statement: format!("SELECT * {rows}{tail}"),
+        rowids: format!("SELECT rowid {rows} ORDER BY rowid"),
         bound: String::new(),
     })
 }
@@ -354,11 +371,15 @@ fn like_sql(meaning: &Meaning, shape: Shape, columns: &[String]) -> Result<Sql, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Kind as _;
 
     #[test]
     fn every_choice_has_queries_and_every_query_a_class() {
-        for choice in choices() {
-            let queries = chosen(choice, "mine");
+        let Accepts::Choice(choices) = QueryChoice::accepts(Bounds::of(..)) else {
+            panic!("a choice");
+        };
+        for choice in choices {
+            let queries = chosen(&choice, "mine");
             assert!(!queries.is_empty(), "{choice}");
             assert!(queries.iter().all(|query| classes().contains(&query.class)));
         }

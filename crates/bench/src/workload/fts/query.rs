@@ -1,156 +1,117 @@
-//! Questions to a full-text table: how long each class takes, and how much of what it should find
-//! it finds.
+//! Queries on a full-text table: the latency of each class, with precision and recall.
 //!
-//! The table is filled first, by the clock but apart. A query's time runs from the preparing of its
-//! statement to its last row; all columns of every row are read. `seconds` is the time of asking
-//! each query once: the sum of their median times. Queries that the table refuses are in no figure but
-//! `answered`, which tells how many were not. Warm queries have been asked before; for cold ones the
-//! connection is new and the kernel has been told to forget the file.
+//! The table is filled first and timed separately. A query's time runs from preparing its statement to
+//! its last row; all columns of every row are read. `seconds` is the time of running each query once:
+//! the sum of the median times. Queries that the table refuses are counted in `answered` only. Warm
+//! queries have run before; for cold ones the connection is new and the kernel has dropped the file from
+//! its cache.
 
 use std::collections::BTreeMap;
 
 use engine::{CheckpointMode, Connection};
-use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
-use super::ask::{Answer, Asker, CACHES, Effort, add_regexp, check_cold};
-use super::finish::{Finish, finish_parameter};
-use super::found::{Found, Scan};
+use super::execute::{Answer, Cache, Effort, Executor, add_regexp, check_cold};
 use super::load::make_and_fill;
-use super::queries::{self, OWN, Query, Sql};
-use super::source::{self, Source};
+use super::queries::{self, OWN, Query, QueryChoice, Sql};
+use super::recall::{Recall, Scan};
+use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
-use crate::settings::Reader;
+use crate::parameters::Limit;
 use crate::target::sqlite;
-use crate::workload::common::{
-    by_name, close, from, names, parameter, refuse_counting, set, set_peak_memory,
-};
-use crate::workload::{Trial, Workload};
+use crate::workload::common::{close, set, set_bytes_per_row, set_peak_memory};
+use crate::workload::{Declared, Trial};
 
 /// The workload `fts-query`.
 pub(in crate::workload) struct FtsQuery;
 
-impl Workload for FtsQuery {
-    fn info(&self) -> WorkloadInfo {
-        let mut parameters = source::parameters();
-        parameters.extend(table::parameters());
-        parameters.extend([
-            finish_parameter(),
-            parameter(
-                "queries",
-                Accepts::choice(&queries::choices()),
-                "all".into(),
-                "queries that are asked: `published` (of the article, on 100,000 rows), `large` (like its queries on all rows, and some beyond English), both, one class, or the one in `query`",
-            ),
-            parameter(
-                "query",
-                Accepts::Text,
-                "".into(),
-                "a full-text expression of your own, for `queries = \"own\"`",
-            ),
-            parameter("repeat", from(1), 20.into(), "times that each query is asked"),
-            parameter(
-                "query_limit_ms",
-                from(0),
-                1_000.into(),
-                "milliseconds after which a query is not asked again; 0: no limit",
-            ),
-            parameter(
-                "cache",
-                names(CACHES),
-                "warm".into(),
-                "whether a query finds what it needs in memory, or nothing",
-            ),
-            parameter(
-                "judge",
-                Accepts::Bool,
-                true.into(),
-                "whether a scan of all documents tells how much of what they should find the queries find",
-            ),
-        ]);
-        let mut phases: Vec<String> = queries::classes().iter().map(|c| (*c).to_owned()).collect();
-        phases.extend(["insert", "optimize"].map(str::to_owned));
-        WorkloadInfo {
-            name: "fts-query".to_owned(),
-            about: "asks a full-text table, or a plain one, the published queries, and judges what they find".to_owned(),
-            parameters,
-            phases,
-            counts: false,
-        }
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        documents: DocumentParameters;
+        options: TableOptions;
+        /// Queries to run: `published` (of the article, on 100,000 rows), `large` (like its queries on all
+        /// rows, and some beyond English), both, one class, or `own`, the one in `query`.
+        queries: QueryChoice = "all";
+        /// Your own full-text expression, for `queries = "own"`.
+        query: String = "";
+        /// Times that each query runs.
+        repeat: usize = 20, 1..;
+        /// Time after which a query is not repeated; 0: no limit.
+        limit as "query_limit_ms": Limit = 1_000;
+        /// What is in memory when a query runs.
+        cache: Cache = Cache::Warm;
+        /// Whether a scan of all documents measures precision and recall of the queries.
+        judge: bool = true;
+    }
+}
+
+/// The documents and queries of a trial.
+struct Setup<'p> {
+    options: &'p TableOptions,
+    source: Source,
+    queries: Vec<Query>,
+    repeat: usize,
+    judge: bool,
+}
+
+impl Declared for FtsQuery {
+    const NAME: &'static str = "fts-query";
+    const ABOUT: &'static str = "Runs the published queries on a full-text table, or a plain one, and measures precision and recall.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn phases() -> Vec<String> {
+        let phases = queries::classes().into_iter().chain(["insert", "optimize"]);
+        phases.map(str::to_owned).collect()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "counts of what queries read would mix all classes")?;
-        let parameters = Parameters::read(trial)?;
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        if (parameters.queries == OWN) == parameters.query.is_empty() {
+            let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
+            return Err(TrialError::cannot_run(why));
+        }
+        check_cold(parameters.cache)?;
+        parameters.options.check()
+    }
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let setup = Setup {
+            options: &parameters.options,
+            source: Source::of(&parameters.documents, trial.seed)?,
+            queries: queries::chosen(&parameters.queries, &parameters.query),
+            repeat: parameters.repeat,
+            judge: parameters.judge,
+        };
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        fill(trial, &connection, &parameters, &mut measured)?;
+        fill(trial, &connection, &setup, &mut measured)?;
 
         (trial.phase)("query");
-        let asker = Asker::new(
-            trial,
-            &parameters.options,
-            &path,
-            parameters.cache,
-            parameters.effort,
-        );
-        let asked = ask_all(&asker, &connection, &parameters)?;
+        let effort = Effort {
+            repeat: parameters.repeat,
+            limit: parameters.limit,
+        };
+        let executor = Executor::new(trial, setup.options, &path, parameters.cache, effort);
+        let responses = run_all(&executor, &connection, &setup)?;
         set_peak_memory(&mut measured);
-        note_answered(&asked, &mut measured);
-        note_cpu(&asked, &mut measured);
-        note_times(&asked, parameters.effort.repeat, &mut measured)?;
+        note_answered(&responses, &mut measured);
+        note_cpu(&responses, &mut measured);
+        note_times(&responses, setup.repeat, &mut measured)?;
 
         (trial.phase)("verify");
-        note_findings(&asked, &parameters, &mut measured)?;
-        verify::check_index(&connection, &parameters.options)?;
+        note_findings(&responses, &setup, &mut measured)?;
+        verify::check_index(&connection, setup.options)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / parameters.source.rows() as f64;
-        set(&mut measured, "bytes_per_row", bytes_per_row);
+        set_bytes_per_row(&mut measured, setup.source.rows());
         Ok(measured)
-    }
-}
-
-struct Parameters {
-    options: TableOptions,
-    source: Source,
-    queries: Vec<Query>,
-    cache: super::ask::Cache,
-    effort: Effort,
-    finish: Finish,
-    judge: bool,
-}
-
-impl Parameters {
-    fn read(trial: &Trial<'_>) -> Result<Parameters, TrialError> {
-        let reader = Reader(trial.settings);
-        let text = |name: &str| reader.name(name, |text| Some(text.to_owned()));
-        let options = TableOptions::read(trial.settings)?;
-        let (choice, own) = (text("queries")?, text("query")?);
-        if (choice == OWN) == own.is_empty() {
-            let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
-            return Err(TrialError::CannotRun(why.to_owned()));
-        }
-        let cache = reader.name("cache", |name| by_name(CACHES, name))?;
-        check_cold(cache)?;
-        let limit = reader.count("query_limit_ms")?;
-        Ok(Parameters {
-            finish: Finish::read(&reader, &options)?,
-            options,
-            source: Source::read(trial)?,
-            queries: queries::chosen(&choice, &own),
-            cache,
-            effort: Effort {
-                repeat: reader.count("repeat")?,
-                limit: (limit > 0).then(|| std::time::Duration::from_millis(limit as u64)),
-            },
-            judge: reader.flag("judge")?,
-        })
     }
 }
 
@@ -158,15 +119,15 @@ impl Parameters {
 fn fill(
     trial: &Trial<'_>,
     connection: &Connection,
-    parameters: &Parameters,
+    setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let loaded = make_and_fill(trial, connection, &parameters.options, &parameters.source)?;
+    let loaded = make_and_fill(trial, connection, setup.options, &setup.source)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);
     set(measured, "generate_s", loaded.making.as_secs_f64());
-    if let Some(seconds) = parameters.finish.run(connection)? {
+    if let Some(seconds) = setup.options.finish.run(connection)? {
         set(measured, "seconds.optimize", seconds);
     }
     connection.checkpoint(CheckpointMode::Truncate)?;
@@ -174,30 +135,30 @@ fn fill(
 }
 
 /// A query, and its answer or why there is none.
-pub(super) struct Asked<'q> {
+pub(super) struct Response<'q> {
     pub(super) query: &'q Query,
     pub(super) answer: Result<Answer, String>,
 }
 
-/// Asks every query that the table can answer; where it can answer none, that is the outcome.
-fn ask_all<'q>(
-    asker: &Asker<'_, '_>,
+/// Runs every query that the table can answer; where it can answer none, the trial is skipped.
+fn run_all<'q>(
+    executor: &Executor<'_, '_>,
     connection: &Connection,
-    parameters: &'q Parameters,
-) -> Result<Vec<Asked<'q>>, TrialError> {
-    let mut asked = Vec::new();
-    for query in &parameters.queries {
-        let sql = query.sql(&parameters.options, parameters.source.columns());
+    setup: &'q Setup<'_>,
+) -> Result<Vec<Response<'q>>, TrialError> {
+    let mut responses = Vec::new();
+    for query in &setup.queries {
+        let sql = query.sql(setup.options, setup.source.columns());
         let answer = match sql {
-            Ok(sql) => answered(asker, connection, query, &sql)?,
+            Ok(sql) => answered(executor, connection, query, &sql)?,
             Err(why) => Err(why),
         };
-        asked.push(Asked { query, answer });
+        responses.push(Response { query, answer });
     }
-    match &asked[..] {
-        all if all.iter().any(|asked| asked.answer.is_ok()) => Ok(asked),
+    match &responses[..] {
+        all if all.iter().any(|response| response.answer.is_ok()) => Ok(responses),
         [
-            Asked {
+            Response {
                 query,
                 answer: Err(why),
             },
@@ -206,19 +167,19 @@ fn ask_all<'q>(
             "the query `{}` cannot be answered: {why}",
             query.text
         ))),
-        _ => Err(TrialError::CannotRun("there is no query".to_owned())),
+        _ => Err(TrialError::cannot_run("there is no query")),
     }
 }
 
 /// SQLite's plain error means that a query is wrong or that the table lacks what it needs, such as
 /// positions for a phrase; any other error fails the trial.
 fn answered(
-    asker: &Asker<'_, '_>,
+    executor: &Executor<'_, '_>,
     connection: &Connection,
     query: &Query,
     sql: &Sql,
 ) -> Result<Result<Answer, String>, TrialError> {
-    match asker.ask(connection, query, sql) {
+    match executor.execute(connection, query, sql) {
         Ok(answer) => Ok(Ok(answer)),
         Err(TrialError::Engine(error)) if table::is_refusal(&error) => Ok(Err(error.to_string())),
         Err(error) => Err(error),
@@ -227,14 +188,16 @@ fn answered(
 
 /// How many queries were answered: where variants differ in that, their times and recalls are not of the
 /// same queries.
-fn note_answered(asked: &[Asked<'_>], measured: &mut Measured) {
-    let answered = asked.iter().filter(|asked| asked.answer.is_ok());
+fn note_answered(responses: &[Response<'_>], measured: &mut Measured) {
+    let answered = responses.iter().filter(|response| response.answer.is_ok());
     set(measured, "answered", answered.count() as f64);
 }
 
-/// CPU time of all askings that are timed, and of nothing else.
-fn note_cpu(asked: &[Asked<'_>], measured: &mut Measured) {
-    let answers = asked.iter().filter_map(|asked| asked.answer.as_ref().ok());
+/// CPU time of all timed executions, and of nothing else.
+fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
+    let answers = responses
+        .iter()
+        .filter_map(|response| response.answer.as_ref().ok());
     let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
     set(measured, "cpu_user_s", cpu.user);
     set(measured, "cpu_system_s", cpu.system);
@@ -243,7 +206,7 @@ fn note_cpu(asked: &[Asked<'_>], measured: &mut Measured) {
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the
 /// medians.
 fn note_times(
-    asked: &[Asked<'_>],
+    responses: &[Response<'_>],
     repeat: usize,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
@@ -252,13 +215,18 @@ fn note_times(
     for class in queries::classes() {
         let mut of_class = Latencies::new()?;
         let mut sum = 0.0;
-        for asked in asked.iter().filter(|asked| asked.query.class == class) {
-            let Ok(answer) = &asked.answer else { continue };
+        for response in responses
+            .iter()
+            .filter(|response| response.query.class == class)
+        {
+            let Ok(answer) = &response.answer else {
+                continue;
+            };
             of_class.add(answer, repeat);
             all.add(answer, repeat);
             sum += answer.median();
         }
-        if of_class.asked.count() > 0 {
+        if of_class.unweighed.count() > 0 {
             let percentiles = of_class.metrics();
             let named = |(name, value)| (format!("{name}.{class}"), value);
             measured.metrics.extend(percentiles.into_iter().map(named));
@@ -268,14 +236,14 @@ fn note_times(
     }
     set(measured, "seconds", seconds);
     measured.metrics.extend(all.metrics());
-    measured.latency = Some(all.asked.latency()?);
+    measured.latency = Some(all.unweighed.latency()?);
     Ok(())
 }
 
 /// The latencies of several queries.
 struct Latencies {
-    /// Every asking.
-    asked: LatencyHistogram,
+    /// Every execution.
+    unweighed: LatencyHistogram,
     /// As many of each query.
     weighed: LatencyHistogram,
 }
@@ -283,47 +251,47 @@ struct Latencies {
 impl Latencies {
     fn new() -> Result<Latencies, TrialError> {
         Ok(Latencies {
-            asked: LatencyHistogram::new()?,
+            unweighed: LatencyHistogram::new()?,
             weighed: LatencyHistogram::new()?,
         })
     }
 
     fn add(&mut self, answer: &Answer, repeat: usize) {
         for time in &answer.times {
-            self.asked.record(*time);
+            self.unweighed.record(*time);
         }
         for time in answer.weighed(repeat) {
             self.weighed.record(time);
         }
     }
 
-    /// Percentiles in which every query weighs alike, as far as the number of askings bears them.
+    /// Percentiles in which every query weighs alike, as far as the number of executions allows.
     fn metrics(&self) -> BTreeMap<String, f64> {
-        self.weighed.metrics_of(self.asked.count())
+        self.weighed.metrics_of(self.unweighed.count())
     }
 }
 
 /// Results of each class; where wanted, what they should have been.
 fn note_findings(
-    asked: &[Asked<'_>],
-    parameters: &Parameters,
+    responses: &[Response<'_>],
+    setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let found = if parameters.judge {
-        Scan::new(asked, &parameters.source).run()?
+    let recalls = if setup.judge {
+        Scan::new(responses, &setup.source).run()?
     } else {
-        asked.iter().map(Found::unjudged).collect()
+        responses.iter().map(Recall::unjudged).collect()
     };
-    if parameters.judge && parameters.source.is_generated() {
-        super::found::check(asked, &found, &parameters.options)?;
+    if setup.judge && setup.source.is_generated() {
+        super::recall::check(responses, &recalls, setup.options)?;
     }
-    super::found::note(asked, &found, measured);
-    measured.tables.push(findings(asked, &found));
+    super::recall::note(responses, &recalls, measured);
+    measured.tables.push(findings(responses, &recalls));
     Ok(())
 }
 
 /// What each query finds, or why it is not answered, for the reader of the report.
-fn findings(asked: &[Asked<'_>], found: &[Found]) -> DataTable {
+fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
     let headings = [
         "class",
         "query",
@@ -332,12 +300,12 @@ fn findings(asked: &[Asked<'_>], found: &[Found]) -> DataTable {
         "of rows with their stems",
         "of rows with their letters",
     ];
-    let rows = asked.iter().zip(found).map(|(asked, found)| {
-        let mut row = vec![asked.query.class.to_owned(), asked.query.text.clone()];
-        match &asked.answer {
+    let rows = responses.iter().zip(recalls).map(|(response, recall)| {
+        let mut row = vec![response.query.class.to_owned(), response.query.text.clone()];
+        match &response.answer {
             Ok(answer) => {
-                row.push(answer.found.len().to_string());
-                row.extend(found.shares());
+                row.push(answer.rowids.len().to_string());
+                row.extend(recall.shares());
             }
             Err(why) => row.extend([
                 format!("not answered: {why}"),
@@ -361,7 +329,7 @@ mod tests {
     use lab::level::Level;
     use lab::trial::Measured;
 
-    fn ask(over: &[(&str, Level)]) -> Measured {
+    fn measured(over: &[(&str, Level)]) -> Measured {
         let mut settings = vec![
             ("rows", 1_500.into()),
             ("repeat", 2.into()),
@@ -375,7 +343,7 @@ mod tests {
     fn every_tokenizer_answers_and_patterns_find_the_same_with_each() {
         let mut patterns = Vec::new();
         for tokenizer in ["unicode61", "ascii", "porter", "trigram"] {
-            let metrics = ask(&[("tokenizer", tokenizer.into())]).metrics;
+            let metrics = measured(&[("tokenizer", tokenizer.into())]).metrics;
             assert!(metrics["p50_us"] > 0.0);
             assert!(metrics["results.simple-and"] > 0.0, "{tokenizer}");
             assert!(metrics["results.common-limit"] <= 50.0);
@@ -407,7 +375,7 @@ mod tests {
             ("detail", "none".into()),
             ("columnsize", false.into()),
         ] {
-            let measured = ask(std::slice::from_ref(&over));
+            let measured = measured(std::slice::from_ref(&over));
             assert!(measured.metrics["seconds"] > 0.0, "{over:?}");
             let rows = &measured.tables[0].rows;
             let refused = rows.iter().filter(|row| row[2].contains("not answered"));
@@ -419,7 +387,7 @@ mod tests {
         }
     }
 
-    /// What each tokenizer finds of words with accents asked for without them, and of a word in a
+    /// What each tokenizer finds of words with accents queried without them, and of a word in a
     /// longer run of Japanese.
     #[test]
     fn accents_and_scripts_without_spaces_tell_tokenizers_apart() {
@@ -459,13 +427,13 @@ mod tests {
             ("tokenizer", "unicode61 remove_diacritics 2".into()),
             ("queries", "accented".into()),
         ];
-        assert_eq!(ask(&accented).metrics["recall_word.accented"], 1.0);
+        assert_eq!(measured(&accented).metrics["recall_word.accented"], 1.0);
         let cjk = [
             ("rows", 12_000.into()),
             ("table", "plain".into()),
             ("queries", "cjk".into()),
         ];
-        let metrics = ask(&cjk).metrics;
+        let metrics = measured(&cjk).metrics;
         assert!(metrics["results.cjk"] > 0.0);
         // The word never stands alone.
         assert!(!metrics.contains_key("recall_word.cjk"));
@@ -474,7 +442,7 @@ mod tests {
     #[test]
     fn cold_queries_find_what_warm_ones_do() {
         let [warm, cold] = ["warm", "cold"].map(|cache| {
-            let measured = ask(&[("cache", cache.into()), ("queries", "large".into())]);
+            let measured = measured(&[("cache", cache.into()), ("queries", "large".into())]);
             measured.tables
         });
         assert_eq!(warm, cold);
@@ -484,7 +452,7 @@ mod tests {
     fn an_optimized_index_answers_the_same() {
         let finishes = ["nothing", "optimize", "merge", "merge-levels", "rebuild"];
         let tables = finishes.map(|finish| {
-            ask(&[("finish", finish.into()), ("queries", "published".into())]).tables
+            measured(&[("finish", finish.into()), ("queries", "published".into())]).tables
         });
         assert!(tables.iter().all(|found| found == &tables[0]));
     }
@@ -492,7 +460,7 @@ mod tests {
     #[test]
     fn a_query_of_ones_own_is_asked_and_a_wrong_one_named() {
         let own = [("queries", "own".into()), ("query", "the AND data*".into())];
-        assert!(ask(&own).metrics["results.own"] > 0.0);
+        assert!(measured(&own).metrics["results.own"] > 0.0);
         let wrong = [
             ("queries", "own".into()),
             ("query", "the AND AND".into()),

@@ -2,64 +2,37 @@
 
 use std::path::Path;
 
-use lab::catalogue::{Accepts, Parameter};
-use lab::level::Level;
 use lab::seed::Seed;
 
-use super::table::optional;
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents, Era, corpus};
 use crate::import::{TextFile, TextOptions, TextRows};
-use crate::settings::Reader;
-use crate::workload::Trial;
-use crate::workload::common::{by_name, from, names, parameter};
+use crate::parameters::Rows;
 
-const ERAS: &[(&str, Era)] = &[("early", Era::Early), ("full", Era::Full)];
-
-/// The parameters that describe generated documents.
-pub(super) fn generator_parameters() -> Vec<Parameter> {
-    vec![
-        parameter(
-            "rows",
-            from(1),
-            100_000.into(),
-            "documents; of a file with fewer, all that it has",
-        ),
-        parameter(
-            "era",
-            names(ERAS),
-            "early".into(),
-            "whether the generated documents are like the first hundred thousand of Hacker News or like all of them",
-        ),
-    ]
+parameters! {
+    /// Generated documents.
+    struct GeneratorParameters {
+        /// Documents; of a file with fewer, all that it has.
+        rows: Rows = 100_000, 1..;
+        /// The period of Hacker News that generated documents resemble.
+        era: Era = Era::Early;
+    }
 }
 
-/// The parameters that describe the documents.
-pub(super) fn parameters() -> Vec<Parameter> {
-    let mut parameters = generator_parameters();
-    parameters.extend([
-        optional(
-            "text_file",
-            Accepts::Text,
-            "absolute path of a file with your own documents, used instead of generated ones: any format that `pragmark load` reads",
-        ),
-        optional(
-            "text_columns",
-            Accepts::Text,
-            "columns of the file to use, separated by commas; all text columns by default",
-        ),
-        optional(
-            "text_table",
-            Accepts::Text,
-            "table of the file, where it is a database with several",
-        ),
-        optional(
-            "text_encoding",
-            Accepts::Text,
-            "encoding of the file, such as windows-1252; UTF-8 by default, or that of the byte order mark",
-        ),
-    ]);
-    parameters
+parameters! {
+    /// Documents, generated or from a file.
+    struct DocumentParameters {
+        generator: GeneratorParameters;
+        /// Absolute path of a file with your own documents, used instead of generated ones: any format that
+        /// `pragmark load` reads.
+        text_file: Option<String> = None;
+        /// Columns of the file to use, separated by commas; default: all text columns.
+        text_columns: Option<String> = None;
+        /// Table of the file, where it is a database with several.
+        text_table: Option<String> = None;
+        /// Encoding of the file, such as windows-1252; default: UTF-8, or that of the byte order mark.
+        text_encoding: Option<String> = None;
+    }
 }
 
 /// Documents that can be read from the beginning as often as wanted.
@@ -75,42 +48,35 @@ enum Origin {
 }
 
 impl Source {
-    /// What the settings ask for; a file is read once, so that a mistake anywhere in it is found.
-    pub(super) fn read(trial: &Trial<'_>) -> Result<Source, TrialError> {
-        let text = |name: &str| trial.settings.get(name).and_then(Level::as_text);
-        match text("text_file") {
-            None => Source::generated(trial),
-            Some(path) => {
-                let encoding = text("text_encoding").map(str::parse).transpose();
-                let options = TextOptions {
-                    columns: text("text_columns").map(split_columns).unwrap_or_default(),
-                    table: text("text_table").map(str::to_owned),
-                    encoding: encoding.map_err(TrialError::CannotRun)?,
-                };
-                let rows = Reader(trial.settings).count("rows")?;
-                Source::file(Path::new(path), options, rows)
-            }
-        }
+    /// The documents of these parameters; a file is read once, so that any mistake in it is found.
+    pub(super) fn of(parameters: &DocumentParameters, seed: Seed) -> Result<Source, TrialError> {
+        let Some(path) = &parameters.text_file else {
+            return Ok(Source::generated(&parameters.generator, seed));
+        };
+        let encoding = parameters.text_encoding.as_deref();
+        let encoding = encoding.map(str::parse).transpose();
+        let columns = parameters.text_columns.as_deref();
+        let options = TextOptions {
+            columns: columns.map(split_columns).unwrap_or_default(),
+            table: parameters.text_table.clone(),
+            encoding: encoding.map_err(TrialError::CannotRun)?,
+        };
+        Source::file(Path::new(path), options, parameters.generator.rows)
     }
 
     /// Documents that the generator makes.
-    pub(super) fn generated(trial: &Trial<'_>) -> Result<Source, TrialError> {
-        let reader = Reader(trial.settings);
-        let era = reader.name("era", |name| by_name(ERAS, name))?;
-        Ok(Source {
-            rows: reader.count("rows")?,
-            columns: corpus::COLUMNS
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect(),
-            origin: Origin::Generator(trial.seed, era),
-        })
+    pub(super) fn generated(parameters: &GeneratorParameters, seed: Seed) -> Source {
+        Source {
+            rows: parameters.rows,
+            columns: corpus::COLUMNS.map(str::to_owned).to_vec(),
+            origin: Origin::Generator(seed, parameters.era),
+        }
     }
 
     fn file(path: &Path, options: TextOptions, rows: usize) -> Result<Source, TrialError> {
         if !path.is_absolute() {
             return Err(TrialError::CannotRun(format!(
-                "the path `{}` of `text_file` must be absolute, because trials run in directories of their own",
+                "the path `{}` of `text_file` must be absolute, because each trial runs in its own directory",
                 path.display()
             )));
         }
@@ -142,8 +108,8 @@ impl Source {
     pub(super) fn corpus(&self) -> Result<Corpus, TrialError> {
         match &self.origin {
             Origin::Generator(seed, era) => Ok(Corpus::new(*seed, *era)),
-            Origin::File(_) => Err(TrialError::CannotRun(
-                "documents of a file have no numbers".to_owned(),
+            Origin::File(_) => Err(TrialError::cannot_run(
+                "documents of a file have no numbers",
             )),
         }
     }
@@ -151,8 +117,8 @@ impl Source {
     /// The documents from the first on.
     pub(super) fn open(&self) -> Result<Reading, TrialError> {
         let rows = match &self.origin {
-            Origin::Generator(seed, era) => Rows::Generated(Corpus::new(*seed, *era), 0),
-            Origin::File(file) => Rows::Read(file.open(&self.columns)?),
+            Origin::Generator(seed, era) => RowStream::Generated(Corpus::new(*seed, *era), 0),
+            Origin::File(file) => RowStream::Read(file.open(&self.columns)?),
         };
         Ok(Reading {
             rows,
@@ -169,12 +135,12 @@ fn split_columns(list: &str) -> Vec<String> {
 
 /// A pass over the documents.
 pub(super) struct Reading {
-    rows: Rows,
+    rows: RowStream,
     left: usize,
 }
 
 impl Reading {
-    /// Replaces what is in `documents` by the next `rows` of them, fewer at the end.
+    /// Replaces the contents of `documents` with the next `rows` of them, fewer at the end.
     pub(super) fn fill(
         &mut self,
         rows: usize,
@@ -191,23 +157,23 @@ impl Reading {
     }
 }
 
-enum Rows {
+enum RowStream {
     /// Of the generator, and the number of the next.
     Generated(Corpus, u64),
     /// Of a file.
     Read(TextRows),
 }
 
-impl Rows {
+impl RowStream {
     /// Appends the next row to `documents`; false where there is none.
     fn next_into(&mut self, documents: &mut Documents) -> Result<bool, TrialError> {
         match self {
-            Rows::Generated(corpus, next) => {
+            RowStream::Generated(corpus, next) => {
                 corpus.write(*next, documents);
                 *next += 1;
                 Ok(true)
             }
-            Rows::Read(rows) => Ok(rows.next_into(documents)?),
+            RowStream::Read(rows) => Ok(rows.next_into(documents)?),
         }
     }
 }

@@ -1,12 +1,10 @@
 //! The table of documents: an FTS5 table with its options, or a plain one as the baseline.
 
 use engine::{Connection, EngineError, Value};
-use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::{Level, Settings};
 
+use super::finish::Finish;
 use crate::error::TrialError;
-use crate::settings::Reader;
-use crate::workload::common::{by_name, names, parameter};
+use crate::parameters::{Bytes, Choice, Percent};
 
 /// The name of the table that is filled and queried.
 pub(super) const TABLE: &str = "docs";
@@ -14,238 +12,151 @@ pub(super) const TABLE: &str = "docs";
 /// The name of the table that holds the rows of an external-content FTS5 table.
 pub(super) const CONTENT_TABLE: &str = "rows";
 
-/// What kind of table holds the documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A virtual table of FTS5.
-    Fts5,
-    /// A plain table, which queries scan.
-    Plain,
-    /// A plain table with an index on each column, which queries for a beginning can use.
-    Indexed,
-}
-
-const KINDS: &[(&str, Kind)] = &[
-    ("fts5", Kind::Fts5),
-    ("plain", Kind::Plain),
-    ("plain-indexed", Kind::Indexed),
-];
-
-/// Where an FTS5 table keeps the texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// In a table of its own.
-    Ordinary,
-    /// Nowhere.
-    Contentless,
-    /// Nowhere, but rows can be deleted.
-    ContentlessDelete,
-    /// In an ordinary table, whose triggers keep the index up to date.
-    External,
-}
-
-const CONTENTS: &[(&str, Content)] = &[
-    ("ordinary", Content::Ordinary),
-    ("contentless", Content::Contentless),
-    ("contentless-delete", Content::ContentlessDelete),
-    ("external", Content::External),
-];
-
-const DETAILS: &[(&str, &str)] = &[("full", "full"), ("column", "column"), ("none", "none")];
-
-/// The tokenizer of SQLite's own choice.
-const DEFAULT_TOKENIZER: &str = "unicode61";
-
-/// Settings of an FTS5 table at run time (<https://sqlite.org/fts5.html>, section 6): the name in
-/// experiment files, SQLite's name, bounds, and what it does.
-const CONFIGURATION: &[(&str, &str, i64, i64, &str)] = &[
-    (
-        "pgsz",
-        "pgsz",
-        32,
-        65_536,
-        "bytes of a page of the full-text index, which is one blob (SQLite's default: 4050)",
-    ),
-    (
-        "automerge",
-        "automerge",
-        0,
-        64,
-        "segments on a level from which on they are merged step by step; 0: never; 1 is refused, because FTS5 takes it for its default (SQLite's default: 4)",
-    ),
-    (
-        "crisismerge",
-        "crisismerge",
-        2,
-        1_999,
-        "segments on a level from which on they are merged at once (SQLite's default: 16)",
-    ),
-    (
-        "usermerge",
-        "usermerge",
-        2,
-        16,
-        "segments on a level from which on `finish = \"merge-levels\"` merges them; `merge` takes up all segments whatever it is (SQLite's default: 4)",
-    ),
-    (
-        "deletemerge",
-        "deletemerge",
-        0,
-        100,
-        "percentage of deleted rows from which on a segment is merged; contentless-delete tables only (SQLite's default: 10)",
-    ),
-    (
-        "hashsize",
-        "hashsize",
-        64,
-        // FTS5 reads no more than 32 bits of it, though it stores them all.
-        i32::MAX as i64,
-        "bytes of memory in which terms are gathered before they are written as a segment (SQLite's default: 1 MiB)",
-    ),
-    (
-        "fts_secure_delete",
-        "secure-delete",
-        0,
-        1,
-        "1: deleting removes the terms of a row from the index at once",
-    ),
-];
-
-/// How the table is made.
-#[derive(Clone, Debug)]
-pub(super) struct TableOptions {
-    pub(super) kind: Kind,
-    pub(super) tokenizer: String,
-    pub(super) content: Content,
-    pub(super) columnsize: bool,
-    prefix: String,
-    detail: &'static str,
-    configuration: Vec<(&'static str, i64)>,
-    extension: Option<String>,
-}
-
-/// The parameters that describe the table.
-pub(super) fn parameters() -> Vec<Parameter> {
-    let mut parameters = vec![
-        parameter(
-            "table",
-            names(KINDS),
-            "fts5".into(),
-            "table of the documents: full-text, plain, or plain with an index on each column; options of FTS5 do nothing to plain ones",
-        ),
-        parameter(
-            "tokenizer",
-            Accepts::Text,
-            DEFAULT_TOKENIZER.into(),
-            "tokenizer and its arguments, as FTS5's option `tokenize` takes them: `unicode61 remove_diacritics 2`, `porter ascii`, `trigram case_sensitive 1`, or one from an extension",
-        ),
-        parameter(
-            "prefix",
-            Accepts::Text,
-            "".into(),
-            "lengths, in characters, of the prefixes with an index of their own, such as `2 3`; empty: none",
-        ),
-        parameter(
-            "detail",
-            names(DETAILS),
-            "full".into(),
-            "what the index keeps of a term: column and position, column, or the row alone",
-        ),
-        parameter(
-            "columnsize",
-            Accepts::Bool,
-            true.into(),
-            "whether the size of each column of each row is stored, which ranking reads",
-        ),
-        parameter(
-            "content",
-            names(CONTENTS),
-            "ordinary".into(),
-            "where the texts are kept: in the full-text table, nowhere, nowhere but deletable, or in an ordinary table with triggers",
-        ),
-    ];
-    for (name, _, min, max, about) in CONFIGURATION {
-        parameters.push(optional(
-            name,
-            Accepts::Int {
-                min: *min,
-                max: *max,
-            },
-            about,
-        ));
+choice! {
+    /// What kind of table holds the documents.
+    enum Kind {
+        /// A full-text table of FTS5.
+        Fts5 = "fts5",
+        /// A plain table, which queries scan.
+        Plain = "plain",
+        /// A plain table with an index on each column, which prefix queries can use.
+        Indexed = "plain-indexed",
     }
-    parameters.push(optional(
-        "extension",
-        Accepts::Text,
-        "path of a loadable extension, such as one with a tokenizer",
-    ));
-    parameters
 }
 
-/// A parameter without a level of its own: left as SQLite has it unless given.
-pub(super) fn optional(name: &str, accepts: Accepts, about: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        accepts,
-        default: None,
-        about: about.to_owned(),
-        scope: Scope::Workload,
-        crash_relevant: false,
+choice! {
+    /// Where an FTS5 table keeps the texts.
+    enum Content {
+        /// In the full-text table.
+        Ordinary = "ordinary",
+        /// Nowhere.
+        Contentless = "contentless",
+        /// Nowhere, but rows can be deleted.
+        ContentlessDelete = "contentless-delete",
+        /// In an ordinary table, whose triggers maintain the index.
+        External = "external",
+    }
+}
+
+choice! {
+    /// What the index keeps of a term.
+    enum Detail {
+        /// Row, column and position.
+        Full = "full",
+        /// Row and column.
+        Column = "column",
+        /// The row.
+        None = "none",
+    }
+}
+
+parameters! {
+    /// The tokenizer, and where it comes from.
+    #[derive(Clone, Debug)]
+    struct TokenizerOptions {
+        /// Tokenizer and its arguments, as in FTS5's option `tokenize`: `unicode61 remove_diacritics 2`,
+        /// `porter ascii`, `trigram case_sensitive 1`, or one from an extension.
+        name as "tokenizer": String = "unicode61";
+        /// Path of a loadable extension, such as one with a tokenizer.
+        extension: Option<String> = None;
+    }
+}
+
+parameters! {
+    /// How the table is made and finished. Settings at run time:
+    /// <https://sqlite.org/fts5.html>, section 6.
+    #[derive(Clone, Debug)]
+    struct TableOptions {
+        /// Table of the documents; options of FTS5 have no effect on plain ones.
+        kind as "table": Kind = Kind::Fts5;
+        tokenizer: TokenizerOptions;
+        /// Lengths of the prefixes that are indexed, in characters, such as `2 3`; empty: none.
+        prefix: String = "";
+        /// What the index keeps of a term.
+        detail: Detail = Detail::Full;
+        /// Whether the size of each column of each row is stored, which ranking reads.
+        columnsize: bool = true;
+        /// Where the texts are kept.
+        content: Content = Content::Ordinary;
+        /// Page size of the full-text index, whose pages are blobs (SQLite's default: 4050).
+        pgsz: Option<Bytes> = None, 32..=65_536;
+        /// Segments on a level from which on they are merged in steps; 0: never. 1 is refused, because FTS5
+        /// takes it for its default (SQLite's default: 4).
+        automerge: Option<usize> = None, 0..=64;
+        /// Segments on a level from which on they are merged at once (SQLite's default: 16).
+        crisismerge: Option<usize> = None, 2..=1_999;
+        /// Segments on a level from which on `finish = "merge-levels"` merges them; `merge` merges all
+        /// segments whatever it is (SQLite's default: 4).
+        usermerge: Option<usize> = None, 2..=16;
+        /// Percentage of deleted rows from which on a segment is merged; contentless-delete tables only
+        /// (SQLite's default: 10).
+        deletemerge: Option<Percent> = None, 0..=100;
+        /// Memory in which terms are gathered before they are written as a segment (SQLite's default:
+        /// 1 MiB). FTS5 reads 32 bits of it.
+        hashsize: Option<Bytes> = None, 64..=i32::MAX as i64;
+        /// 1: deleting removes the terms of a row from the index at once.
+        secure_delete as "fts_secure_delete": Option<usize> = None, 0..=1;
+        /// What is done with the index after it is filled, timed separately.
+        finish: Finish = Finish::Nothing;
     }
 }
 
 impl TableOptions {
-    pub(super) fn read(settings: &Settings) -> Result<TableOptions, TrialError> {
-        let reader = Reader(settings);
-        let options = TableOptions {
-            kind: reader.name("table", |name| by_name(KINDS, name))?,
-            tokenizer: reader.name("tokenizer", |name| Some(name.to_owned()))?,
-            prefix: reader.name("prefix", |name| Some(name.to_owned()))?,
-            detail: reader.name("detail", |name| by_name(DETAILS, name))?,
-            columnsize: reader.flag("columnsize")?,
-            content: reader.name("content", |name| by_name(CONTENTS, name))?,
-            configuration: configuration(settings),
-            extension: extension(settings),
-        };
-        options.check()?;
-        Ok(options)
+    /// An index of this tokenizer without texts.
+    pub(super) fn index_only(tokenizer: &TokenizerOptions) -> TableOptions {
+        TableOptions {
+            kind: Kind::Fts5,
+            tokenizer: tokenizer.clone(),
+            prefix: String::new(),
+            detail: Detail::Full,
+            columnsize: true,
+            content: Content::Contentless,
+            pgsz: None,
+            automerge: None,
+            crisismerge: None,
+            usermerge: None,
+            deletemerge: None,
+            hashsize: None,
+            secure_delete: None,
+            finish: Finish::Nothing,
+        }
     }
 
-    /// An index of this tokenizer without texts, for settings that name no other option.
-    pub(super) fn index_only(settings: &Settings) -> Result<TableOptions, TrialError> {
-        let reader = Reader(settings);
-        Ok(TableOptions {
-            kind: Kind::Fts5,
-            tokenizer: reader.name("tokenizer", |name| Some(name.to_owned()))?,
-            content: Content::Contentless,
-            columnsize: true,
-            prefix: String::new(),
-            detail: "full",
-            configuration: Vec::new(),
-            extension: extension(settings),
-        })
+    /// The settings at run time that are given, by SQLite's names.
+    fn configuration(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let all = [
+            ("pgsz", self.pgsz),
+            ("automerge", self.automerge),
+            ("crisismerge", self.crisismerge),
+            ("usermerge", self.usermerge),
+            ("deletemerge", self.deletemerge),
+            ("hashsize", self.hashsize),
+            ("secure-delete", self.secure_delete),
+        ];
+        all.into_iter()
+            .filter_map(|(option, value)| Some((option, value?)))
     }
 
     /// The same with another tokenizer.
     pub(super) fn with_tokenizer(&self, tokenizer: &str) -> TableOptions {
-        TableOptions {
-            tokenizer: tokenizer.to_owned(),
-            ..self.clone()
-        }
+        let mut other = self.clone();
+        other.tokenizer.name = tokenizer.to_owned();
+        other
     }
 
-    fn check(&self) -> Result<(), TrialError> {
-        let why = if self.kind != Kind::Fts5 {
-            return Ok(());
-        } else if !self.columnsize && !self.keeps_texts() {
-            "without texts and without the sizes of columns, FTS5 does not know which rows there are: give `columnsize = true` or a `content` that is kept"
-        } else if self.configuration.contains(&("automerge", 1)) {
+    /// The rules between options.
+    pub(super) fn check(&self) -> Result<(), TrialError> {
+        let why = if let Some(why) = self.finish.why_not(self) {
+            why
+        } else if self.kind == Kind::Fts5 && !self.columnsize && !self.keeps_texts() {
+            "columnsize = false requires a `content` that keeps the texts: without both, FTS5 does not know which rows exist"
+        } else if self.kind == Kind::Fts5 && self.automerge == Some(1) {
             // It stores the 1, so that reading it back would prove nothing.
-            "FTS5 takes `automerge = 1` for its default, 4: give 4 if that is meant, 0 or a number from 2 on"
+            "FTS5 takes `automerge = 1` for its default, 4: use 4, 0 or a number from 2 on"
         } else {
             return Ok(());
         };
-        Err(TrialError::CannotRun(why.to_owned()))
+        Err(TrialError::cannot_run(why))
     }
 
     /// Makes the table, with these columns.
@@ -259,8 +170,8 @@ impl TableOptions {
             connection.execute(&sql).map_err(refused)?;
         }
         if self.kind == Kind::Fts5 {
-            for (option, value) in &self.configuration {
-                configure(connection, option, *value)?;
+            for (option, value) in self.configuration() {
+                configure(connection, option, value as i64)?;
             }
         }
         Ok(())
@@ -268,7 +179,7 @@ impl TableOptions {
 
     /// Loads the extension that was asked for, if any: once for each connection.
     pub(super) fn load_extension(&self, connection: &Connection) -> Result<(), TrialError> {
-        match &self.extension {
+        match &self.tokenizer.extension {
             None => Ok(()),
             Some(path) => connection
                 .load_extension(std::path::Path::new(path))
@@ -304,12 +215,12 @@ impl TableOptions {
 
     fn virtual_table(&self, columns: &[String]) -> String {
         let mut arguments = columns.to_vec();
-        arguments.push(format!("tokenize={}", text(&self.tokenizer)));
+        arguments.push(format!("tokenize={}", text(&self.tokenizer.name)));
         if !self.prefix.is_empty() {
             arguments.push(format!("prefix={}", text(&self.prefix)));
         }
-        if self.detail != "full" {
-            arguments.push(format!("detail={}", self.detail));
+        if self.detail != Detail::Full {
+            arguments.push(format!("detail={}", self.detail.name()));
         }
         if !self.columnsize {
             arguments.push("columnsize=0".to_owned());
@@ -358,20 +269,6 @@ impl TableOptions {
     }
 }
 
-fn extension(settings: &Settings) -> Option<String> {
-    settings
-        .get("extension")
-        .and_then(Level::as_text)
-        .map(str::to_owned)
-}
-
-fn configuration(settings: &Settings) -> Vec<(&'static str, i64)> {
-    CONFIGURATION
-        .iter()
-        .filter_map(|(name, option, ..)| Some((*option, settings.get(*name)?.as_int()?)))
-        .collect()
-}
-
 /// The triggers that keep an external-content table's index like its rows
 /// (<https://sqlite.org/fts5.html>, section 4.4.4).
 fn triggers(columns: &[String]) -> [String; 3] {
@@ -404,11 +301,14 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
     let sql = format!("SELECT v FROM {TABLE}_config WHERE k = '{option}'");
     match connection.query_value(&sql) {
         Ok(Value::Integer(found)) if found == value => Ok(()),
-        Ok(found) => Err(TrialError::WrongResult {
-            what: format!("the FTS5 option `{option}`"),
-            found: format!("{found:?}"),
-            wanted: value.to_string(),
-        }),
+        Ok(found) => {
+            let what = format!("the FTS5 option `{option}`");
+            Err(TrialError::wrong(
+                what,
+                format!("{found:?}"),
+                value.to_string(),
+            ))
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -416,7 +316,9 @@ fn configure(connection: &Connection, option: &str, value: i64) -> Result<(), Tr
 /// What SQLite refuses cannot be run with this engine; any other error is a failure.
 fn refused(error: EngineError) -> TrialError {
     if is_refusal(&error) {
-        TrialError::CannotRun(format!("the table cannot be made as asked: {error}"))
+        TrialError::CannotRun(format!(
+            "the table cannot be created with these options: {error}"
+        ))
     } else {
         error.into()
     }
@@ -450,11 +352,14 @@ pub(super) fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lab::level::Level;
+
     use super::*;
+    use crate::parameters::Parameters;
 
     #[test]
     fn hashsize_is_no_larger_than_the_integer_that_fts5_reads() {
-        let all = parameters();
+        let all = TableOptions::declared();
         let hashsize = all.iter().find(|known| known.name == "hashsize");
         let accepts = &hashsize.unwrap().accepts;
         let largest = i64::from(i32::MAX);

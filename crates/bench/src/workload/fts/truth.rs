@@ -71,7 +71,7 @@ const STEMS: usize = 200_000;
 pub(super) struct Judge {
     questions: Vec<Question>,
     /// Of each query, its question: queries that differ only in what they give mean the same.
-    asked: Vec<usize>,
+    question_of: Vec<usize>,
     vocabulary: Vocabulary,
     /// The document being judged, column by column.
     texts: Vec<Text>,
@@ -83,7 +83,7 @@ impl Judge {
     pub(super) fn new(meanings: Vec<Meaning>, columns: &[String]) -> Judge {
         let vocabulary = Vocabulary::of(&meanings);
         let mut distinct: Vec<Meaning> = Vec::new();
-        let asked = meanings.into_iter().map(|meaning| {
+        let question_of = meanings.into_iter().map(|meaning| {
             let known = distinct.iter().position(|other| *other == meaning);
             known.unwrap_or_else(|| {
                 distinct.push(meaning);
@@ -91,7 +91,7 @@ impl Judge {
             })
         });
         Judge {
-            asked: asked.collect(),
+            question_of: question_of.collect(),
             questions: distinct
                 .into_iter()
                 .map(|meaning| Question::new(meaning, &vocabulary, columns))
@@ -118,7 +118,7 @@ impl Judge {
     /// Whether the document is right for the query of this number in this sense; none where the
     /// scan cannot tell.
     pub(super) fn is_right(&self, query: usize, sense: Sense) -> Option<bool> {
-        self.right[self.asked[query]][sense as usize]
+        self.right[self.question_of[query]][sense as usize]
     }
 }
 

@@ -40,13 +40,8 @@ pub(super) fn check_index(
         }
         _ => format!("INSERT INTO {TABLE}({TABLE}) VALUES ('integrity-check')"),
     };
-    connection
-        .execute(&sql)
-        .map_err(|error| TrialError::WrongResult {
-            what: "the full-text index".to_owned(),
-            found: error.to_string(),
-            wanted: "sound".to_owned(),
-        })
+    let checked = connection.execute(&sql);
+    checked.map_err(|error| TrialError::wrong("the full-text index", error.to_string(), "sound"))
 }
 
 fn compare(

@@ -17,11 +17,7 @@ const PART: usize = 10_000;
 /// what a table of its rows holds.
 pub(super) fn write(path: &Path, rows: usize, seed: Seed) -> Result<Sums, TrialError> {
     let users = Users::new(seed, rows, PART, 0);
-    write_rows(path, users.all()).map_err(|source| TrialError::Io {
-        doing: "write",
-        path: path.to_owned(),
-        source,
-    })
+    write_rows(path, users.all()).map_err(TrialError::io("write", path))
 }
 
 fn write_rows(path: &Path, users: impl Iterator<Item = User>) -> io::Result<Sums> {

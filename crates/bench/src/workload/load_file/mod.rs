@@ -17,17 +17,16 @@ mod verify;
 use std::path::Path;
 
 use engine::Origin;
-use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::needs::Needs;
 use lab::trial::{DataTable, Measured};
 
 use self::process::Took;
-use self::tool::{TOOLS, Tool};
-use super::common::{by_name, from, names, parameter, refuse_counting, set};
-use super::{Trial, Workload};
+use self::tool::Tool;
+use super::common::{set, set_bytes_per_row};
+use super::{Declared, Trial};
 use crate::error::TrialError;
-use crate::settings::Reader;
+use crate::parameters::Rows;
 use crate::target::sqlite;
 
 /// The workload `load-file`.
@@ -41,75 +40,53 @@ const DATABASE: &str = "made.db";
 /// is not yet in its place.
 const BYTES_PER_ROW: u64 = 80;
 
-struct Parameters {
-    rows: usize,
-    tool: Tool,
-}
-
-impl Parameters {
-    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
-        let reader = Reader(settings);
-        Ok(Parameters {
-            rows: reader.count("rows")?,
-            tool: reader.name("tool", |name| by_name(TOOLS, name))?,
-        })
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        /// Rows of the file.
+        rows: Rows = 100_000, 1..;
+        /// What loads the file. Python is that of PRAGMARK_PYTHON, or python3 on the path.
+        tool: Tool = Tool::PragmarkPages;
     }
 }
 
-impl Workload for LoadFile {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "load-file".to_owned(),
-            about: "loads a CSV file with a quoted column into user(id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER) of a new database, by a whole process of one tool".to_owned(),
-            parameters: vec![
-                parameter("rows", from(1), 100_000.into(), "rows of the file"),
-                parameter("tool", names(TOOLS), "pragmark-pages".into(), tool::ABOUT),
-            ],
-            phases: Vec::new(),
-            counts: false,
-        }
-    }
+impl Declared for LoadFile {
+    const NAME: &'static str = "load-file";
+    const ABOUT: &'static str = "Loads a CSV file with a quoted column into user(id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER) of a new database, timing the whole process of one tool.";
+    const COUNTS: bool = false;
+    const CHECKED_FIRST: bool = true;
+    type Parameters = Parameters;
 
-    fn needs(&self, settings: &Settings) -> Needs {
-        let rows = Parameters::read(settings).map_or(0, |parameters| parameters.rows);
+    fn needs(parameters: &Parameters, _: &Settings) -> Needs {
         Needs {
-            disk_bytes: BYTES_PER_ROW.saturating_mul(rows as u64),
+            disk_bytes: BYTES_PER_ROW.saturating_mul(parameters.rows as u64),
             ..Needs::default()
         }
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
         let pragmas = sqlite::pragma_statements(settings);
         pragmas.first().map_or(Ok(()), |pragma| {
-            Err(TrialError::CannotRun(format!(
-                "tools have PRAGMAs of their own, to which {pragma} cannot be given"
+            Err(TrialError::cannot_run(format!(
+                "tools set their own PRAGMAs, so {pragma} has no effect"
             )))
         })
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let program = std::env::current_exe().map_err(|source| TrialError::Io {
-            doing: "find the program of",
-            path: "pragmark".into(),
-            source,
-        })?;
-        refuse_counting(
-            trial,
-            "tools do not use the file system of the engine: nothing can be counted",
-        )?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let program = std::env::current_exe()
+            .map_err(TrialError::io("find the program", Path::new("pragmark")))?;
         refuse_engine(trial)?;
-        self.check(trial.settings)?;
-        let parameters = Parameters::read(trial.settings)?;
-        measure(trial, &parameters, &tool::Start::of(&program))
+        measure(trial, parameters, &tool::Start::of(&program))
     }
 }
 
-/// Another engine would stand beside figures with which it has nothing to do.
+/// Figures would be reported for an engine that took no part.
 fn refuse_engine(trial: &Trial<'_>) -> Result<(), TrialError> {
     match trial.library.identity().origin {
         Origin::Embedded => Ok(()),
-        _ => Err(TrialError::CannotRun(
-            "tools bring their own SQLite, in whose place no other engine is put".to_owned(),
+        _ => Err(TrialError::cannot_run(
+            "tools bring their own SQLite, which cannot be replaced by another engine",
         )),
     }
 }
@@ -127,12 +104,13 @@ fn measure(
     (trial.phase)("load");
     let took = tool.load()?;
     let mut measured = figures(&took, parameters.rows);
-    measured.tables.push(said_of_itself(&version));
+    measured.tables.push(version_table(&version));
 
     (trial.phase)("verify");
     let database = trial.directory.join(DATABASE);
     verify::check(&trial.library, &database, &expected)?;
-    set_sizes(&mut measured, &database, parameters.rows)?;
+    set(&mut measured, "db_bytes", sqlite::size(&database)?);
+    set_bytes_per_row(&mut measured, parameters.rows);
     Ok(measured)
 }
 
@@ -148,17 +126,10 @@ fn figures(took: &Took, rows: usize) -> Measured {
     measured
 }
 
-fn set_sizes(measured: &mut Measured, database: &Path, rows: usize) -> Result<(), TrialError> {
-    let bytes = sqlite::size(database)?;
-    set(measured, "db_bytes", bytes);
-    set(measured, "bytes_per_row", bytes / rows as f64);
-    Ok(())
-}
-
-/// What did the work, as a table of the report: it is none of the engines that pragmark knows.
-fn said_of_itself(version: &str) -> DataTable {
+/// The tool's version as a table of the report.
+fn version_table(version: &str) -> DataTable {
     DataTable {
-        title: "the tool, as it names itself".to_owned(),
+        title: "version reported by the tool".to_owned(),
         columns: vec!["version".to_owned()],
         rows: vec![vec![version.to_owned()]],
     }
@@ -174,6 +145,7 @@ mod tests {
     use lab::trial::Outcome;
 
     use super::*;
+    use crate::parameters::Choice;
 
     fn measured(tool: Tool, start: &tool::Start) -> Result<Measured, TrialError> {
         let directory = tempfile::tempdir().unwrap();
@@ -192,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_there_gives_verified_rows_and_figures_of_its_process() {
-        let tool = by_name(TOOLS, "python-executemany").unwrap();
+        let tool = Tool::PythonExecutemany;
         let measured = match measured(tool, &tool::Start::directly("python3")) {
             Err(TrialError::CannotRun(why)) => return eprintln!("skipped: {why}"),
             measured => measured.unwrap(),
@@ -207,7 +179,7 @@ mod tests {
     #[test]
     fn a_tool_that_is_not_there_is_skipped_with_how_to_get_it() {
         for name in ["pandas", "sqlite-utils", "adbc", "polars", "duckdb"] {
-            let tool = by_name(TOOLS, name).unwrap();
+            let tool = Tool::named(name).unwrap();
             let error = measured(tool, &tool::Start::directly("/no/such/python")).unwrap_err();
             let Outcome::Skipped { why } = error.outcome() else {
                 panic!("{error}");
@@ -221,8 +193,13 @@ mod tests {
     #[test]
     fn a_pragma_cannot_be_given_to_a_tool() {
         let settings = Settings::from([("journal_mode".to_owned(), Level::from("wal"))]);
-        let why = LoadFile.check(&settings).unwrap_err().to_string();
+        let parameters = Parameters {
+            rows: 1,
+            tool: Tool::Shell,
+        };
+        let why = LoadFile::check(&parameters, &settings).unwrap_err();
+        let why = why.to_string();
         assert!(why.contains("journal_mode"), "{why}");
-        assert!(LoadFile.check(&Settings::new()).is_ok());
+        assert!(LoadFile::check(&parameters, &Settings::new()).is_ok());
     }
 }

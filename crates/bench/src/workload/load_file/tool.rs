@@ -21,50 +21,42 @@ const SCRIPT_NAME: &str = "peers.py";
 const CREATE: &str =
     "CREATE TABLE user(id INTEGER PRIMARY KEY, area CHAR(6), age INTEGER, active INTEGER)";
 
-/// A program that loads a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tool {
+choice! {
+    /// A program that loads a file.
+    enum Tool {
+        /// Pragmark load with --strategy pages.
+        PragmarkPages = "pragmark-pages",
+        /// Pragmark load with --strategy arrays.
+        PragmarkArrays = "pragmark-arrays",
+        /// .import of SQLite's shell.
+        Shell = "sqlite3-import",
+        /// csv and sqlite3 of Python's standard library.
+        PythonExecutemany = "python-executemany",
+        /// read_csv and to_sql.
+        Pandas = "pandas",
+        /// Its insert.
+        SqliteUtils = "sqlite-utils",
+        /// Pyarrow's CSV reader and adbc_ingest.
+        Adbc = "adbc",
+        /// read_csv and write_database by ADBC.
+        Polars = "polars",
+        /// Its sqlite extension.
+        Duckdb = "duckdb",
+    }
+}
+
+/// How a tool is driven.
+enum Program {
     /// `pragmark load`, by this way.
     Pragmark(&'static str),
     /// SQLite's own shell.
     Shell,
-    /// A library of Python.
-    Python(Library),
+    /// A library of Python: its name in the script, and its packages, none for the standard library.
+    Python {
+        method: &'static str,
+        packages: &'static str,
+    },
 }
-
-/// A library of Python, as the script knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Library {
-    method: &'static str,
-    /// What pip is asked for; nothing for what comes with Python.
-    packages: &'static str,
-}
-
-const fn python(method: &'static str, packages: &'static str) -> Tool {
-    Tool::Python(Library { method, packages })
-}
-
-pub(super) const TOOLS: &[(&str, Tool)] = &[
-    ("pragmark-pages", Tool::Pragmark("pages")),
-    ("pragmark-arrays", Tool::Pragmark("arrays")),
-    ("sqlite3-import", Tool::Shell),
-    ("python-executemany", python("executemany", "")),
-    ("pandas", python("pandas", "pandas")),
-    ("sqlite-utils", python("sqlite_utils", "sqlite-utils")),
-    ("adbc", python("adbc", "adbc-driver-sqlite pyarrow")),
-    (
-        "polars",
-        python("polars", "polars adbc-driver-sqlite pyarrow"),
-    ),
-    ("duckdb", python("duckdb", "duckdb")),
-];
-
-/// What the tools are, for the list of parameters.
-pub(super) const ABOUT: &str = "what loads the file: pragmark-pages and pragmark-arrays: pragmark load \
-by that way; sqlite3-import: .import of SQLite's shell; python-executemany: csv and sqlite3 of Python's \
-standard library; pandas: read_csv and to_sql; sqlite-utils: its insert; adbc: pyarrow's CSV reader and \
-adbc_ingest; polars: read_csv and write_database by ADBC; duckdb: its sqlite extension. The Python is \
-that of PRAGMARK_PYTHON, or python3 on the path";
 
 /// How programs are started.
 pub(super) struct Start {
@@ -110,22 +102,33 @@ impl Start {
 }
 
 impl Tool {
+    fn kind(self) -> Program {
+        let python = |method, packages| Program::Python { method, packages };
+        match self {
+            Tool::PragmarkPages => Program::Pragmark("pages"),
+            Tool::PragmarkArrays => Program::Pragmark("arrays"),
+            Tool::Shell => Program::Shell,
+            Tool::PythonExecutemany => python("executemany", ""),
+            Tool::Pandas => python("pandas", "pandas"),
+            Tool::SqliteUtils => python("sqlite_utils", "sqlite-utils"),
+            Tool::Adbc => python("adbc", "adbc-driver-sqlite pyarrow"),
+            Tool::Polars => python("polars", "polars adbc-driver-sqlite pyarrow"),
+            Tool::Duckdb => python("duckdb", "duckdb"),
+        }
+    }
+
     /// The tool at work in this directory.
     ///
     /// # Errors
-    /// When the script cannot be put there.
+    /// When the script cannot be written there.
     pub(super) fn in_directory<'s>(
         self,
         directory: &Path,
         start: &'s Start,
     ) -> Result<Ready<'s>, TrialError> {
-        if let Tool::Python(_) = self {
+        if let Program::Python { .. } = self.kind() {
             let path = directory.join(SCRIPT_NAME);
-            std::fs::write(&path, SCRIPT).map_err(|source| TrialError::Io {
-                doing: "write",
-                path,
-                source,
-            })?;
+            std::fs::write(&path, SCRIPT).map_err(TrialError::io("write", &path))?;
         }
         Ok(Ready {
             tool: self,
@@ -135,51 +138,58 @@ impl Tool {
     }
 
     fn program(self, start: &Start) -> OsString {
-        match self {
-            Tool::Pragmark(_) => start.pragmark.clone().into_os_string(),
-            Tool::Shell => "sqlite3".into(),
-            Tool::Python(_) => start.python.clone(),
+        match self.kind() {
+            Program::Pragmark(_) => start.pragmark.clone().into_os_string(),
+            Program::Shell => "sqlite3".into(),
+            Program::Python { .. } => start.python.clone(),
         }
     }
 
-    /// The arguments with which it names its version, and fails where something is missing.
-    fn question(self) -> Vec<String> {
-        match self {
-            Tool::Pragmark(_) | Tool::Shell => owned(&["--version"]),
-            Tool::Python(library) => owned(&[SCRIPT_NAME, library.method]),
+    /// The arguments that make it print its version, or fail where something is missing.
+    fn version_arguments(self) -> Vec<String> {
+        match self.kind() {
+            Program::Pragmark(_) | Program::Shell => owned(&["--version"]),
+            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method]),
         }
     }
 
-    /// The arguments with which it loads.
-    fn arguments(self) -> Vec<String> {
-        match self {
-            Tool::Pragmark(way) => {
-                let mut arguments = owned(&["load", FILE, DATABASE, "--table", "user", "--plain"]);
-                arguments.extend(owned(&["--primary-key", "id", "--type", "area=CHAR(6)"]));
-                arguments.extend(owned(&["--strategy", way]));
-                arguments
-            }
-            Tool::Shell => owned(&[
+    /// The arguments that make it load.
+    fn load_arguments(self) -> Vec<String> {
+        match self.kind() {
+            Program::Pragmark(way) => owned(&[
+                "load",
+                FILE,
+                DATABASE,
+                "--table",
+                "user",
+                "--plain",
+                "--primary-key",
+                "id",
+                "--type",
+                "area=CHAR(6)",
+                "--strategy",
+                way,
+            ]),
+            Program::Shell => owned(&[
                 DATABASE,
                 CREATE,
                 &format!(".import --csv --skip 1 {FILE} user"),
             ]),
-            Tool::Python(library) => owned(&[SCRIPT_NAME, library.method, FILE, DATABASE]),
+            Program::Python { method, .. } => owned(&[SCRIPT_NAME, method, FILE, DATABASE]),
         }
     }
 
-    /// How one gets it.
+    /// How to get it.
     fn hint(self, start: &Start) -> String {
         let python = start.python.display();
-        match self {
-            Tool::Pragmark(_) => "it is this program".to_owned(),
-            Tool::Shell => "install SQLite's shell, 3.32 or newer: `apt install sqlite3`, `dnf install sqlite` or `brew install sqlite`".to_owned(),
-            Tool::Python(library) if library.packages.is_empty() => {
-                format!("install Python 3.9 or newer, or name one by {PYTHON}")
+        match self.kind() {
+            Program::Pragmark(_) => "it is this program".to_owned(),
+            Program::Shell => "install SQLite's shell, 3.32 or newer: `apt install sqlite3`, `dnf install sqlite` or `brew install sqlite`".to_owned(),
+            Program::Python { packages: "", .. } => {
+                format!("install Python 3.9 or newer, or set {PYTHON} to one")
             }
-            Tool::Python(library) => format!(
-                "`{python} -m pip install {}`, or name a Python that has it by {PYTHON}",
-                library.packages
+            Program::Python { packages, .. } => format!(
+                "run `{python} -m pip install {packages}`, or set {PYTHON} to a Python that has it"
             ),
         }
     }
@@ -209,9 +219,9 @@ impl Ready<'_> {
     /// [`TrialError::CannotRun`] with how to get it, where it does not answer.
     pub(super) fn version(&self) -> Result<String, TrialError> {
         let program = self.tool.program(self.start);
-        process::answer(&mut self.command(self.tool.question())).map_err(|why| {
+        process::answer(&mut self.command(self.tool.version_arguments())).map_err(|why| {
             TrialError::CannotRun(format!(
-                "{} cannot be used for this: {why}; {}",
+                "{} is not usable: {why}; {}",
                 program.display(),
                 self.tool.hint(self.start)
             ))
@@ -223,13 +233,14 @@ impl Ready<'_> {
     /// # Errors
     /// The tool fails.
     pub(super) fn load(&self) -> Result<Took, TrialError> {
-        process::timed(&mut self.command(self.tool.arguments()))
+        process::timed(&mut self.command(self.tool.load_arguments()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Choice;
 
     #[test]
     fn a_tool_started_by_a_trial_is_what_pragmark_becomes() {
@@ -241,10 +252,10 @@ mod tests {
 
     #[test]
     fn every_method_of_the_script_is_a_tool_and_no_other_is() {
-        let known: Vec<&str> = TOOLS
+        let known: Vec<&str> = Tool::ALL
             .iter()
-            .filter_map(|(_, tool)| match tool {
-                Tool::Python(library) => Some(library.method),
+            .filter_map(|(tool, ..)| match tool.kind() {
+                Program::Python { method, .. } => Some(method),
                 _ => None,
             })
             .collect();

@@ -1,4 +1,4 @@
-//! What one thread has before it: databases of its own, and what it does to them.
+//! The part of one thread: its databases, and what it does to them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use engine::vfs::CountingVfs;
 use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step};
 use lab::seed::SplitMix64;
 
-use super::parameters::{Connections, Parameters};
-use super::quotes::Quotes;
+use super::parameters::{Connections, Parameters, YesNo};
+use super::quotes::{INSERT, Quotes};
+use super::stage::Stage;
 use super::tally::{Course, Latencies};
 use super::team::{Gate, Ticket};
 use crate::error::TrialError;
@@ -57,16 +58,16 @@ impl Ledger {
         opener: &Opener,
         database: usize,
     ) -> Result<Connection, EngineError> {
-        let asked = Instant::now();
+        let start = Instant::now();
         let connection = opener.open(database)?;
-        self.open.record(thread, asked.elapsed());
+        self.open.record(thread, start.elapsed());
         Ok(connection)
     }
 
     pub(super) fn close(&self, thread: usize, connection: Connection) -> Result<(), EngineError> {
-        let asked = Instant::now();
+        let start = Instant::now();
         connection.close()?;
-        self.close.record(thread, asked.elapsed());
+        self.close.record(thread, start.elapsed());
         Ok(())
     }
 }
@@ -102,85 +103,59 @@ pub(super) struct Work {
     pub(super) ended: Instant,
 }
 
+impl Work {
+    /// Of a thread that has done nothing.
+    pub(super) fn idle(desk: Desk) -> Work {
+        Work {
+            done: vec![0; desk.databases.len()],
+            desk,
+            ahead: 0,
+            busy: 0,
+            ended: Instant::now(),
+        }
+    }
+}
+
 /// Does the work of one thread, from the gate on, for the time given.
 pub(super) fn work(
     mut desk: Desk,
     ticket: Ticket<'_>,
     gate: &Gate,
-    opener: &Opener,
-    ledger: &Ledger,
-    parameters: &Parameters,
+    stage: &Stage,
     time: Duration,
 ) -> Result<Work, TrialError> {
     let kept = std::mem::take(&mut desk.connections);
+    let mut work = Work::idle(desk);
     let visitor = Visitor {
-        opener,
-        ledger,
-        parameters,
-        thread: desk.number,
+        opener: &stage.opener,
+        ledger: &stage.ledger,
+        parameters: &stage.parameters,
+        thread: work.desk.number,
     };
-    let mut done = vec![0; desk.databases.len()];
-    let mut busy = 0;
-    let ended = {
-        let mut prepared = kept
-            .iter()
-            .map(|connection| Statements::prepare(connection, opener.begin, &desk.job))
-            .collect::<Result<Vec<_>, _>>()?;
-        if parameters.warm_up && matches!(desk.job, Job::Write(_)) {
-            for (place, statements) in prepared.iter_mut().enumerate() {
-                visitor.act(&mut desk.job, place, statements)?;
-                done[place] += 1;
-            }
+    let mut prepared = kept
+        .iter()
+        .map(|connection| Statements::prepare(connection, stage.opener.begin, &work.desk.job))
+        .collect::<Result<Vec<_>, _>>()?;
+    if stage.parameters.warm_up == YesNo::Yes && matches!(work.desk.job, Job::Write(_)) {
+        for (index, statements) in prepared.iter_mut().enumerate() {
+            visitor.act(&mut work.desk.job, index, statements)?;
+            work.done[index] += 1;
         }
-        ticket.pass();
-        let start = Instant::now();
-        let mut visits = 0;
-        loop {
-            let began = Instant::now();
-            if began.duration_since(start) >= time || gate.is_cancelled() {
-                break began;
-            }
-            let place = desk.job.next_place(visits, done.len());
-            visits += 1;
-            let statements = prepared.get_mut(place);
-            match visitor.visit(&mut desk.job, place, desk.databases[place], statements) {
-                Ok(()) => {
-                    done[place] += 1;
-                    desk.job
-                        .latencies(ledger)
-                        .record(desk.number, began.elapsed());
-                    if let Job::Write(_) = desk.job {
-                        ledger
-                            .course
-                            .note(start.elapsed(), parameters.rows_per_txn as u64);
-                    }
-                }
-                Err(TrialError::Engine(error)) if error.is_busy() => busy += 1,
-                Err(error) => return Err(error),
-            }
-        }
-    };
-    // A warm-up visits each database that is kept open once.
-    let ahead = match parameters.warm_up && matches!(desk.job, Job::Write(_)) {
-        true => kept.len() as u64,
-        false => 0,
-    };
-    desk.connections = kept;
-    Ok(Work {
-        desk,
-        done,
-        ahead,
-        busy,
-        ended,
-    })
+        work.ahead = prepared.len() as u64;
+    }
+    ticket.pass();
+    visitor.go_round(&mut work, &mut prepared, gate, time)?;
+    drop(prepared);
+    work.desk.connections = kept;
+    Ok(work)
 }
 
 impl Job {
     /// Writers go round their databases, readers choose at random.
-    fn next_place(&mut self, visits: usize, places: usize) -> usize {
+    fn next_database(&mut self, visits: usize, databases: usize) -> usize {
         match self {
-            Job::Write(_) => visits % places,
-            Job::Read(random) => random.below(places as u64) as usize,
+            Job::Write(_) => visits % databases,
+            Job::Read(random) => random.below(databases as u64) as usize,
         }
     }
 
@@ -200,21 +175,59 @@ struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
+    /// Visits databases until the time is up or another thread has failed.
+    fn go_round(
+        &self,
+        work: &mut Work,
+        prepared: &mut [Statements<'_>],
+        gate: &Gate,
+        time: Duration,
+    ) -> Result<(), TrialError> {
+        let Work {
+            desk, done, busy, ..
+        } = work;
+        let start = Instant::now();
+        let mut visits = 0;
+        work.ended = loop {
+            let began = Instant::now();
+            if began.duration_since(start) >= time || gate.is_cancelled() {
+                break began;
+            }
+            let index = desk.job.next_database(visits, done.len());
+            visits += 1;
+            let statements = prepared.get_mut(index);
+            match self.visit(&mut desk.job, index, desk.databases[index], statements) {
+                Ok(()) => {
+                    done[index] += 1;
+                    let latencies = desk.job.latencies(self.ledger);
+                    latencies.record(desk.number, began.elapsed());
+                    if let Job::Write(_) = desk.job {
+                        let rows = self.parameters.rows_per_txn as u64;
+                        self.ledger.course.note(start.elapsed(), rows);
+                    }
+                }
+                Err(TrialError::Engine(error)) if error.is_busy() => *busy += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        Ok(())
+    }
+
     /// One transaction, or one chart; through a connection of its own where none is kept.
     fn visit(
         &self,
         job: &mut Job,
-        place: usize,
+        index: usize,
         database: usize,
         kept: Option<&mut Statements<'_>>,
     ) -> Result<(), TrialError> {
         match (kept, self.parameters.connections) {
-            (Some(statements), Connections::Kept) => self.act(job, place, statements),
+            (Some(statements), Connections::Kept) => self.act(job, index, statements),
             _ => {
                 let connection = self.ledger.open(self.thread, self.opener, database)?;
                 let acted = Statements::prepare(&connection, self.opener.begin, job)
                     .map_err(TrialError::from)
-                    .and_then(|mut statements| self.act(job, place, &mut statements));
+                    .and_then(|mut statements| self.act(job, index, &mut statements));
                 let closed = self.ledger.close(self.thread, connection);
                 acted?;
                 Ok(closed?)
@@ -225,20 +238,22 @@ impl Visitor<'_> {
     fn act(
         &self,
         job: &mut Job,
-        place: usize,
+        index: usize,
         statements: &mut Statements<'_>,
     ) -> Result<(), TrialError> {
         match (job, statements) {
             (Job::Write(quotes), Statements::Write(writer)) => {
                 // What is not committed comes again.
-                let mut ahead = quotes[place].clone();
+                let mut ahead = quotes[index].clone();
                 writer.transaction(&mut ahead, self.parameters.rows_per_txn)?;
-                quotes[place] = ahead;
+                quotes[index] = ahead;
                 Ok(())
             }
             (Job::Read(_), Statements::Read(chart)) => chart.read(self.parameters.chart_rows),
             // Statements are prepared for the job of the same desk.
-            _ => Err(TrialError::Measuring("a desk has two jobs".to_owned())),
+            _ => Err(TrialError::Measuring(
+                "a thread has statements of another job".to_owned(),
+            )),
         }
     }
 }
@@ -268,7 +283,7 @@ impl<'c> Statements<'c> {
             Job::Write(_) => Statements::Write(Box::new(Writer {
                 connection,
                 begin: connection.prepare(begin)?,
-                insert: connection.prepare("INSERT INTO quotes VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?,
+                insert: connection.prepare(INSERT)?,
                 commit: connection.prepare("COMMIT")?,
             })),
             Job::Read(_) => Statements::Read(Chart(
@@ -291,13 +306,7 @@ impl Writer<'_> {
     fn add(&mut self, quotes: &mut Quotes, rows: usize) -> Result<(), EngineError> {
         self.begin.run()?;
         for quote in quotes.take(rows) {
-            self.insert.bind_i64(1, quote.ts)?;
-            self.insert.bind_f64(2, quote.bid)?;
-            self.insert.bind_f64(3, quote.ask)?;
-            self.insert.bind_f64(4, quote.last)?;
-            self.insert.bind_i64(5, quote.volume)?;
-            self.insert.bind_text_borrowed(6, quote.venue)?;
-            self.insert.run()?;
+            quote.insert(&mut self.insert)?;
         }
         self.commit.run()
     }

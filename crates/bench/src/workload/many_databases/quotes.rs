@@ -1,5 +1,6 @@
 //! The quotes of a security: a random walk, the same whenever it is made from the same seed.
 
+use engine::{EngineError, Statement};
 use lab::seed::{Seed, SplitMix64};
 
 /// One quote.
@@ -12,6 +13,23 @@ pub(super) struct Quote {
     pub(super) last: f64,
     pub(super) volume: i64,
     pub(super) venue: &'static str,
+}
+
+/// The statement that inserts one.
+pub(super) const INSERT: &str = "INSERT INTO quotes VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+impl Quote {
+    /// Inserts it by the statement [`INSERT`].
+    #[inline]
+    pub(super) fn insert(&self, insert: &mut Statement<'_, 'static>) -> Result<(), EngineError> {
+        insert.bind_i64(1, self.ts)?;
+        insert.bind_f64(2, self.bid)?;
+        insert.bind_f64(3, self.ask)?;
+        insert.bind_f64(4, self.last)?;
+        insert.bind_i64(5, self.volume)?;
+        insert.bind_text_borrowed(6, self.venue)?;
+        insert.run()
+    }
 }
 
 const VENUES: [&str; 4] = ["XNAS", "XNYS", "BATS", "ARCX"];

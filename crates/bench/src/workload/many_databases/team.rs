@@ -139,7 +139,7 @@ pub(super) fn together<P: Send, R: Send, S>(
 
 fn cannot_start(started: usize, wanted: usize, error: &std::io::Error) -> TrialError {
     TrialError::CannotRun(format!(
-        "{wanted} threads are needed, but after {started} the system starts no more: {error}"
+        "{wanted} threads are required, but the system started only {started}: {error}"
     ))
 }
 

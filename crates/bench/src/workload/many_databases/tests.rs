@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::common::tests::{problem, run, run_counting};
+use super::stage::sums;
 use super::*;
 use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
@@ -64,8 +65,8 @@ fn a_warm_up_writes_to_every_database_ahead_and_is_not_counted() {
         ]);
         let metrics = &measured.metrics;
         let timed = metrics["txns_per_s"] * metrics["seconds"];
-        let told = measured.latency.as_ref().map_or(0, |latency| latency.count);
-        assert_eq!(timed.round(), told as f64, "{warm_up}");
+        let reported = measured.latency.as_ref().map_or(0, |latency| latency.count);
+        assert_eq!(timed.round(), reported as f64, "{warm_up}");
         // Header and schema, and 350 rows of more than 30 bytes.
         if warm_up == "yes" {
             assert!(metrics["db_bytes"] >= 60.0 * 4.0 * 4_096.0);
@@ -117,7 +118,7 @@ fn what_does_not_go_together_is_said() {
             ("stop_after_ms", 0.into()),
             ("connections", "each-time".into()),
         ],
-        "keep them",
+        "stop_after_ms cannot be 0",
     );
     said(
         &[

@@ -1,5 +1,5 @@
-//! The operations of a benchmark of object-relational mappers, as plain SQL: the floor, beside which a
-//! mapper shows what it costs. `drivers/ruby/orm*.rb` hold them for ActiveRecord.
+//! The operations of a benchmark of object-relational mappers, as plain SQL: the floor, with which a
+//! mapper is compared. `drivers/ruby/orm*.rb` hold them for ActiveRecord.
 //!
 //! Eighteen operations, each by itself and within one transaction, and two with threads: thirty-eight
 //! in all. Each is timed apart; making its rows and checking its result are outside the clock, and
@@ -15,35 +15,50 @@ mod rows;
 mod threads;
 
 use engine::Connection;
-use lab::catalogue::{Accepts, WorkloadInfo};
-use lab::level::Settings;
-use lab::target;
 use lab::trial::{BindingMark, Measured};
 
 use self::operations::{Operation, prepare};
 use self::pool::Pool;
-use super::common::{
-    Elapsed, Stopwatch, by_name, close, expect, names, parameter, refuse_counting,
-    refuse_single_threaded, set,
-};
-use super::{Trial, Workload};
+use super::common::{Elapsed, Stopwatch, add, close, expect, refuse_single_threaded, set};
+use super::{Declared, Trial};
 use crate::error::TrialError;
-use crate::settings::Reader;
 use crate::target::sqlite;
 
 /// The workload `orm`.
 pub(super) struct Orm;
 
-/// What is done where the article's own code falls short of what it means to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// What the article's figures show to have been done.
-    Faithful,
-    /// What was meant.
-    Corrected,
+choice! {
+    /// What is done where the article's own code falls short of what it means to measure.
+    enum Mode {
+        /// What the article did, flaws included.
+        Faithful = "faithful",
+        /// What it meant, with threads at the same time.
+        Corrected = "corrected",
+    }
 }
 
-const MODES: &[(&str, Mode)] = &[("faithful", Mode::Faithful), ("corrected", Mode::Corrected)];
+choice! {
+    /// What is driven.
+    enum Target {
+        /// SQLite.
+        Sqlite = "sqlite",
+        /// A PostgreSQL server, through ActiveRecord only.
+        Postgres = "postgres",
+    }
+}
+
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Copy, Debug)]
+    struct Parameters {
+        /// Size from which all counts follow: 100 n objects removed, 50 n saved, n × n associated, n threads.
+        n: usize = 32, 2..=1_000;
+        /// Which version of the operations runs.
+        mode: Mode = Mode::Faithful;
+        /// What is driven.
+        target: Target = Target::Sqlite;
+    }
+}
 
 /// The operations in their order, and whether each only reads.
 const OPERATIONS: [(&str, bool); 20] = [
@@ -72,7 +87,7 @@ const OPERATIONS: [(&str, bool); 20] = [
 /// What the name of an operation within one transaction ends in.
 const IN_TRANSACTION: &str = "-txn";
 
-/// PRAGMAs of which a trial tells the number that SQLite answers, so that claims can be made of it.
+/// PRAGMAs whose numbers are reported, so that claims can be made about them.
 const NUMBERS: [&str; 7] = [
     "busy_timeout",
     "cache_size",
@@ -83,7 +98,7 @@ const NUMBERS: [&str; 7] = [
     "synchronous",
 ];
 
-/// Beside them, since claims are made of numbers: 1 where the journal mode is WAL, else 0.
+/// In addition, since claims are about numbers: 1 where the journal mode is WAL, else 0.
 const WAL: &str = "journal_mode_wal";
 
 fn is_threaded(operation: &str) -> bool {
@@ -102,66 +117,28 @@ fn parts() -> Vec<String> {
     OPERATIONS.iter().flat_map(both).collect()
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Parameters {
-    n: usize,
-    mode: Mode,
-}
+impl Declared for Orm {
+    const NAME: &'static str = "orm";
+    const ABOUT: &'static str = "Thirty-eight operations of an object-relational mapper: objects created, found, saved and removed, with associations, JSON and threads.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
 
-impl Parameters {
-    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
-        let reader = Reader(settings);
-        Ok(Parameters {
-            n: reader.count("n")?,
-            mode: reader.name("mode", |name| by_name(MODES, name))?,
-        })
-    }
-}
-
-impl Workload for Orm {
-    fn info(&self) -> WorkloadInfo {
+    fn phases() -> Vec<String> {
         let sums = ["reads", "writes"].map(str::to_owned);
         let numbers = NUMBERS.into_iter().chain([WAL]).map(str::to_owned);
-        WorkloadInfo {
-            name: "orm".to_owned(),
-            about: "thirty-eight operations of an object-relational mapper: objects made, found, saved and removed, with their associations, JSON and threads".to_owned(),
-            parameters: vec![
-                parameter(
-                    "n",
-                    Accepts::Int { min: 2, max: 1_000 },
-                    32.into(),
-                    "from which all counts follow: 100 n objects removed, 50 n saved, n × n associated, n threads",
-                ),
-                parameter(
-                    "mode",
-                    names(MODES),
-                    "faithful".into(),
-                    "what the article did, traps included, or what was meant, with threads at the same time",
-                ),
-                parameter(
-                    target::SETTING,
-                    Accepts::choice(&[target::SQLITE, target::POSTGRES]),
-                    target::SQLITE.into(),
-                    "what is driven; a PostgreSQL server through ActiveRecord only",
-                ),
-            ],
-            phases: parts().into_iter().chain(sums).chain(numbers).collect(),
-            counts: false,
-        }
+        parts().into_iter().chain(sums).chain(numbers).collect()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "this workload compares bindings and counts nothing")?;
-        let parameters = Parameters::read(trial.settings)?;
-        if target::is_postgres(trial.settings) {
-            return Err(TrialError::CannotRun(
-                "the native driver has these operations for SQLite only; ActiveRecord drives PostgreSQL (driver = \"ruby-activerecord\")".to_owned(),
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        if parameters.target == Target::Postgres {
+            return Err(TrialError::cannot_run(
+                "the native driver runs these operations on SQLite only; use driver = \"ruby-activerecord\" for PostgreSQL",
             ));
         }
         if parameters.mode == Mode::Corrected {
             refuse_single_threaded(trial)?;
         }
-        let suite = Suite::open(trial, parameters)?;
+        let suite = Suite::open(trial, *parameters)?;
         rows::create_tables(&suite.connection)?;
         let mut measured = suite.run(trial.phase)?;
         suite.finish(trial, &mut measured)?;
@@ -210,7 +187,7 @@ impl Suite {
                 } else {
                     "seconds.writes"
                 };
-                *measured.metrics.entry(sum.to_owned()).or_default() += elapsed.seconds;
+                add(&mut measured, sum, elapsed.seconds);
                 all.add(elapsed);
             }
         }
@@ -289,6 +266,7 @@ fn number(connection: &Connection, pragma: &str) -> Result<Option<f64>, TrialErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parameters::Choice;
     use crate::workload::common::tests::{problem, run};
     use lab::level::Level;
 
@@ -312,7 +290,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_verified_and_timed_in_both_modes() {
-        for (mode, _) in MODES {
+        for (_, mode, _) in Mode::ALL {
             let measured = run("orm", &settings(mode)).unwrap();
             let mut sum = 0.0;
             for part in parts() {
@@ -324,20 +302,20 @@ mod tests {
             assert_eq!(measured.metrics["read_back.busy_timeout"], 5_000.0);
             assert_eq!(measured.metrics["read_back.journal_mode_wal"], 1.0);
             let lazily = measured.metrics.contains_key("ns_per_row.select");
-            assert_eq!(lazily, *mode == "corrected");
+            assert_eq!(lazily, mode == &"corrected");
         }
     }
 
     #[test]
     fn every_connection_of_a_thread_that_worked_is_read_back() {
-        for (mode, _) in MODES {
+        for (_, mode, _) in Mode::ALL {
             let measured = run("orm", &settings(mode)).unwrap();
             let (of_threads, others): (Vec<_>, Vec<_>) = measured
                 .connections
                 .iter()
                 .partition(|one| one.connection.starts_with("thread "));
             assert_eq!(others.len(), 1);
-            assert_eq!(of_threads.is_empty(), *mode == "faithful");
+            assert_eq!(of_threads.is_empty(), mode == &"faithful");
             for one in of_threads {
                 assert_eq!(one.pragmas["busy_timeout"], "5000");
                 assert_eq!(one.pragmas["synchronous"], "off");

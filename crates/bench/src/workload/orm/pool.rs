@@ -7,7 +7,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError};
-use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
@@ -32,7 +31,7 @@ impl Pool {
         Pool {
             opening: Opening::of(trial),
             path,
-            busy_timeout: busy_timeout(trial.settings),
+            busy_timeout: sqlite::busy_timeout(trial.settings),
             idle: Mutex::default(),
         }
     }
@@ -77,20 +76,10 @@ impl Pool {
             .idle
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut closed = Vec::with_capacity(idle.len());
-        for (number, connection) in idle.into_iter().enumerate() {
-            let name = format!("thread {}", number + 1);
-            closed.push(sqlite::read_back(&name, &connection)?);
-            connection.close()?;
-        }
+        let closed = sqlite::close_numbered("thread", idle)?;
         self.opening.prove(&closed)?;
         Ok(closed)
     }
-}
-
-fn busy_timeout(settings: &Settings) -> Duration {
-    let millis = settings.get("busy_timeout").and_then(Level::as_int);
-    Duration::from_millis(millis.unwrap_or(0).max(0) as u64)
 }
 
 /// Has the connection wait for locks in even steps up to the limit, as the driver for Ruby must wait:
@@ -110,6 +99,7 @@ fn wait_evenly(connection: &mut Connection, limit: Duration) -> Result<(), Engin
 mod tests {
     use super::*;
     use engine::{Library, Source};
+    use lab::level::Settings;
     use lab::seed::Seed;
     use std::path::Path;
     use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use lab::seed::{Seed, SplitMix64};
 
 use super::marks::{Marks, Op};
-use super::parameters::{OUTPUTS, Parameters, STATEMENTS_OF_A_LIFE, Work};
+use super::parameters::{OUTPUTS, Output, Parameters, STATEMENTS_OF_A_LIFE, Work};
 use crate::error::TrialError;
 use crate::target::queue::{Change, Session, Status, Task, TaskId};
 use crate::workload::common::expect;
@@ -160,7 +160,7 @@ fn live(
 
 fn lives(part: Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<(), TrialError> {
     let grouped = part.parameters.statements_per_txn;
-    let appends = part.parameters.appends;
+    let appends = part.parameters.output == Output::Append;
     for mut task in part.tasks {
         if grouped == 1 {
             for statement in 0..STATEMENTS_OF_A_LIFE {
@@ -201,11 +201,9 @@ fn get(part: &Part<'_>, session: &mut dyn Session, marks: &mut Marks) -> Result<
         let wanted = &part.stored[choice.below(part.stored.len() as u64) as usize];
         let found = session.get(wanted.id)?;
         if found.as_ref() != Some(wanted) {
-            return Err(TrialError::WrongResult {
-                what: format!("the task {}", wanted.id),
-                found: found.map_or("missing", |_| "another").to_owned(),
-                wanted: "as it was stored".to_owned(),
-            });
+            let what = format!("the task {}", wanted.id);
+            let found = found.map_or("missing", |_| "another");
+            return Err(TrialError::wrong(what, found, "as it was stored"));
         }
         marks.end(Op::Get, 1);
     }

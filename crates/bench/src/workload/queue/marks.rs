@@ -7,6 +7,7 @@ use lab::trial::Measured;
 
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
+use crate::workload::common::set_latency;
 
 /// Parts of the time for which throughput is given.
 const WINDOWS: usize = 100;
@@ -110,12 +111,11 @@ impl Course {
                 continue;
             }
             all.add(&of_kind)?;
-            let named = of_kind.metrics().into_iter();
-            let named = named.map(|(name, value)| (format!("{name}.{}", op.phase()), value));
-            measured.metrics.extend(named);
+            measured
+                .metrics
+                .extend(of_kind.metrics_of_phase(op.phase()));
         }
-        measured.metrics.extend(all.metrics());
-        measured.latency = Some(all.latency()?);
+        set_latency(measured, &all)?;
         measured.windows = self.windows();
         Ok(())
     }

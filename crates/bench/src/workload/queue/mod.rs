@@ -15,7 +15,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::needs::Needs;
 use lab::trial::Measured;
@@ -25,8 +24,7 @@ use self::marks::Course;
 use self::parameters::{Parameters, Target, Work};
 use self::verify::Expected;
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
-use super::{Trial, Workload};
-use crate::descriptors::allow_open_files;
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::target::postgres::Server;
 use crate::target::queue::{Connections, Files, Memory, Notes, Postgres, Sqlite, Store, Task};
@@ -37,44 +35,54 @@ pub(super) struct Queue;
 /// The directory of task files within the trial's.
 const FILES: &str = "tasks";
 
-impl Workload for Queue {
-    fn info(&self) -> WorkloadInfo {
-        parameters::info()
+impl Declared for Queue {
+    const NAME: &'static str = "queue";
+    const ABOUT: &'static str = "A task queue in SQLite, in files, on a PostgreSQL server or in memory: workers insert tasks, take them through their life cycle (insert, status, ten outputs, delete), claim those that are due, or read them. Every task must be stored exactly once as it was left, or be gone.";
+    const PHASES: &'static [&'static str] = &[
+        "insert",
+        "status",
+        "output",
+        "delete",
+        "claim",
+        "get",
+        "list",
+        "transaction",
+        "rebuild",
+    ];
+    const CHECKED_FIRST: bool = true;
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        parameters.check(settings)
     }
 
-    fn needs(&self, settings: &Settings) -> Needs {
-        parameters::needs(settings)
+    fn needs(parameters: &Parameters, _: &Settings) -> Needs {
+        parameters.needs()
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
-        Parameters::read(settings).map(drop)
-    }
-
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         if parameters.target == Target::Sqlite {
             refuse_single_threaded(trial)?;
         }
-        allow_open_files(parameters::needs(trial.settings).open_files)?;
         (trial.phase)("load");
-        let stored = stored(trial, &parameters);
-        let (store, rebuild_s) = store(trial, &parameters, &stored)?;
-        fill(&*store, &parameters, &stored)?;
+        let stored = stored(trial, parameters);
+        let (store, rebuild_s) = store(trial, parameters, &stored)?;
+        fill(&*store, parameters, &stored)?;
 
         (trial.phase)("work");
-        let mut expected = Expected::new(&parameters, stored);
-        let worked = work(trial, &parameters, &*store, &mut expected)?;
+        let mut expected = Expected::new(parameters, stored);
+        let worked = work(trial, parameters, &*store, &mut expected)?;
         let notes = worked.notes();
-        let mut measured = worked.measured(&parameters)?;
+        let mut measured = worked.measured(parameters)?;
         set_peak_memory(&mut measured);
-        note(&notes, &parameters, trial.counter.is_some(), &mut measured);
+        note(&notes, parameters, trial.counter.is_some(), &mut measured);
         if let Some(seconds) = rebuild_s {
             set(&mut measured, "seconds.rebuild", seconds);
         }
 
         (trial.phase)("verify");
         let durability = store.durability()?;
-        verify::check_durability(durability, &notes, &parameters)?;
+        verify::check_durability(durability, &notes, parameters)?;
         measured.durability = Some(durability);
         expected.check(&store.tasks()?)?;
         let closing = store.close()?;
@@ -115,7 +123,7 @@ fn store(
             Ok((Box::new(sqlite), None))
         }
         Target::Postgres => {
-            let server = Server::of(trial.postgres, trial.settings)?;
+            let server = Server::of(trial.postgres, parameters.synchronous_commit)?;
             let postgres = Postgres::create(server, parameters.indexed)?;
             Ok((Box::new(postgres), None))
         }
@@ -135,20 +143,12 @@ fn store(
 }
 
 fn make_files(directory: &Path, stored: &[Task]) -> Result<(), TrialError> {
-    let failed = |doing, path: &Path| {
-        let path = path.to_owned();
-        move |source| TrialError::Io {
-            doing,
-            path,
-            source,
-        }
-    };
-    fs::create_dir(directory).map_err(failed("create", directory))?;
+    fs::create_dir(directory).map_err(TrialError::io("create", directory))?;
     for task in stored {
         let path = directory.join(task.id.to_string());
         let content =
             serde_json::to_vec(task).map_err(|error| TrialError::Measuring(error.to_string()))?;
-        fs::write(&path, content).map_err(failed("write", &path))?;
+        fs::write(&path, content).map_err(TrialError::io("write", &path))?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The workload with every target but a server, which the whole program starts.
 
 use super::super::common::tests::{problem, run};
-use super::parameters;
 use crate::catalogue;
 use lab::durability::Durability;
 use lab::level::Level;
@@ -194,7 +193,7 @@ fn no_more_is_needed_of_the_disk_than_the_tasks_that_are_there_at_a_time() {
             ("payload_bytes", 100.into()),
         ];
         settings.extend(over.map(|(name, level)| (name.to_owned(), level)));
-        let needs = parameters::needs(&settings);
+        let needs = crate::needs("queue", &settings);
         (needs.files, needs.disk_bytes)
     };
     // A file that is written beside for each of ten workers.
@@ -275,7 +274,7 @@ fn what_cannot_be_done_is_said() {
             ("statements_per_txn", 4.into()),
             ("workers", 2.into()),
         ],
-        "goes with one worker",
+        "requires one worker",
     );
     said(&[("target", "postgres".into())], "no PostgreSQL server");
 }

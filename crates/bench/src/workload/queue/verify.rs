@@ -56,18 +56,19 @@ impl Expected {
         for done in done {
             for id in done.claimed {
                 if !self.due.remove(&id) {
-                    return Err(TrialError::WrongResult {
-                        what: format!("the task {id}"),
-                        found: "claimed twice, or not due".to_owned(),
-                        wanted: "claimed once".to_owned(),
-                    });
+                    let what = format!("the task {id}");
+                    return Err(TrialError::wrong(
+                        what,
+                        "claimed twice or not due",
+                        "claimed once",
+                    ));
                 }
             }
             self.added.extend(done.added);
             marks.push(done.marks);
         }
         expect(
-            "the number of due tasks that nobody was given",
+            "the number of due tasks that were never claimed",
             self.due.len(),
             0,
         )?;
@@ -84,11 +85,9 @@ impl Expected {
         expect("the number of tasks in the end", found.len(), wanted.len())?;
         for (found, wanted) in found.iter().zip(wanted) {
             if found != wanted {
-                return Err(TrialError::WrongResult {
-                    what: format!("the task {}", wanted.id),
-                    found: format!("missing or changed (in its place is {})", found.id),
-                    wanted: "as it was left".to_owned(),
-                });
+                let what = format!("the task {}", wanted.id);
+                let found = format!("missing or changed (found {} instead)", found.id);
+                return Err(TrialError::wrong(what, found, "as it was left"));
             }
         }
         Ok(())
@@ -107,14 +106,10 @@ impl Expected {
                 Ok(files_left(files)?.saturating_sub(wanted))
             }
             Target::Sqlite => {
-                let failed = |source| TrialError::Io {
-                    doing: "read",
-                    path: directory.to_owned(),
-                    source,
-                };
+                let failed = TrialError::io("read", directory);
                 let mut left = 0;
-                for entry in fs::read_dir(directory).map_err(failed)? {
-                    left += usize::from(entry.map_err(failed)?.file_name() != DATABASE);
+                for entry in fs::read_dir(directory).map_err(&failed)? {
+                    left += usize::from(entry.map_err(&failed)?.file_name() != DATABASE);
                 }
                 Ok(left)
             }

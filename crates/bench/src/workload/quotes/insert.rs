@@ -29,10 +29,7 @@ impl Plan {
         Plan {
             begin,
             times: parameters.times,
-            rows_per_txn: match parameters.rows_per_txn {
-                0 => parameters.rows,
-                rows => rows,
-            },
+            rows_per_txn: parameters.rows_per_txn.map_or(parameters.rows, usize::from),
         }
     }
 }

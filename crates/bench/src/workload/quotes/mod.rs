@@ -18,12 +18,11 @@ mod verify;
 use std::path::PathBuf;
 
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::trial::Measured;
 
-use super::common::{Elapsed, Stopwatch, close_all, set, set_peak_memory};
-use super::{Trial, Workload};
+use super::common::{Elapsed, Stopwatch, close_all, set, set_bytes_per_row, set_peak_memory};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::{Quote, quotes};
 use crate::target::sqlite::{self, Counts};
@@ -34,32 +33,26 @@ use verify::Sums;
 /// The workload `quotes`.
 pub(super) struct Quotes;
 
-impl Workload for Quotes {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "quotes".to_owned(),
-            about: "records quotes of securities in a table with an index, one database a thread, and copies the database"
-                .to_owned(),
-            parameters: Parameters::describe(),
-            phases: vec!["insert".to_owned(), "copy".to_owned()],
-            counts: true,
-        }
+impl Declared for Quotes {
+    const NAME: &'static str = "quotes";
+    const ABOUT: &'static str = "Records quotes of securities in a table with an index, one database per thread, and copies the database.";
+    const PHASES: &'static [&'static str] = &["insert", "copy"];
+    const CHECKED_FIRST: bool = true;
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        parameters.check()
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
-        Parameters::read(settings).map(drop)
-    }
-
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         (trial.phase)("generate");
-        let data = generate(trial, &parameters);
+        let data = generate(trial, parameters);
         let paths: Vec<PathBuf> = (1..=parameters.databases)
             .map(|number| trial.directory.join(format!("quotes-{number}.db")))
             .collect();
 
         let mut measured = Measured::default();
-        let mut insertion = Insertion::of(trial, &parameters, &data, &paths)?;
+        let mut insertion = Insertion::of(trial, parameters, &data, &paths)?;
         set_peak_memory(&mut measured);
 
         (trial.phase)("verify");
@@ -83,7 +76,7 @@ impl Workload for Quotes {
             insertion.elapsed.add(copied.elapsed);
             measured.connections.extend(copied.connections);
         }
-        report(&mut measured, &parameters, insertion);
+        report(&mut measured, parameters, insertion);
         measured.checksum = Some(verify::checksum(&wanted));
         Ok(measured)
     }
@@ -160,8 +153,7 @@ fn report(measured: &mut Measured, parameters: &Parameters, insertion: Insertion
     let with_copies = elapsed.measured(rows * (1 + parameters.copies));
     measured.metrics.extend(with_copies.metrics);
     measured.windows = inserted.windows;
-    let bytes = measured.metrics["db_bytes"];
-    set(measured, "bytes_per_row", bytes / rows as f64);
+    set_bytes_per_row(measured, rows);
     if let Some(counts) = counts {
         measured.metrics.extend(counts.finish());
     }

@@ -6,8 +6,8 @@ use super::data::{Answer, Keys, Set, as_str};
 use super::parameters::{Method, Parameters, Type};
 use crate::error::TrialError;
 
-/// Everything prepared for asking.
-pub(super) enum Asker<'c, 'd> {
+/// Everything prepared for querying.
+pub(super) enum Query<'c, 'd> {
     Carray(Statement<'c, 'd>),
     TempTable(TempTable<'c, 'd>),
     InList(&'c Connection),
@@ -23,28 +23,28 @@ pub(super) struct TempTable<'c, 'd> {
     commit: Statement<'c, 'static>,
 }
 
-impl<'c, 'd> Asker<'c, 'd> {
+impl<'c, 'd> Query<'c, 'd> {
     pub(super) fn prepare(
         connection: &'c Connection,
         parameters: &Parameters,
-    ) -> Result<Asker<'c, 'd>, TrialError> {
+    ) -> Result<Query<'c, 'd>, TrialError> {
         Ok(match parameters.method {
-            Method::Carray => Asker::Carray(connection.prepare(&select("carray(?1)"))?),
-            Method::TempTable => Asker::TempTable(TempTable::prepare(connection, parameters.kind)?),
-            Method::InList => Asker::InList(connection),
+            Method::Carray => Query::Carray(connection.prepare(&select("carray(?1)"))?),
+            Method::TempTable => Query::TempTable(TempTable::prepare(connection, parameters.kind)?),
+            Method::InList => Query::InList(connection),
             Method::JsonEach => {
-                Asker::JsonEach(connection.prepare(&select("(SELECT value FROM json_each(?1))"))?)
+                Query::JsonEach(connection.prepare(&select("(SELECT value FROM json_each(?1))"))?)
             }
         })
     }
 
-    /// Asks for the rows whose key is in the set.
-    pub(super) fn ask(&mut self, set: &'d Set) -> Result<Answer, TrialError> {
+    /// Queries the rows whose key is in the set.
+    pub(super) fn run(&mut self, set: &'d Set) -> Result<Answer, TrialError> {
         match self {
-            Asker::Carray(query) => ask_carray(query, &set.keys),
-            Asker::TempTable(table) => table.ask(&set.keys),
-            Asker::InList(connection) => ask_list(connection, &set.keys),
-            Asker::JsonEach(query) => {
+            Query::Carray(query) => query_carray(query, &set.keys),
+            Query::TempTable(table) => table.run(&set.keys),
+            Query::InList(connection) => query_list(connection, &set.keys),
+            Query::JsonEach(query) => {
                 let json = json(&set.keys)?;
                 Ok(query.with_borrowed(|query| {
                     query.bind_text_borrowed(1, &json)?;
@@ -55,7 +55,7 @@ impl<'c, 'd> Asker<'c, 'd> {
     }
 }
 
-fn ask_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, TrialError> {
+fn query_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, TrialError> {
     Ok(match keys {
         Keys::Integers(keys) => query.with_array(1, Array::I64(keys), |query| answer(query))?,
         Keys::Texts(keys) => {
@@ -70,7 +70,7 @@ fn ask_carray(query: &mut Statement<'_, '_>, keys: &Keys) -> Result<Answer, Tria
 }
 
 /// The length of the list stands in the SQL, so the statement is made for each query.
-fn ask_list(connection: &Connection, keys: &Keys) -> Result<Answer, TrialError> {
+fn query_list(connection: &Connection, keys: &Keys) -> Result<Answer, TrialError> {
     let places = vec!["?"; keys.len()].join(",");
     let mut query = connection.prepare(&select(&format!("({places})")))?;
     for number in 0..keys.len() {
@@ -83,7 +83,7 @@ fn json(keys: &Keys) -> Result<String, TrialError> {
     let text = match keys {
         Keys::Integers(keys) => serde_json::to_string(keys),
         Keys::Texts(keys) => serde_json::to_string(&keys.iter().map(as_str).collect::<Vec<_>>()),
-        Keys::Blobs(_) => return Err(TrialError::CannotRun("JSON has no blobs".to_owned())),
+        Keys::Blobs(_) => return Err(TrialError::cannot_run("JSON has no blobs")),
     };
     text.map_err(|error| TrialError::Measuring(format!("the set as JSON: {error}")))
 }
@@ -108,7 +108,7 @@ impl<'c, 'd> TempTable<'c, 'd> {
         })
     }
 
-    fn ask(&mut self, keys: &'d Keys) -> Result<Answer, TrialError> {
+    fn run(&mut self, keys: &'d Keys) -> Result<Answer, TrialError> {
         self.begin.run()?;
         self.clear.run()?;
         for number in 0..keys.len() {

@@ -12,14 +12,14 @@ mod parameters;
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::data::{Answer, Set};
-use self::method::Asker;
+use self::method::Query;
 use self::parameters::Parameters;
-use super::common::{Stopwatch, close, expect, set, set_peak_memory};
-use super::{Trial, Workload};
+use super::common::{Stopwatch, close, expect, set, set_counts, set_latency, set_peak_memory};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::measure::{LatencyHistogram, Windows};
 use crate::target::sqlite;
@@ -27,32 +27,33 @@ use crate::target::sqlite;
 /// The workload `set-query`.
 pub(super) struct SetQuery;
 
-impl Workload for SetQuery {
-    fn info(&self) -> WorkloadInfo {
-        parameters::info()
+impl Declared for SetQuery {
+    const NAME: &'static str = "set-query";
+    const ABOUT: &'static str = "Counts and sums the rows whose key is in a set held by the program, half of which is in the table.";
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        parameters.check()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         parameters.check_engine(&trial.library)?;
         (trial.phase)("generate");
         let generating = Instant::now();
-        let sets = data::sets(&parameters, trial.seed);
+        let sets = data::sets(parameters, trial.seed);
         let generate_s = generating.elapsed().as_secs_f64();
 
         (trial.phase)("load");
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
-        data::fill(&connection, &parameters)?;
+        data::fill(&connection, parameters)?;
 
         (trial.phase)("query");
         let counts = sqlite::Counts::begin(trial, &connection)?;
-        let (answers, mut measured) = ask_all(&connection, &parameters, &sets)?;
+        let (answers, mut measured) = run_queries(&connection, parameters, &sets)?;
         set(&mut measured, "generate_s", generate_s);
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
 
         (trial.phase)("verify");
         check(&answers, &sets)?;
@@ -61,13 +62,13 @@ impl Workload for SetQuery {
     }
 }
 
-/// Asks for the sets in turn until the queries are done or the time is up.
-fn ask_all(
+/// Queries the sets in turn until the queries are done or the time is up.
+fn run_queries(
     connection: &Connection,
     parameters: &Parameters,
     sets: &[Set],
 ) -> Result<(Vec<Answer>, Measured), TrialError> {
-    let mut asker = Asker::prepare(connection, parameters)?;
+    let mut query = Query::prepare(connection, parameters)?;
     let mut histogram = LatencyHistogram::new()?;
     let mut windows = Windows::new(parameters.queries, 1, parameters.stop_after);
     let mut answers = Vec::new();
@@ -76,7 +77,7 @@ fn ask_all(
     windows.start(start);
     let mut last = start;
     for set in sets.iter().cycle().take(parameters.queries) {
-        answers.push(asker.ask(set)?);
+        answers.push(query.run(set)?);
         let now = Instant::now();
         histogram.record(now.duration_since(last));
         windows.tick(1, now);
@@ -93,8 +94,7 @@ fn ask_all(
         "queries_per_s",
         answers.len() as f64 / elapsed.seconds,
     );
-    measured.metrics.extend(histogram.metrics());
-    measured.latency = Some(histogram.latency()?);
+    set_latency(&mut measured, &histogram)?;
     measured.windows = windows.rates();
     Ok((answers, measured))
 }
@@ -113,11 +113,12 @@ fn check(answers: &[Answer], sets: &[Set]) -> Result<(), TrialError> {
 mod tests {
     use super::super::common::tests::{problem, run};
     use super::*;
+    use crate::parameters::{Choice, Parameters as _};
 
     #[test]
     fn every_method_finds_the_rows_of_every_type() {
-        for (method, _) in parameters::METHODS {
-            for (kind, _) in parameters::TYPES {
+        for (_, method, _) in parameters::Method::ALL {
+            for (_, kind, _) in parameters::Type::ALL {
                 for lookup in ["primary-key", "index"] {
                     let settings = [
                         ("method", (*method).into()),
@@ -167,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_is_a_wrong_result() {
-        let mut settings = crate::catalogue().defaults(&SetQuery.info());
+        let catalogue = crate::catalogue();
+        let mut settings = catalogue.defaults(catalogue.workload(SetQuery::NAME).unwrap());
         settings.insert("set_size".to_owned(), 10.into());
         let parameters = Parameters::read(&settings).unwrap();
         let sets = data::sets(&parameters, lab::seed::Seed(3));

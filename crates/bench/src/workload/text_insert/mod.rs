@@ -6,16 +6,18 @@
 mod insert;
 mod verify;
 
-use lab::catalogue::{Accepts, WorkloadInfo};
 use lab::level::Settings;
 use lab::trial::Measured;
 
-use super::common::{MAX_HOST_PARAMETERS, Stopwatch, close, from, parameter, set, set_peak_memory};
-use super::{Trial, Workload};
+use super::common::{
+    MAX_HOST_PARAMETERS, Stopwatch, check_host_parameters, close, set, set_bytes_per_row,
+    set_counts, set_peak_memory,
+};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::Texts;
 use crate::measure::Windows;
-use crate::settings::Reader;
+use crate::parameters::Rows;
 use crate::target::sqlite;
 
 /// The workload `text-insert`.
@@ -29,79 +31,42 @@ const MAX_COLUMNS: i64 = 2_000;
 /// (<https://sqlite.org/limits.html>, section 1).
 const MAX_LENGTH: i64 = 1_000_000_000;
 
-struct Parameters {
-    rows: usize,
-    /// In all columns of a row together.
-    characters: usize,
-    columns: usize,
-    rows_per_statement: usize,
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        /// Rows to insert.
+        rows: Rows = 100_000, 1..;
+        /// Characters in all columns of a row together, one byte each.
+        characters: usize = 64, 1..=MAX_LENGTH;
+        /// Columns among which the characters are divided equally.
+        columns: usize = 1, 1..=MAX_COLUMNS;
+        /// Rows in the VALUES list of one INSERT.
+        rows_per_statement: Rows = 1, 1..=MAX_HOST_PARAMETERS as i64;
+    }
 }
 
-impl Parameters {
-    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
-        let reader = Reader(settings);
-        let parameters = Parameters {
-            rows: reader.count("rows")?,
-            characters: reader.count("characters")?,
-            columns: reader.count("columns")?,
-            rows_per_statement: reader.count("rows_per_statement")?,
-        };
-        parameters.check()?;
-        Ok(parameters)
-    }
+impl Declared for TextInsert {
+    const NAME: &'static str = "text-insert";
+    const ABOUT: &'static str = "Inserts rows of random texts into one table, in one transaction.";
+    type Parameters = Parameters;
 
-    fn check(&self) -> Result<(), TrialError> {
-        let (characters, columns) = (self.characters, self.columns);
-        if characters % columns != 0 {
-            return Err(TrialError::CannotRun(format!(
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        let Parameters {
+            characters,
+            columns,
+            rows_per_statement: rows,
+            ..
+        } = *parameters;
+        if !characters.is_multiple_of(columns) {
+            return Err(TrialError::cannot_run(format!(
                 "{characters} characters cannot be divided equally among {columns} columns"
             )));
         }
-        let places = self.rows_per_statement.saturating_mul(columns);
-        if places > MAX_HOST_PARAMETERS {
-            return Err(TrialError::CannotRun(format!(
-                "{} rows of {columns} columns need {places} parameters, but a statement can have {MAX_HOST_PARAMETERS}",
-                self.rows_per_statement
-            )));
-        }
-        Ok(())
-    }
-}
-
-impl Workload for TextInsert {
-    fn info(&self) -> WorkloadInfo {
-        let up_to = |max| Accepts::Int { min: 1, max };
-        WorkloadInfo {
-            name: "text-insert".to_owned(),
-            about: "inserts rows of random texts into one table, in one transaction".to_owned(),
-            parameters: vec![
-                parameter("rows", from(1), 100_000.into(), "rows to insert"),
-                parameter(
-                    "characters",
-                    up_to(MAX_LENGTH),
-                    64.into(),
-                    "characters in all columns of a row together, one byte each",
-                ),
-                parameter(
-                    "columns",
-                    up_to(MAX_COLUMNS),
-                    1.into(),
-                    "columns among which the characters are divided equally",
-                ),
-                parameter(
-                    "rows_per_statement",
-                    up_to(MAX_HOST_PARAMETERS as i64),
-                    1.into(),
-                    "rows in the VALUES list of one INSERT",
-                ),
-            ],
-            phases: Vec::new(),
-            counts: true,
-        }
+        let values = rows.saturating_mul(columns);
+        check_host_parameters(values, &format!("{rows} rows of {columns} columns"))
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         (trial.phase)("generate");
         let texts = Texts::generate(parameters.characters / parameters.columns, trial.seed);
 
@@ -110,7 +75,7 @@ impl Workload for TextInsert {
         let connection = sqlite::open(trial, &path)?;
         connection.execute(&insert::create_table(parameters.columns))?;
         let begin = sqlite::begin_statement(trial.settings);
-        let mut inserter = insert::Inserter::prepare(&connection, &parameters, begin)?;
+        let mut inserter = insert::Inserter::prepare(&connection, parameters, begin)?;
         let mut windows = Windows::new(parameters.rows, parameters.rows_per_statement, None);
         let counts = sqlite::Counts::begin(trial, &connection)?;
         let watch = Stopwatch::start()?;
@@ -123,16 +88,13 @@ impl Workload for TextInsert {
         let bytes = parameters.rows as f64 * parameters.characters as f64;
         set(&mut measured, "mib_per_s", elapsed.mib_per_s(bytes));
         set_peak_memory(&mut measured);
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
         measured.windows = windows.rates();
 
         (trial.phase)("verify");
         verify::check(&connection, &texts, parameters.rows, parameters.columns)?;
         close(connection, Some(&path), &mut measured)?;
-        let bytes_per_row = measured.metrics["db_bytes"] / parameters.rows as f64;
-        set(&mut measured, "bytes_per_row", bytes_per_row);
+        set_bytes_per_row(&mut measured, parameters.rows);
         Ok(measured)
     }
 }

@@ -38,11 +38,12 @@ pub(super) fn write(
     windows.start(watch.started());
     let mut file = create(&path)?;
     for block in blocks(&bytes, total) {
-        file.write_all(block).map_err(io("write", &path))?;
+        file.write_all(block)
+            .map_err(TrialError::io("write", &path))?;
         windows.tick(block.len(), Instant::now());
     }
     if synced {
-        file.sync_all().map_err(io("sync", &path))?;
+        file.sync_all().map_err(TrialError::io("sync", &path))?;
     }
     let elapsed = watch.stop()?;
     let mut measured = elapsed.measured(parameters.rows);
@@ -79,14 +80,18 @@ fn blocks(bytes: &[u8], total: usize) -> impl Iterator<Item = &[u8]> {
 
 /// Checks the size of the file and every byte in it.
 fn check(file: &mut File, path: &Path, bytes: &[u8], total: usize) -> Result<(), TrialError> {
-    let length = file.metadata().map_err(io("look at", path))?.len();
+    let length = file
+        .metadata()
+        .map_err(TrialError::io("look at", path))?
+        .len();
     expect("the size of the file", length, total as u64)?;
-    file.rewind().map_err(io("read", path))?;
+    file.rewind().map_err(TrialError::io("read", path))?;
     let mut found = vec![0; BLOCK];
     let mut wrong = 0;
     for block in blocks(bytes, total) {
         let found = &mut found[..block.len()];
-        file.read_exact(found).map_err(io("read", path))?;
+        file.read_exact(found)
+            .map_err(TrialError::io("read", path))?;
         wrong += usize::from(found != block);
     }
     expect("the count of wrong blocks in the file", wrong, 0)
@@ -98,15 +103,7 @@ fn create(path: &Path) -> Result<File, TrialError> {
         .write(true)
         .create_new(true)
         .open(path)
-        .map_err(io("create", path))
-}
-
-fn io(doing: &'static str, path: &Path) -> impl Fn(std::io::Error) -> TrialError {
-    move |source| TrialError::Io {
-        doing,
-        path: path.to_owned(),
-        source,
-    }
+        .map_err(TrialError::io("create", path))
 }
 
 #[cfg(test)]

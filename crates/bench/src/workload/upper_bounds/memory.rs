@@ -12,19 +12,8 @@ use crate::measure::Windows;
 use crate::workload::Trial;
 use crate::workload::common::{Stopwatch, expect, set, set_peak_memory};
 
-/// A container of the standard library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Container {
-    /// `Vec`: the values in order of arrival.
-    Vec,
-    /// `BTreeMap` from the value to the number of the last row that has it.
-    BTree,
-    /// `HashMap` likewise, with the standard library's hash function.
-    Hash,
-}
-
-/// What was filled.
-enum Filled {
+/// A container that was filled.
+pub(super) enum Filled {
     Vec(Vec<i64>),
     BTree(BTreeMap<i64, usize>),
     Hash(HashMap<i64, usize>),
@@ -34,7 +23,7 @@ enum Filled {
 pub(super) fn keep(
     trial: &mut Trial<'_>,
     parameters: &Parameters,
-    container: Container,
+    fill: fn(&[i64], &mut Windows) -> Filled,
 ) -> Result<Measured, TrialError> {
     (trial.phase)("generate");
     let generating = Instant::now();
@@ -45,7 +34,7 @@ pub(super) fn keep(
     (trial.phase)("load");
     let watch = Stopwatch::start()?;
     windows.start(watch.started());
-    let filled = black_box(fill(container, &data, &mut windows));
+    let filled = black_box(fill(&data, &mut windows));
     let elapsed = watch.stop()?;
     let mut measured = elapsed.measured(parameters.rows);
     set(&mut measured, "generate_s", generate_s);
@@ -57,29 +46,30 @@ pub(super) fn keep(
     Ok(measured)
 }
 
-/// Fills a container that grows as it goes: an application seldom knows the count beforehand.
-fn fill(container: Container, data: &[i64], windows: &mut Windows) -> Filled {
-    match container {
-        Container::Vec => {
-            let mut rows = Vec::new();
-            each_row(data, windows, |_, value| rows.push(value));
-            Filled::Vec(rows)
-        }
-        Container::BTree => {
-            let mut rows = BTreeMap::new();
-            each_row(data, windows, |row, value| {
-                rows.insert(value, row);
-            });
-            Filled::BTree(rows)
-        }
-        Container::Hash => {
-            let mut rows = HashMap::new();
-            each_row(data, windows, |row, value| {
-                rows.insert(value, row);
-            });
-            Filled::Hash(rows)
-        }
-    }
+/// Fills a `Vec` with the values in order of arrival. All containers grow as they go: an application seldom
+/// knows the count beforehand.
+pub(super) fn vec(data: &[i64], windows: &mut Windows) -> Filled {
+    let mut rows = Vec::new();
+    each_row(data, windows, |_, value| rows.push(value));
+    Filled::Vec(rows)
+}
+
+/// Fills a `BTreeMap` from the value to the number of the last row that has it.
+pub(super) fn btree(data: &[i64], windows: &mut Windows) -> Filled {
+    let mut rows = BTreeMap::new();
+    each_row(data, windows, |row, value| {
+        rows.insert(value, row);
+    });
+    Filled::BTree(rows)
+}
+
+/// Fills a `HashMap` likewise, with the standard library's hash function.
+pub(super) fn hash(data: &[i64], windows: &mut Windows) -> Filled {
+    let mut rows = HashMap::new();
+    each_row(data, windows, |row, value| {
+        rows.insert(value, row);
+    });
+    Filled::Hash(rows)
 }
 
 #[inline]
@@ -122,29 +112,33 @@ fn distinct(data: &[i64]) -> usize {
 mod tests {
     use super::*;
 
-    fn filled(container: Container, data: &[i64]) -> Filled {
-        fill(container, data, &mut Windows::new(data.len(), 1, None))
+    type Fill = fn(&[i64], &mut Windows) -> Filled;
+
+    const CONTAINERS: [(&str, Fill); 3] = [("vec", vec), ("btree", btree), ("hash", hash)];
+
+    fn filled(fill: Fill, data: &[i64]) -> Filled {
+        fill(data, &mut Windows::new(data.len(), 1, None))
     }
 
     #[test]
     fn maps_keep_each_value_once_and_vectors_every_row() {
         let data = [5, 7, 5, -1];
-        for container in [Container::Vec, Container::BTree, Container::Hash] {
-            let kept = filled(container, &data);
+        for (container, fill) in CONTAINERS {
+            let kept = filled(fill, &data);
             assert!(check(&kept, &data).is_ok(), "{container:?}");
             let length = match kept {
                 Filled::Vec(rows) => rows.len(),
                 Filled::BTree(rows) => rows.len(),
                 Filled::Hash(rows) => rows.len(),
             };
-            assert_eq!(length, if container == Container::Vec { 4 } else { 3 });
+            assert_eq!(length, if container == "vec" { 4 } else { 3 });
         }
     }
 
     #[test]
     fn a_container_with_other_rows_is_a_wrong_result() {
-        for container in [Container::Vec, Container::BTree, Container::Hash] {
-            let kept = filled(container, &[1, 2, 3]);
+        for (container, fill) in CONTAINERS {
+            let kept = filled(fill, &[1, 2, 3]);
             assert!(check(&kept, &[1, 2, 4]).is_err(), "{container:?}");
             assert!(check(&kept, &[1, 2]).is_err(), "{container:?}");
         }

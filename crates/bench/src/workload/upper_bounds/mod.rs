@@ -1,7 +1,7 @@
 //! What bounds any way of storing rows, without SQLite: making the data, writing as many bytes to
 //! a plain file, and keeping the rows in the containers of a programming language.
 //!
-//! An experiment shows these figures beside its variants, so that a reader sees how far the fastest
+//! Experiments show these figures next to their variants, so that a reader sees how far the fastest
 //! way of inserting is from what the machine can do.
 
 mod file;
@@ -9,106 +9,65 @@ mod memory;
 
 use std::hint::black_box;
 
-use lab::catalogue::WorkloadInfo;
-use lab::level::Settings;
 use lab::seed::Seed;
 use lab::trial::Measured;
 
-use super::common::{
-    Stopwatch, by_name, expect, from, names, parameter, refuse_counting, set_peak_memory,
-};
-use super::{Trial, Workload};
+use super::common::{Stopwatch, expect, set_peak_memory};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::Values;
-use crate::settings::Reader;
-use memory::Container;
+use crate::parameters::{Bytes, Rows};
 
-/// The workload `limits`.
+/// The workload `upper-bounds`.
 pub(super) struct UpperBounds;
 
-/// What is done instead of inserting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// The integers are generated and nothing else.
-    Generate,
-    /// Bytes are written to a file, which the kernel may still hold in memory.
-    File,
-    /// The same, then the file is synced.
-    FileFsync,
-    /// The integers are kept in a container.
-    Kept(Container),
-}
-
-const KINDS: &[(&str, Kind)] = &[
-    ("generate", Kind::Generate),
-    ("file", Kind::File),
-    ("file-fsync", Kind::FileFsync),
-    ("vec", Kind::Kept(Container::Vec)),
-    ("btree", Kind::Kept(Container::BTree)),
-    ("hash", Kind::Kept(Container::Hash)),
-];
-
-struct Parameters {
-    kind: Kind,
-    rows: usize,
-    values: Values,
-    bytes_per_row: usize,
-}
-
-impl Parameters {
-    fn read(settings: &Settings) -> Result<Parameters, TrialError> {
-        let reader = Reader(settings);
-        Ok(Parameters {
-            kind: reader.name("kind", |name| by_name(KINDS, name))?,
-            rows: reader.count("rows")?,
-            values: reader.name("values", Values::parse)?,
-            bytes_per_row: reader.count("bytes_per_row")?,
-        })
+choice! {
+    /// What is done instead of inserting.
+    enum Kind {
+        /// Generate the integers.
+        Generate = "generate",
+        /// Write as many bytes to a file as a database has; the kernel may still hold them in memory.
+        File = "file",
+        /// Write them and sync the file.
+        FileFsync = "file-fsync",
+        /// Put the integers into a vector.
+        Vec = "vec",
+        /// Put them into a B-tree map.
+        BTree = "btree",
+        /// Put them into a hash map.
+        Hash = "hash",
     }
 }
 
-impl Workload for UpperBounds {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: "upper-bounds".to_owned(),
-            about: "does without SQLite what any way of inserting must do at least: makes the data, writes the bytes, or keeps the rows in memory".to_owned(),
-            parameters: vec![
-                parameter(
-                    "kind",
-                    names(KINDS),
-                    "generate".into(),
-                    "generate the integers; write as many bytes as a database has to a file (file-fsync: and sync it); or put the integers into a vector, a B-tree map or a hash map",
-                ),
-                parameter("rows", from(1), 100_000.into(), "rows"),
-                parameter(
-                    "values",
-                    names(Values::NAMES),
-                    "int32".into(),
-                    "which integers: as for bulk-insert",
-                ),
-                parameter(
-                    "bytes_per_row",
-                    from(1),
-                    13.into(),
-                    "bytes written to the file for each row; 13 is what SQLite's file takes for a 32-bit integer with its rowid",
-                ),
-            ],
-            phases: Vec::new(),
-            counts: false,
-        }
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        /// What is done instead of inserting.
+        kind: Kind = Kind::Generate;
+        /// Rows to generate, write or keep.
+        rows: Rows = 100_000, 1..;
+        /// Integers to generate.
+        values: Values = Values::Int32;
+        /// Bytes written to the file per row; SQLite's file takes 13 for a 32-bit integer with its rowid.
+        bytes_per_row: Bytes = 13, 1..;
     }
+}
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(
-            trial,
-            "a limit does not use SQLite's file system: nothing can be counted",
-        )?;
-        let parameters = Parameters::read(trial.settings)?;
+impl Declared for UpperBounds {
+    const NAME: &'static str = "upper-bounds";
+    const ABOUT: &'static str = "Does without SQLite the minimum that any insert has to do: generates the data, writes the bytes, or keeps the rows in memory.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let keep = |trial: &mut Trial<'_>, fill| memory::keep(trial, parameters, fill);
         match parameters.kind {
-            Kind::Generate => generate(trial, &parameters),
-            Kind::File => file::write(trial, &parameters, false),
-            Kind::FileFsync => file::write(trial, &parameters, true),
-            Kind::Kept(container) => memory::keep(trial, &parameters, container),
+            Kind::Generate => generate(trial, parameters),
+            Kind::File => file::write(trial, parameters, false),
+            Kind::FileFsync => file::write(trial, parameters, true),
+            Kind::Vec => keep(trial, memory::vec),
+            Kind::BTree => keep(trial, memory::btree),
+            Kind::Hash => keep(trial, memory::hash),
         }
     }
 }
@@ -147,10 +106,11 @@ fn check_generated(data: &[i64], parameters: &Parameters, seed: Seed) -> Result<
 mod tests {
     use super::super::common::tests::run;
     use super::*;
+    use crate::parameters::Choice;
 
     #[test]
     fn every_kind_gives_a_rate_and_files_a_throughput() {
-        for (name, kind) in KINDS {
+        for (kind, name, _) in Kind::ALL {
             let measured = run(
                 "upper-bounds",
                 &[("kind", (*name).into()), ("rows", 70_001.into())],

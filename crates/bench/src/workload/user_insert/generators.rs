@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn an_error_of_the_inserting_ends_the_generating() {
         let users = Users::new(Seed(1), 1_000_000_000, 100, 50);
-        let error = each_part(users, 2, |_| Err(TrialError::CannotRun("full".to_owned())));
+        let error = each_part(users, 2, |_| Err(TrialError::cannot_run("full")));
         assert!(error.unwrap_err().to_string().contains("full"));
     }
 }

@@ -12,14 +12,15 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::WorkloadInfo;
 use lab::level::Settings;
 use lab::trial::Measured;
 
 use self::insert::{Inserter, Source};
-use self::parameters::{Data, Generate, Parameters, Where};
-use super::common::{Elapsed, Stopwatch, close, set, set_peak_memory};
-use super::{Trial, Workload};
+use self::parameters::{Data, Generate, Location, Parameters};
+use super::common::{
+    Elapsed, Stopwatch, close, set, set_bytes_per_row, set_counts, set_peak_memory,
+};
+use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::generate::Users;
 use crate::measure::Windows;
@@ -30,32 +31,27 @@ pub(super) struct UserInsert;
 
 const CREATE_TABLE: &str = "CREATE TABLE user(id INTEGER NOT NULL PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL)";
 
-impl Workload for UserInsert {
-    fn info(&self) -> WorkloadInfo {
-        parameters::info()
+impl Declared for UserInsert {
+    const NAME: &'static str = "user-insert";
+    const ABOUT: &'static str = "Inserts rows into user(id INTEGER NOT NULL PRIMARY KEY, area CHAR(6), age INTEGER NOT NULL, active INTEGER NOT NULL), in one transaction; SQLite generates the id.";
+    const CHECKED_FIRST: bool = true;
+    type Parameters = Parameters;
+
+    fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        parameters.check(settings)
     }
 
-    fn check(&self, settings: &Settings) -> Result<(), TrialError> {
-        let parameters = Parameters::read(settings)?;
-        let impossible = match parameters.place {
-            Where::Memory => sqlite::why_impossible_in_memory(settings),
-            Where::File => None,
-        };
-        impossible.map_or(Ok(()), |why| Err(TrialError::CannotRun(why)))
-    }
-
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        let parameters = Parameters::read(trial.settings)?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         (trial.phase)("generate");
         let users = parameters.users(trial.seed);
         let generating = Instant::now();
-        let source = source(&parameters, users);
+        let source = source(parameters, users);
         let generate_s = generating.elapsed().as_secs_f64();
 
         (trial.phase)("load");
-        let file = match parameters.place {
-            Where::File => Some(trial.directory.join("test.db")),
-            Where::Memory => None,
+        let file = match parameters.location {
+            Location::File => Some(trial.directory.join("test.db")),
+            Location::Memory => None,
         };
         let path = file.clone().unwrap_or_else(|| PathBuf::from(":memory:"));
         let connection = sqlite::open(trial, &path)?;
@@ -63,35 +59,20 @@ impl Workload for UserInsert {
         let mut windows = Windows::new(parameters.rows, parameters.rows_per_part(), None);
         let counts = sqlite::Counts::begin(trial, &connection)?;
         let begin = sqlite::begin_statement(trial.settings);
-        let elapsed = work(
-            &connection,
-            begin,
-            &parameters,
-            &source,
-            users,
-            &mut windows,
-        )?;
+        let elapsed = work(&connection, begin, parameters, &source, users, &mut windows)?;
 
         let mut measured = elapsed.measured(parameters.rows);
         set_peak_memory(&mut measured);
         if parameters.generate == Generate::Before {
             set(&mut measured, "generate_s", generate_s);
         }
-        if let Some(counts) = counts {
-            measured.metrics.extend(counts.end(&connection)?);
-        }
+        set_counts(&mut measured, counts, &connection)?;
         measured.windows = windows.rates();
 
         (trial.phase)("verify");
         verify::check(&connection, parameters.data, users)?;
         close(connection, file.as_deref(), &mut measured)?;
-        if let Some(bytes) = measured.metrics.get("db_bytes").copied() {
-            set(
-                &mut measured,
-                "bytes_per_row",
-                bytes / parameters.rows as f64,
-            );
-        }
+        set_bytes_per_row(&mut measured, parameters.rows);
         Ok(measured)
     }
 }

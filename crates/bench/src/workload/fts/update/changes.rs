@@ -14,22 +14,19 @@ use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
 use crate::workload::common::expect;
 
-/// What is done to the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Insert,
-    Update,
-    Delete,
-    /// Each in turn.
-    Mixed,
+choice! {
+    /// What is done to the rows.
+    enum Kind {
+        /// Rows are inserted.
+        Insert = "insert",
+        /// Rows are rewritten.
+        Update = "update",
+        /// Rows are deleted.
+        Delete = "delete",
+        /// Each in turn.
+        Mixed = "mixed",
+    }
 }
-
-pub(super) const KINDS: &[(&str, Kind)] = &[
-    ("insert", Kind::Insert),
-    ("update", Kind::Update),
-    ("delete", Kind::Delete),
-    ("mixed", Kind::Mixed),
-];
 
 /// One change; documents are named by their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,7 +257,7 @@ fn can<'s, 'c>(
     statement: &'s mut Option<Statement<'c, 'static>>,
 ) -> Result<&'s mut Statement<'c, 'static>, TrialError> {
     statement.as_mut().ok_or_else(|| {
-        TrialError::CannotRun("rows of this table can be neither rewritten nor deleted".to_owned())
+        TrialError::cannot_run("rows of this table can be neither rewritten nor deleted")
     })
 }
 

@@ -1,7 +1,7 @@
 //! Changes to a table that is filled: their rate, and what they do to queries.
 //!
 //! Every change leaves its terms in a new part of the index, a segment, until merging takes it up;
-//! a query looks into every segment. So the same queries are asked before the changes, after each
+//! a query looks into every segment. So the same queries run before the changes, after each
 //! quarter of them, and once more after the index has been merged, if it is.
 
 mod changes;
@@ -9,108 +9,123 @@ mod changes;
 use std::time::{Duration, Instant};
 
 use engine::{CheckpointMode, Connection};
-use lab::catalogue::{Accepts, WorkloadInfo};
+use lab::level::Settings;
 use lab::trial::Measured;
 
-use self::changes::{Changes, KINDS, Kind, Model};
-use super::ask::{Asker, Cache, Effort, add_regexp, can_answer};
-use super::finish::{Finish, finish_parameter};
+use self::changes::{Changes, Kind, Model};
+use super::execute::{Cache, Effort, Executor, add_regexp, can_answer};
+use super::finish::Finish;
 use super::load::make_and_fill;
-use super::queries::{self, Query, Sql};
-use super::source::{self, Source};
+use super::queries::{self, Query, QueryChoice, Sql};
+use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, TABLE, TableOptions};
 use super::verify;
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
-use crate::settings::Reader;
+use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{
-    by_name, close, from, names, parameter, refuse_counting, set, set_peak_memory,
-};
-use crate::workload::{Trial, Workload};
+use crate::workload::common::{close, set, set_latency, set_peak_memory};
+use crate::workload::{Declared, Trial};
 
 /// The workload `fts-update`.
 pub(in crate::workload) struct FtsUpdate;
 
-/// Parts of the changes after each of which the queries are asked.
+/// Parts of the changes after each of which the queries run.
 const PARTS: usize = 4;
 
-impl Workload for FtsUpdate {
-    fn info(&self) -> WorkloadInfo {
-        let mut parameters = source::generator_parameters();
-        parameters.extend(table::parameters());
-        parameters.extend([
-            parameter(
-                "change",
-                names(KINDS),
-                "update".into(),
-                "what is done to the filled table: rows are inserted, rewritten or deleted, or each in turn",
-            ),
-            parameter("changes", from(4), 10_000.into(), "rows that are changed"),
-            parameter("rows_per_txn", from(1), 100.into(), "changes in a transaction"),
-            parameter(
-                "start",
-                names(&[("as-filled", ()), ("optimized", ())]),
-                "optimized".into(),
-                "whether the index is one segment when the changes begin, or as filling left it",
-            ),
-            finish_parameter(),
-            parameter(
-                "queries",
-                Accepts::choice(&queries::choices()),
-                "published".into(),
-                "queries that are asked before, among and after the changes",
-            ),
-            parameter("repeat", from(1), 5.into(), "times that each query is asked, each time"),
-        ]);
-        let mut phases: Vec<String> = (0..=PARTS).map(query_phase).collect();
-        phases.extend(
-            [
-                "query-finished",
-                "insert",
-                "change",
-                "optimize",
-                "checkpoint",
-            ]
-            .map(str::to_owned),
-        );
-        WorkloadInfo {
-            name: "fts-update".to_owned(),
-            about: "inserts, rewrites and deletes documents of a filled full-text table, and asks queries in between".to_owned(),
-            parameters,
-            phases,
-            counts: false,
-        }
+choice! {
+    /// What the index is like when the changes begin.
+    enum Start {
+        /// As filling left it.
+        AsFilled = "as-filled",
+        /// One segment.
+        Optimized = "optimized",
+    }
+}
+
+parameters! {
+    /// The parameters of one trial.
+    struct Parameters {
+        documents: GeneratorParameters;
+        options: TableOptions;
+        /// What is done to the filled table.
+        kind as "change": Kind = Kind::Update;
+        /// Rows that are changed.
+        changes: Rows = 10_000, 4..;
+        /// Changes per transaction.
+        rows_per_txn: Rows = 100, 1..;
+        /// What the index is like when the changes begin.
+        start: Start = Start::Optimized;
+        /// Queries that run before, between and after the changes.
+        queries: QueryChoice = "published";
+        /// Times that each query runs, each time.
+        repeat: usize = 5, 1..;
+    }
+}
+
+impl Declared for FtsUpdate {
+    const NAME: &'static str = "fts-update";
+    const ABOUT: &'static str = "Inserts, rewrites and deletes documents of a filled full-text table, and runs queries in between.";
+    const COUNTS: bool = false;
+    type Parameters = Parameters;
+
+    fn phases() -> Vec<String> {
+        let queries = (0..=PARTS).map(query_phase);
+        let others = [
+            "query-finished",
+            "insert",
+            "change",
+            "optimize",
+            "checkpoint",
+        ];
+        queries.chain(others.map(str::to_owned)).collect()
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "counts would mix changes and queries")?;
-        let parameters = Parameters::read(trial)?;
+    fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
+        parameters.options.check()?;
+        let (changes, rows) = (parameters.changes, parameters.documents.rows);
+        let replaces = parameters.kind != Kind::Insert;
+        let why = if parameters.queries == queries::OWN {
+            "this workload runs the built-in queries only".to_owned()
+        } else if replaces && parameters.options.content == Content::Contentless {
+            "rows of a contentless table cannot be rewritten or deleted: use `content = \"contentless-delete\"`".to_owned()
+        } else if replaces && changes > rows {
+            format!("{changes} changes of different rows require as many rows, not {rows}")
+        } else {
+            return Ok(());
+        };
+        Err(TrialError::CannotRun(why))
+    }
+
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let options = &parameters.options;
+        let source = Source::generated(&parameters.documents, trial.seed);
+        let queries = queries::chosen(&parameters.queries, "");
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         add_regexp(&connection)?;
         let mut measured = Measured::default();
         (trial.phase)("load");
-        parameters.fill(trial, &connection, &mut measured)?;
+        parameters.fill(trial, &connection, &source, &mut measured)?;
 
         (trial.phase)("change");
         let effort = Effort {
             repeat: parameters.repeat,
             limit: None,
         };
-        let asker = Asker::new(trial, &parameters.options, &path, Cache::Warm, effort);
-        let probe = Probe::prepare(&asker, &connection, &parameters)?;
-        let model = parameters.change(trial, &probe, &mut measured)?;
-        finish(&probe, parameters.finish, &mut measured)?;
+        let executor = Executor::new(trial, options, &path, Cache::Warm, effort);
+        let probe = Probe::prepare(&executor, &connection, options, &source, &queries)?;
+        let model = parameters.change(trial, &probe, &source, &mut measured)?;
+        finish(&probe, options.finish, &mut measured)?;
         set_peak_memory(&mut measured);
 
         (trial.phase)("verify");
-        if parameters.options.keeps_texts() {
-            model.compare(&connection, &parameters.options, &parameters.source)?;
+        if options.keeps_texts() {
+            model.compare(&connection, options, &source)?;
         } else {
             model.count(&connection)?;
         }
-        verify::check_index(&connection, &parameters.options)?;
+        verify::check_index(&connection, options)?;
         close(connection, Some(&path), &mut measured)?;
         Ok(measured)
     }
@@ -120,80 +135,37 @@ fn query_phase(part: usize) -> String {
     format!("query-{part}")
 }
 
-struct Parameters {
-    options: TableOptions,
-    source: Source,
-    kind: Kind,
-    changes: usize,
-    rows_per_txn: usize,
-    optimized: bool,
-    finish: Finish,
-    queries: Vec<Query>,
-    repeat: usize,
-}
-
 impl Parameters {
-    fn read(trial: &Trial<'_>) -> Result<Parameters, TrialError> {
-        let reader = Reader(trial.settings);
-        let choice = reader.name("queries", |name| Some(name.to_owned()))?;
-        let options = TableOptions::read(trial.settings)?;
-        let parameters = Parameters {
-            finish: Finish::read(&reader, &options)?,
-            options,
-            source: Source::generated(trial)?,
-            kind: reader.name("change", |name| by_name(KINDS, name))?,
-            changes: reader.count("changes")?,
-            rows_per_txn: reader.count("rows_per_txn")?,
-            optimized: reader.name("start", |name| Some(name == "optimized"))?,
-            queries: queries::chosen(&choice, ""),
-            repeat: reader.count("repeat")?,
-        };
-        parameters.check(&choice)?;
-        Ok(parameters)
-    }
-
-    fn check(&self, choice: &str) -> Result<(), TrialError> {
-        let (changes, rows) = (self.changes, self.source.rows());
-        let why = if choice == queries::OWN {
-            "this workload asks the built-in queries only".to_owned()
-        } else if self.kind != Kind::Insert && self.options.content == Content::Contentless {
-            "rows of a contentless table can be neither rewritten nor deleted: `content = \"contentless-delete\"` can".to_owned()
-        } else if self.kind != Kind::Insert && changes > rows {
-            format!("{changes} changes of different rows need as many rows, not {rows}")
-        } else {
-            return Ok(());
-        };
-        Err(TrialError::CannotRun(why))
-    }
-
     /// Makes and fills the table.
     fn fill(
         &self,
         trial: &Trial<'_>,
         connection: &Connection,
+        source: &Source,
         measured: &mut Measured,
     ) -> Result<(), TrialError> {
-        let loaded = make_and_fill(trial, connection, &self.options, &self.source)?;
+        let loaded = make_and_fill(trial, connection, &self.options, source)?;
         set(measured, "seconds.insert", loaded.active.as_secs_f64());
-        if self.optimized && self.options.kind == table::Kind::Fts5 {
+        if self.start == Start::Optimized && self.options.kind == table::Kind::Fts5 {
             Finish::Optimize.run(connection)?;
         }
         connection.checkpoint(CheckpointMode::Truncate)?;
         Ok(())
     }
 
-    /// Makes the changes part by part, asking in between, and says what the table should hold.
+    /// Makes the changes part by part, querying in between, and returns what the table should hold.
     fn change(
         &self,
         trial: &Trial<'_>,
         probe: &Probe<'_, '_, '_>,
+        source: &Source,
         measured: &mut Measured,
     ) -> Result<Model, TrialError> {
-        let mut model = Model::new(self.source.rows(), self.kind, trial.seed);
+        let mut model = Model::new(source.rows(), self.kind, trial.seed);
         let begin = sqlite::begin_statement(trial.settings);
-        let mut changes = Changes::prepare(probe.connection, &self.options, &self.source, begin)?;
+        let mut changes = Changes::prepare(probe.connection, &self.options, source, begin)?;
         let mut work = Work::new()?;
-        probe.ask(&query_phase(0), measured)?;
+        probe.run(&query_phase(0), measured)?;
         let mut done = 0;
         for part in 1..=PARTS {
             let until = self.changes * part / PARTS;
@@ -203,7 +175,7 @@ impl Parameters {
                 work.add(changes.run(&plan)?);
                 done += count;
             }
-            probe.ask(&query_phase(part), measured)?;
+            probe.run(&query_phase(part), measured)?;
         }
         work.note(done, measured)?;
         Ok(model)
@@ -240,13 +212,11 @@ impl Work {
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
         set(measured, "rows_per_s", rows as f64 / seconds);
-        measured.metrics.extend(self.histogram.metrics());
-        measured.latency = Some(self.histogram.latency()?);
-        Ok(())
+        set_latency(measured, &self.histogram)
     }
 }
 
-/// Merges the index and asks once more.
+/// Merges the index and runs the queries once more.
 fn finish(
     probe: &Probe<'_, '_, '_>,
     finish: Finish,
@@ -254,7 +224,7 @@ fn finish(
 ) -> Result<(), TrialError> {
     if let Some(seconds) = finish.run(probe.connection)? {
         set(measured, "seconds.optimize", seconds);
-        probe.ask("query-finished", measured)?;
+        probe.run("query-finished", measured)?;
     }
     let start = Instant::now();
     if probe
@@ -271,9 +241,9 @@ fn finish(
     Ok(())
 }
 
-/// The queries that are asked again and again.
+/// The queries that run repeatedly.
 struct Probe<'a, 't, 'p> {
-    asker: &'a Asker<'t, 'p>,
+    executor: &'a Executor<'t, 'p>,
     connection: &'a Connection,
     queries: Vec<(&'a Query, Sql)>,
     full_text: bool,
@@ -281,40 +251,42 @@ struct Probe<'a, 't, 'p> {
 
 impl<'a, 't, 'p> Probe<'a, 't, 'p> {
     fn prepare(
-        asker: &'a Asker<'t, 'p>,
+        executor: &'a Executor<'t, 'p>,
         connection: &'a Connection,
-        parameters: &'a Parameters,
+        options: &TableOptions,
+        source: &Source,
+        all: &'a [Query],
     ) -> Result<Probe<'a, 't, 'p>, TrialError> {
-        let columns = parameters.source.columns();
         let mut queries = Vec::new();
-        for query in &parameters.queries {
-            // Queries that this kind of table cannot be asked are left out, in every phase alike.
-            if let Ok(sql) = query.sql(&parameters.options, columns)
+        for query in all {
+            // Queries that this kind of table cannot answer are left out in every phase.
+            if let Ok(sql) = query.sql(options, source.columns())
                 && can_answer(connection, &sql)?
             {
                 queries.push((query, sql));
             }
         }
         if queries.is_empty() {
-            let why = "this table can answer none of the queries";
-            return Err(TrialError::CannotRun(why.to_owned()));
+            return Err(TrialError::cannot_run(
+                "this table can answer none of the queries",
+            ));
         }
         Ok(Probe {
-            asker,
+            executor,
             connection,
             queries,
-            full_text: parameters.options.kind == table::Kind::Fts5,
+            full_text: options.kind == table::Kind::Fts5,
         })
     }
 
-    /// Asks every query and notes the sum of the median times, and the segments of the index.
-    fn ask(&self, phase: &str, measured: &mut Measured) -> Result<(), TrialError> {
+    /// Runs every query and notes the sum of the median times, and the segments of the index.
+    fn run(&self, phase: &str, measured: &mut Measured) -> Result<(), TrialError> {
         let mut seconds = 0.0;
         let mut results = 0;
         for (query, sql) in &self.queries {
-            let answer = self.asker.ask(self.connection, query, sql)?;
+            let answer = self.executor.execute(self.connection, query, sql)?;
             seconds += answer.median();
-            results += answer.found.len();
+            results += answer.rowids.len();
         }
         set(measured, &format!("seconds.{phase}"), seconds);
         set(measured, &format!("results.{phase}"), results as f64);

@@ -1,9 +1,9 @@
-//! How much of what they should find the queries find: precision and recall in three senses.
+//! Precision and recall of the queries, in three senses.
 
 use lab::trial::Measured;
 
 use super::queries::{How, Operator};
-use super::query::Asked;
+use super::query::Response;
 use super::source::Source;
 use super::table::{Kind, TableOptions};
 use super::truth::{Judge, Meaning, Sense};
@@ -14,11 +14,11 @@ use crate::workload::common::{expect, set};
 /// Documents judged at a time.
 const BATCH: usize = 1_000;
 
-/// What a query found, held against what it should have found in each sense; none where the scan
+/// The results of a query compared with the right rows in each sense; none where the scan
 /// cannot tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Found {
-    /// Rows that were found.
+pub(super) struct Recall {
+    /// Rows returned.
     pub(super) results: usize,
     senses: [Option<Tally>; 3],
 }
@@ -27,20 +27,23 @@ pub(super) struct Found {
 struct Tally {
     /// Rows that are right.
     right: usize,
-    /// Rows that are right and were found.
+    /// Right rows that were returned.
     hits: usize,
 }
 
-impl Found {
-    /// What was found, without judgement.
-    pub(super) fn unjudged(asked: &Asked<'_>) -> Found {
-        Found {
-            results: asked.answer.as_ref().map_or(0, |answer| answer.found.len()),
+impl Recall {
+    /// Results without judgement.
+    pub(super) fn unjudged(response: &Response<'_>) -> Recall {
+        Recall {
+            results: response
+                .answer
+                .as_ref()
+                .map_or(0, |answer| answer.rowids.len()),
             senses: [None; 3],
         }
     }
 
-    /// Of the right rows of each sense, how many were found, as a text.
+    /// Of the right rows of each sense, how many were returned, as a text.
     pub(super) fn shares(&self) -> Vec<String> {
         self.senses
             .iter()
@@ -56,28 +59,28 @@ impl Found {
 pub(super) struct Scan<'a> {
     source: &'a Source,
     judge: Judge,
-    found: Vec<Found>,
+    recalls: Vec<Recall>,
     /// Of each query, the rowids found and how many of them have been passed.
     rowids: Vec<(&'a [i64], usize)>,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(asked: &'a [Asked<'_>], source: &'a Source) -> Scan<'a> {
-        let meaning = |asked: &Asked<'_>| match &asked.query.how {
-            How::Match(meaning, _) if asked.answer.is_ok() => meaning.clone(),
-            How::Pattern(operator) if asked.answer.is_ok() => {
-                pattern_meaning(*operator, &asked.query.text)
+    pub(super) fn new(responses: &'a [Response<'_>], source: &'a Source) -> Scan<'a> {
+        let meaning = |response: &Response<'_>| match &response.query.how {
+            How::Match(meaning, _) if response.answer.is_ok() => meaning.clone(),
+            How::Pattern(operator) if response.answer.is_ok() => {
+                pattern_meaning(*operator, &response.query.text)
             }
             _ => Meaning::Other,
         };
         Scan {
             source,
-            judge: Judge::new(asked.iter().map(meaning).collect(), source.columns()),
-            found: asked.iter().map(Found::unjudged).collect(),
-            rowids: asked
+            judge: Judge::new(responses.iter().map(meaning).collect(), source.columns()),
+            recalls: responses.iter().map(Recall::unjudged).collect(),
+            rowids: responses
                 .iter()
-                .map(|asked| match &asked.answer {
-                    Ok(answer) => (&answer.found[..], 0),
+                .map(|response| match &response.answer {
+                    Ok(answer) => (&answer.rowids[..], 0),
                     Err(_) => (&[][..], 0),
                 })
                 .collect(),
@@ -85,14 +88,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Judges every document.
-    pub(super) fn run(mut self) -> Result<Vec<Found>, TrialError> {
+    pub(super) fn run(mut self) -> Result<Vec<Recall>, TrialError> {
         let mut documents = Documents::new(self.source.columns().len());
         let mut reading = self.source.open()?;
         let mut rowid = 0;
         loop {
             reading.fill(BATCH, &mut documents)?;
             if documents.rows() == 0 {
-                return Ok(self.found);
+                return Ok(self.recalls);
             }
             for row in 0..documents.rows() {
                 rowid += 1;
@@ -111,7 +114,7 @@ impl<'a> Scan<'a> {
             *passed += usize::from(hit);
             for (place, sense) in Sense::ALL.into_iter().enumerate() {
                 if let Some(right) = self.judge.is_right(query, sense) {
-                    let tally = self.found[query].senses[place].get_or_insert_default();
+                    let tally = self.recalls[query].senses[place].get_or_insert_default();
                     tally.right += usize::from(right);
                     tally.hits += usize::from(right && hit);
                 }
@@ -130,39 +133,39 @@ fn pattern_meaning(operator: Operator, pattern: &str) -> Meaning {
     }
 }
 
-/// Where the sense in which a table must answer is known, it must have found exactly the rows that
+/// Where the sense in which a table must answer is known, it must return exactly the rows that
 /// are right in it.
 pub(super) fn check(
-    asked: &[Asked<'_>],
-    found: &[Found],
+    responses: &[Response<'_>],
+    recalls: &[Recall],
     options: &TableOptions,
 ) -> Result<(), TrialError> {
-    for (asked, found) in asked.iter().zip(found) {
-        if asked.answer.is_err() {
+    for (response, recall) in responses.iter().zip(recalls) {
+        if response.answer.is_err() {
             continue;
         }
-        let Some(sense) = promised(asked, options) else {
+        let Some(sense) = promised(response, options) else {
             continue;
         };
-        let Some(tally) = found.senses[sense as usize] else {
+        let Some(tally) = recall.senses[sense as usize] else {
             continue;
         };
-        let (class, text) = (asked.query.class, &asked.query.text);
+        let (class, text) = (response.query.class, &response.query.text);
         let what = |of| format!("the count of {of} of the {class} query `{text}`");
-        expect(&what("rows"), found.results, tally.right)?;
+        expect(&what("rows"), recall.results, tally.right)?;
         expect(&what("right rows"), tally.hits, tally.right)?;
     }
     Ok(())
 }
 
 /// The sense in which the table answers the query, where that is certain.
-fn promised(asked: &Asked<'_>, options: &TableOptions) -> Option<Sense> {
-    let How::Match(meaning, _) = &asked.query.how else {
+fn promised(response: &Response<'_>, options: &TableOptions) -> Option<Sense> {
+    let How::Match(meaning, _) = &response.query.how else {
         return Some(Sense::Substring);
     };
     match options.kind {
         Kind::Plain | Kind::Indexed => Some(Sense::Substring),
-        Kind::Fts5 => tokenizer_promise(&options.tokenizer, meaning),
+        Kind::Fts5 => tokenizer_promise(&options.tokenizer.name, meaning),
     }
 }
 
@@ -186,34 +189,38 @@ fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
 
 /// Notes results, precision and recall: of each class over its queries together, and of all as the
 /// mean over queries, so that a query with many results does not drown the others. Queries that were
-/// refused are in none of them: they found nothing because nothing was looked for.
-pub(super) fn note(asked: &[Asked<'_>], found: &[Found], measured: &mut Measured) {
+/// refused are excluded.
+pub(super) fn note(responses: &[Response<'_>], recalls: &[Recall], measured: &mut Measured) {
     let answered = || {
-        asked
+        responses
             .iter()
-            .zip(found)
-            .filter(|(asked, _)| asked.answer.is_ok())
+            .zip(recalls)
+            .filter(|(response, _)| response.answer.is_ok())
     };
-    for (asked, found) in answered() {
-        let results = asked.query.rows_given(found.results);
-        add(measured, &format!("results.{}", asked.query.class), results);
+    for (response, recall) in answered() {
+        let results = response.query.rows_given(recall.results);
+        add(
+            measured,
+            &format!("results.{}", response.query.class),
+            results,
+        );
     }
     // Limited queries find what the whole one finds, which is judged already.
-    let whole = || answered().filter(|(asked, _)| asked.query.gives_all());
+    let whole = || answered().filter(|(response, _)| response.query.gives_all());
     for (place, sense) in Sense::ALL.into_iter().enumerate() {
         let mut shares = Shares::default();
         for class in super::queries::classes() {
-            let of_class = whole().filter(|(asked, _)| asked.query.class == class);
-            let mut sum = Found::default();
-            for (_, found) in of_class {
-                let Some(tally) = found.senses[place] else {
+            let of_class = whole().filter(|(response, _)| response.query.class == class);
+            let mut sum = Recall::default();
+            for (_, recall) in of_class {
+                let Some(tally) = recall.senses[place] else {
                     continue;
                 };
-                shares.add(found.results, tally);
+                shares.add(recall.results, tally);
                 let all = sum.senses[place].get_or_insert_default();
                 all.right += tally.right;
                 all.hits += tally.hits;
-                sum.results += found.results;
+                sum.results += recall.results;
             }
             if let Some(tally) = sum.senses[place] {
                 let mut of_class = Shares::default();

@@ -1,4 +1,4 @@
-//! Asking: how long a query takes, warm or cold, and which rows it finds.
+//! Execution: how long a query takes, warm or cold, and which rows it finds.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,37 +17,36 @@ use crate::target::sqlite;
 use crate::workload::Trial;
 use crate::workload::common::expect;
 
-/// What is in memory when a query is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cache {
-    /// What the same query left there.
-    Warm,
-    /// Nothing: a new connection, and the kernel has been told to forget the file.
-    Cold,
+choice! {
+    /// What is in memory when a query runs.
+    enum Cache {
+        /// What the same query left there.
+        Warm = "warm",
+        /// Nothing: the connection is new and the kernel has dropped the file from its cache.
+        Cold = "cold",
+    }
 }
 
-pub(super) const CACHES: &[(&str, Cache)] = &[("warm", Cache::Warm), ("cold", Cache::Cold)];
-
-/// How often a query is asked.
+/// How often a query runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub(super) repeat: usize,
-    /// After this much time the query is not asked again; it is asked once at least.
+    /// After this much time the query does not run again; it runs once at least.
     pub(super) limit: Option<Duration>,
 }
 
-/// What came of a query.
+/// The result of a query.
 pub(super) struct Answer {
-    /// The rowids of all rows that are found, in ascending order.
-    pub(super) found: Vec<i64>,
-    /// The time of each asking, from preparing the statement to its last row.
+    /// The rowids of all matching rows, in ascending order.
+    pub(super) rowids: Vec<i64>,
+    /// The time of each execution, from preparing the statement to its last row.
     pub(super) times: Vec<Duration>,
-    /// CPU time of all these askings.
+    /// CPU time of all these executions.
     pub(super) cpu: CpuTime,
 }
 
-/// One asking.
-struct Asking {
+/// One execution.
+struct Execution {
     rows: usize,
     time: Duration,
     cpu: CpuTime,
@@ -69,8 +68,8 @@ impl Answer {
     }
 }
 
-/// Asks queries of one database.
-pub(super) struct Asker<'t, 'p> {
+/// Runs queries on one database.
+pub(super) struct Executor<'t, 'p> {
     trial: &'t Trial<'p>,
     options: &'t TableOptions,
     path: PathBuf,
@@ -78,15 +77,15 @@ pub(super) struct Asker<'t, 'p> {
     effort: Effort,
 }
 
-impl<'t, 'p> Asker<'t, 'p> {
+impl<'t, 'p> Executor<'t, 'p> {
     pub(super) fn new(
         trial: &'t Trial<'p>,
         options: &'t TableOptions,
         path: &Path,
         cache: Cache,
         effort: Effort,
-    ) -> Asker<'t, 'p> {
-        Asker {
+    ) -> Executor<'t, 'p> {
+        Executor {
             trial,
             options,
             path: path.to_owned(),
@@ -95,15 +94,15 @@ impl<'t, 'p> Asker<'t, 'p> {
         }
     }
 
-    /// Asks a query; every asking must give as many rows as all the rows found say.
-    pub(super) fn ask(
+    /// Runs a query; every execution must return as many rows as match.
+    pub(super) fn execute(
         &self,
         connection: &Connection,
         query: &Query,
         sql: &Sql,
     ) -> Result<Answer, TrialError> {
-        let found = rowids(connection, sql)?;
-        let wanted = query.rows_given(found.len());
+        let rowids = rowids(connection, sql)?;
+        let wanted = query.rows_given(rowids.len());
         let mut times = Vec::new();
         let mut spent = Duration::ZERO;
         let mut cpu = CpuTime::default();
@@ -114,38 +113,38 @@ impl<'t, 'p> Asker<'t, 'p> {
             || times.len() < self.effort.repeat
                 && self.effort.limit.is_none_or(|limit| spent < limit)
         {
-            let asking = match self.cache {
+            let execution = match self.cache {
                 Cache::Warm => timed(connection, sql)?,
-                Cache::Cold => self.ask_cold(sql)?,
+                Cache::Cold => self.execute_cold(sql)?,
             };
             let what = format!(
                 "the count of rows of the {} query `{}`",
                 query.class, query.text
             );
-            expect(&what, asking.rows, wanted)?;
-            times.push(asking.time);
-            spent += asking.time;
-            cpu = cpu.plus(asking.cpu);
+            expect(&what, execution.rows, wanted)?;
+            times.push(execution.time);
+            spent += execution.time;
+            cpu = cpu.plus(execution.cpu);
         }
-        Ok(Answer { found, times, cpu })
+        Ok(Answer { rowids, times, cpu })
     }
 
-    fn ask_cold(&self, sql: &Sql) -> Result<Asking, TrialError> {
+    fn execute_cold(&self, sql: &Sql) -> Result<Execution, TrialError> {
         forget_file(&self.path)?;
         let connection = sqlite::open(self.trial, &self.path)?;
         self.options.load_extension(&connection)?;
         add_regexp(&connection)?;
-        let asked = timed(&connection, sql)?;
+        let execution = timed(&connection, sql)?;
         connection.close()?;
-        Ok(asked)
+        Ok(execution)
     }
 }
 
 /// How many rows there are, and how long it took to get them.
-fn timed(connection: &Connection, sql: &Sql) -> Result<Asking, TrialError> {
+fn timed(connection: &Connection, sql: &Sql) -> Result<Execution, TrialError> {
     let cpu = CpuTime::now()?;
     let start = Instant::now();
-    let mut statement = connection.prepare(&sql.asked)?;
+    let mut statement = connection.prepare(&sql.statement)?;
     if statement.parameter_count() > 0 {
         statement.bind_text(1, &sql.bound)?;
     }
@@ -154,14 +153,14 @@ fn timed(connection: &Connection, sql: &Sql) -> Result<Asking, TrialError> {
         rows += 1;
     }
     let time = start.elapsed();
-    Ok(Asking {
+    Ok(Execution {
         rows,
         time,
         cpu: CpuTime::now()?.since(cpu),
     })
 }
 
-/// The rowids of all rows that are found.
+/// The rowids of all matching rows.
 pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, TrialError> {
     let mut statement = connection.prepare(&sql.rowids)?;
     if statement.parameter_count() > 0 {
@@ -174,7 +173,7 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, Tri
     Ok(rowids)
 }
 
-/// Whether the table understands the query; asks it once.
+/// Whether the table understands the query; runs it once.
 pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
     match timed(connection, sql) {
         Ok(_) => Ok(true),
@@ -185,24 +184,20 @@ pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, Tri
 
 /// Makes the kernel forget the pages of a file, which are written back first.
 fn forget_file(path: &Path) -> Result<(), TrialError> {
-    let problem = |source| TrialError::Io {
-        doing: "drop from the kernel's memory",
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(problem)?;
-    file.sync_all().map_err(problem)?;
+    let problem = TrialError::io("drop from the kernel's cache", path);
+    let file = File::open(path).map_err(&problem)?;
+    file.sync_all().map_err(&problem)?;
     #[cfg(target_os = "linux")]
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|error| problem(error.into()))?;
     Ok(())
 }
 
-/// Why a cold query cannot be asked here.
+/// Why a cold query cannot run here.
 pub(super) fn check_cold(cache: Cache) -> Result<(), TrialError> {
     if cache == Cache::Cold && !cfg!(target_os = "linux") {
-        let why = "only Linux can be told to forget a file";
-        return Err(TrialError::CannotRun(why.to_owned()));
+        let why = "cache = cold requires Linux, which can drop a file from its cache";
+        return Err(TrialError::cannot_run(why));
     }
     Ok(())
 }
@@ -235,7 +230,7 @@ mod tests {
     fn a_query_that_was_asked_less_often_weighs_as_much() {
         let times = [3, 4].map(Duration::from_millis);
         let answer = Answer {
-            found: Vec::new(),
+            rowids: Vec::new(),
             times: times.to_vec(),
             cpu: CpuTime::default(),
         };

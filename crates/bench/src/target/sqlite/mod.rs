@@ -1,0 +1,342 @@
+//! SQLite as a target: opening a connection with the settings of a variant, and reading back what was in
+//! force.
+
+mod counts;
+mod proof;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::pragma::{self, Pragma, PragmaError, Timing, Values};
+use engine::vfs::CountingVfs;
+use engine::{Connection, EngineError, Library, OpenFlags};
+use lab::catalogue::{Accepts, Parameter, Scope};
+use lab::level::{Level, Settings};
+use lab::trial::ReadBack;
+
+use crate::error::TrialError;
+use crate::workload::Trial;
+
+pub(crate) use counts::{Counts, add_counts_for_each, file_metrics};
+use proof::OPEN_MUTEX;
+pub(crate) use proof::{defaults, prove, read_back};
+
+/// Settings of a connection that are no PRAGMAs.
+pub(crate) fn connection_settings() -> Vec<Parameter> {
+    let choice = |name: &str, names: &[&str], default: &str, about: &str| Parameter {
+        name: name.to_owned(),
+        accepts: Accepts::choice(names),
+        default: Some(default.into()),
+        unit: None,
+        about: about.to_owned(),
+        scope: Scope::Connection,
+        crash_relevant: false,
+    };
+    vec![
+        choice(
+            OPEN_MUTEX,
+            &["default", "no", "full"],
+            "default",
+            "mutex of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or full (SQLITE_OPEN_FULLMUTEX)",
+        ),
+        choice(
+            "transaction",
+            &["deferred", "immediate", "exclusive", "concurrent"],
+            "deferred",
+            "how transactions begin; concurrent requires an engine of SQLite's begin-concurrent branch",
+        ),
+    ]
+}
+
+/// The PRAGMAs that decide what a crash can destroy (<https://sqlite.org/howtocorrupt.html>,
+/// sections 3 and 5, and the documentation of each). The locking mode changes how a journal is
+/// ended.
+const CRASH_RELEVANT: &[&str] = &[
+    "journal_mode",
+    "synchronous",
+    "locking_mode",
+    "fullfsync",
+    "checkpoint_fullfsync",
+];
+
+/// Every PRAGMA that can be set, as a setting. None has a default here: what no experiment names
+/// is left as SQLite has it.
+pub(crate) fn pragma_settings() -> Vec<Parameter> {
+    pragma::CATALOGUE
+        .iter()
+        .filter_map(|entry| {
+            let accepts = accepted(&entry.values)?;
+            let about = match entry.default {
+                Some(default) => format!("{} (SQLite's default: {default})", entry.meaning),
+                None => entry.meaning.to_owned(),
+            };
+            let name = entry.name.to_owned();
+            let crash_relevant = CRASH_RELEVANT.contains(&entry.name);
+            Some(Parameter {
+                name,
+                accepts,
+                default: None,
+                unit: None,
+                about,
+                scope: Scope::Pragma,
+                crash_relevant,
+            })
+        })
+        .collect()
+}
+
+fn accepted(values: &Values) -> Option<Accepts> {
+    match values {
+        Values::Boolean => Some(Accepts::Bool),
+        Values::Integer { min, max, .. } => Some(Accepts::Int {
+            min: *min,
+            max: *max,
+        }),
+        Values::PowerOfTwo { min, max, .. } => Some(Accepts::PowerOfTwo {
+            min: *min,
+            max: *max,
+        }),
+        Values::BooleanOrInteger { max, .. } => Some(Accepts::Int { min: 0, max: *max }),
+        Values::Numbered(names) => Some(Accepts::Choice(
+            names.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        )),
+        Values::Names(names) => Some(Accepts::choice(names)),
+        Values::None => None,
+    }
+}
+
+/// Why SQLite, whatever its version and options, can never work with these settings; the rest shows
+/// only when a setting is applied and read back.
+pub(crate) fn why_impossible(settings: &Settings) -> Option<String> {
+    let number = |name: &str| settings.get(name).and_then(Level::as_int);
+    if settings.get("query_only").and_then(Level::as_bool) == Some(true) {
+        return Some(
+            "with query_only every write is refused, and every workload makes its own tables"
+                .to_owned(),
+        );
+    }
+    match (number("hard_heap_limit"), number("soft_heap_limit")) {
+        (Some(hard), Some(soft)) if hard > 0 && soft > hard => Some(format!(
+            "soft_heap_limit={soft} cannot exceed hard_heap_limit={hard}"
+        )),
+        _ => None,
+    }
+}
+
+/// Why a database in memory cannot have these settings
+/// (<https://sqlite.org/pragma.html#pragma_journal_mode>, `#pragma_locking_mode`,
+/// `#pragma_mmap_size`).
+pub(crate) fn why_impossible_in_memory(settings: &Settings) -> Option<String> {
+    let name = |name: &str| settings.get(name).and_then(Level::as_text);
+    match (name("journal_mode"), name("locking_mode")) {
+        (Some(mode), _) if !matches!(mode, "memory" | "off") => Some(format!(
+            "a database in memory cannot have journal_mode={mode}, only memory or off"
+        )),
+        (_, Some("normal")) => Some("a database in memory is always locked exclusively".to_owned()),
+        _ => settings
+            .contains_key("mmap_size")
+            .then(|| "a database in memory has no file that mmap_size could map".to_owned()),
+    }
+}
+
+/// Opens a connection with the settings' flags, applies their PRAGMAs and checks each.
+pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
+    open_with(
+        &trial.library,
+        trial.settings,
+        trial.counter.as_deref(),
+        path,
+    )
+}
+
+/// How the connections of a trial are opened: for threads, which cannot have the trial itself.
+pub(crate) struct Opening {
+    library: Arc<Library>,
+    settings: Settings,
+    /// The PRAGMAs of the settings, for connections whose opening is timed.
+    script: String,
+    /// The counters of a counting trial.
+    pub(crate) counter: Option<Arc<CountingVfs>>,
+}
+
+impl Opening {
+    /// As the trial asks.
+    pub(crate) fn of(trial: &Trial<'_>) -> Opening {
+        Opening {
+            library: Arc::clone(&trial.library),
+            settings: trial.settings.clone(),
+            script: pragma_script(trial.settings),
+            counter: trial.counter.clone(),
+        }
+    }
+
+    /// As [`open`].
+    pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
+        open_with(&self.library, &self.settings, self.counter.as_deref(), path)
+    }
+
+    /// As an application opens a connection: its settings are applied and not looked at. It is for
+    /// connections whose opening is timed; what they became is to be given to [`Opening::prove`] when
+    /// the clock has stopped.
+    pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
+        let vfs = self.counter.as_deref().map(CountingVfs::name);
+        let connection = Connection::open(&self.library, path, open_flags(&self.settings), vfs)?;
+        if !self.script.is_empty() {
+            connection.execute(&self.script)?;
+        }
+        Ok(connection)
+    }
+
+    /// How transactions begin, as [`begin_statement`].
+    pub(crate) fn begin(&self) -> &'static str {
+        begin_statement(&self.settings)
+    }
+
+    /// As [`prove`], for connections that were opened unproved; there may have been none.
+    ///
+    /// # Errors
+    /// The first setting that was not in force, with the connection.
+    pub(crate) fn prove(&self, connections: &[ReadBack]) -> Result<(), TrialError> {
+        match connections {
+            [] => Ok(()),
+            _ => prove(&self.settings, connections),
+        }
+    }
+}
+
+fn open_with(
+    library: &Arc<Library>,
+    settings: &Settings,
+    counter: Option<&CountingVfs>,
+    path: &Path,
+) -> Result<Connection, TrialError> {
+    let vfs = counter.map(CountingVfs::name);
+    let connection = Connection::open(library, path, open_flags(settings), vfs)?;
+    for (entry, level) in in_order(settings) {
+        pragma::apply(&connection, entry.name, &level.to_string()).map_err(cannot_or_failed)?;
+    }
+    check_begin(&connection, settings)?;
+    Ok(connection)
+}
+
+/// Most engines have no BEGIN CONCURRENT (<https://sqlite.org/cgi/src/doc/begin-concurrent/doc/begin_concurrent.md>).
+fn check_begin(connection: &Connection, settings: &Settings) -> Result<(), TrialError> {
+    let begin = begin_statement(settings);
+    match connection.prepare(begin) {
+        Err(error) if begin == BEGIN_CONCURRENT => Err(TrialError::CannotRun(format!(
+            "this engine lacks {begin}, which requires SQLite's begin-concurrent branch: {error}"
+        ))),
+        other => Ok(other.map(drop)?),
+    }
+}
+
+const BEGIN_CONCURRENT: &str = "BEGIN CONCURRENT";
+
+/// The PRAGMAs that the settings name, in the order in which they must be applied.
+fn in_order(settings: &Settings) -> Vec<(&'static Pragma, &Level)> {
+    let mut pragmas: Vec<(&Pragma, &Level)> = settings
+        .iter()
+        .filter_map(|(name, level)| Some((pragma::find(name)?, level)))
+        .collect();
+    pragmas.sort_by_key(|(entry, _)| order(entry));
+    pragmas
+}
+
+/// The PRAGMAs of the settings as statements, in the order in which they must be executed.
+pub(crate) fn pragma_statements(settings: &Settings) -> Vec<String> {
+    let statement = |(entry, level): (&Pragma, &Level)| {
+        let wanted = level.to_string();
+        // What the checks of experiments let pass has a normal spelling; SQLite refuses the rest.
+        let wanted = entry.normalise(&wanted).unwrap_or(wanted);
+        format!("PRAGMA {} = '{wanted}'", entry.name)
+    };
+    in_order(settings).into_iter().map(statement).collect()
+}
+
+/// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
+/// settings are proved afterwards.
+pub(crate) fn pragma_script(settings: &Settings) -> String {
+    let line = |(entry, level): (&Pragma, &Level)| format!("PRAGMA {} = '{level}';", entry.name);
+    in_order(settings).into_iter().map(line).collect()
+}
+
+/// The busy timeout comes first, since every other PRAGMA that looks at the file may meet another
+/// connection's lock. What shapes the file comes before anything that writes to it; the locking mode
+/// before the journal mode, since WAL with exclusive locking does without shared memory only in this
+/// order.
+fn order(entry: &Pragma) -> u8 {
+    match (entry.timing, entry.name) {
+        (_, "busy_timeout") => 0,
+        (Timing::BeforeCreation | Timing::BeforeFirstWrite, _) => 1,
+        (_, "locking_mode") => 2,
+        (_, "journal_mode") => 3,
+        _ => 4,
+    }
+}
+
+/// An engine without a PRAGMA cannot run the variant; a PRAGMA without effect is a failure.
+fn cannot_or_failed(error: EngineError) -> TrialError {
+    match &error {
+        EngineError::Pragma(PragmaError::NotInEngine { .. }) => {
+            TrialError::CannotRun(error.to_string())
+        }
+        _ => error.into(),
+    }
+}
+
+/// How long a connection waits for a lock.
+pub(crate) fn busy_timeout(settings: &Settings) -> Duration {
+    let millis = settings.get("busy_timeout").and_then(Level::as_int);
+    Duration::from_millis(millis.unwrap_or(0).max(0) as u64)
+}
+
+/// How a transaction begins.
+pub(crate) fn begin_statement(settings: &Settings) -> &'static str {
+    match settings.get("transaction").and_then(Level::as_text) {
+        Some("immediate") => "BEGIN IMMEDIATE",
+        Some("exclusive") => "BEGIN EXCLUSIVE",
+        Some("concurrent") => BEGIN_CONCURRENT,
+        _ => "BEGIN DEFERRED",
+    }
+}
+
+/// The size of a file; 0 where there is none.
+pub(crate) fn size(path: &Path) -> Result<f64, TrialError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.len() as f64),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0.0),
+        Err(source) => Err(TrialError::io("look at", path)(source)),
+    }
+}
+
+/// The size of the write-ahead log of a database; 0 where there is none.
+pub(crate) fn wal_size(path: &Path) -> Result<f64, TrialError> {
+    let mut wal = path.as_os_str().to_owned();
+    wal.push("-wal");
+    size(Path::new(&wal))
+}
+
+/// Closes connections and returns the settings that were in force on each; they are named `name 1`,
+/// `name 2` and so on.
+pub(crate) fn close_numbered(
+    name: &str,
+    connections: Vec<Connection>,
+) -> Result<Vec<ReadBack>, TrialError> {
+    let mut closed = Vec::with_capacity(connections.len());
+    for (number, connection) in connections.into_iter().enumerate() {
+        closed.push(read_back(&format!("{name} {}", number + 1), &connection)?);
+        connection.close()?;
+    }
+    Ok(closed)
+}
+
+/// The flags that the settings ask for.
+pub(crate) fn open_flags(settings: &Settings) -> OpenFlags {
+    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+    match settings.get(OPEN_MUTEX).and_then(Level::as_text) {
+        Some("no") => flags | OpenFlags::NO_MUTEX,
+        Some("full") => flags | OpenFlags::FULL_MUTEX,
+        _ => flags,
+    }
+}

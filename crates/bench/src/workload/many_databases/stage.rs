@@ -1,0 +1,310 @@
+//! The parts of a trial: opening, working, closing and verifying all databases.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use engine::{Connection, pragma};
+use lab::trial::Measured;
+
+use super::desk::{self, Desk, Job, Ledger, Opener, Work};
+use super::parameters::{Connections, Parameters};
+use super::quotes::Sums;
+use super::tally::{Course, Latencies};
+use super::team::{Gate, Ticket, together};
+use super::{coming, create};
+use crate::descriptors::open_files;
+use crate::error::TrialError;
+use crate::target::sqlite::{self, Counts};
+use crate::workload::Trial;
+use crate::workload::common::{Stopwatch, expect, set};
+
+/// Threads that verify the databases, which is mostly waiting for files to be made and removed.
+const VERIFIERS: usize = 8;
+
+/// Parts of the time for the throughput over its course.
+const SLOTS: u32 = 100;
+
+/// Everything that the parts of a trial share.
+pub(super) struct Stage {
+    pub(super) parameters: Parameters,
+    pub(super) opener: Opener,
+    proof: BTreeMap<String, String>,
+    pub(super) ledger: Ledger,
+}
+
+impl Stage {
+    /// Makes the databases.
+    pub(super) fn set(trial: &Trial<'_>, parameters: &Parameters) -> Result<Stage, TrialError> {
+        let (proof, opener) = create(trial, parameters)?;
+        Ok(Stage {
+            parameters: *parameters,
+            opener,
+            proof,
+            ledger: Ledger {
+                open: Latencies::new()?,
+                close: Latencies::new()?,
+                write: Latencies::new()?,
+                read: Latencies::new()?,
+                course: Course::new(parameters.stop_after.unwrap_or_default(), SLOTS),
+            },
+        })
+    }
+
+    /// Has each thread open its databases, where connections are kept, and proves their settings
+    /// afterwards, so that the proof is not in the time.
+    pub(super) fn open(
+        &self,
+        desks: Vec<Desk>,
+        measured: &mut Measured,
+    ) -> Result<Vec<Desk>, TrialError> {
+        if self.parameters.connections == Connections::EachTime {
+            return Ok(desks);
+        }
+        let open = |mut desk: Desk, ticket: Ticket<'_>, gate: &Gate| {
+            ticket.pass();
+            for database in &desk.databases {
+                if gate.is_cancelled() {
+                    break;
+                }
+                let connection = self.ledger.open(desk.number, &self.opener, *database)?;
+                desk.connections.push(connection);
+            }
+            Ok((desk, Instant::now()))
+        };
+        let (opened, start) = together(desks, Instant::now, open)?;
+        let last = opened.iter().map(|(_, ended)| *ended).max();
+        note_time("seconds.open", start, last, measured);
+        let desks: Vec<Desk> = opened.into_iter().map(|(desk, _)| desk).collect();
+        for desk in &desks {
+            for (connection, database) in desk.connections.iter().zip(&desk.databases) {
+                self.prove(connection, *database)?;
+            }
+        }
+        Ok(desks)
+    }
+
+    /// The settings of every connection must be those that were proved on the first database.
+    fn prove(&self, connection: &Connection, database: usize) -> Result<(), TrialError> {
+        for (name, wanted) in &self.proof {
+            let found = pragma::read(connection, name)?;
+            expect(&format!("{name} of database {database}"), &found, wanted)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn work(
+        &self,
+        desks: Vec<Desk>,
+        time: Duration,
+        counts: Option<&mut Counts>,
+        measured: &mut Measured,
+    ) -> Result<Vec<Work>, TrialError> {
+        let work = |desk: Desk, ticket: Ticket<'_>, gate: &Gate| {
+            desk::work(desk, ticket, gate, self, time)
+        };
+        let start = || {
+            // Opening and warming up are not part of the work.
+            if let Some(counts) = counts {
+                counts.resume();
+            }
+            Stopwatch::start()
+        };
+        let (worked, watch) = together(desks, start, work)?;
+        let watch = watch?;
+        let started = watch.started();
+        let mut elapsed = watch.stop()?;
+        // Threads give their statements back when they end, which is not part of the work.
+        if let Some(ended) = worked.iter().map(|work| work.ended).max() {
+            elapsed.seconds = ended.duration_since(started).as_secs_f64().max(1e-9);
+        }
+        measured.metrics.extend(elapsed.times().metrics);
+        self.note_work(&worked, elapsed.seconds, measured);
+        Ok(worked)
+    }
+
+    /// Notes what was done in so many seconds.
+    fn note_work(&self, worked: &[Work], seconds: f64, measured: &mut Measured) {
+        let done = |of: fn(&Job) -> bool| -> f64 {
+            let chosen = worked.iter().filter(|work| of(&work.desk.job));
+            let timed = |work: &Work| work.done.iter().sum::<u64>() - work.ahead;
+            chosen.map(timed).sum::<u64>() as f64
+        };
+        let txns = done(|job| matches!(job, Job::Write(_)));
+        let charts = done(|job| matches!(job, Job::Read(_)));
+        let rows = txns * self.parameters.rows_per_txn as f64;
+        set(measured, "txns_per_s", txns / seconds);
+        set(measured, "rows_per_s", rows / seconds);
+        if self.parameters.chart_readers() > 0 {
+            set(measured, "queries_per_s", charts / seconds);
+        }
+        let busy: u64 = worked.iter().map(|work| work.busy).sum();
+        set(measured, "busy_errors", busy as f64);
+        measured.windows = self.ledger.course.rates();
+    }
+
+    /// Notes the files that are open beside those `before`; where connections are not kept, their
+    /// number tells nothing.
+    pub(super) fn note_files(&self, before: Option<u64>, measured: &mut Measured) {
+        let Some((before, now)) = before.zip(open_files()) else {
+            return;
+        };
+        if self.parameters.connections == Connections::EachTime {
+            return;
+        }
+        let connections = match self.parameters.chart_readers() {
+            0 => self.parameters.databases,
+            _ => 2 * self.parameters.databases,
+        };
+        let most = measured.metrics.get("open_files").copied();
+        set(
+            measured,
+            "open_files",
+            (now as f64).max(most.unwrap_or(0.0)),
+        );
+        let each = now.saturating_sub(before) as f64 / connections as f64;
+        set(measured, "files_per_database", each);
+    }
+
+    /// Reads everything back from a connection of the first writer and of the first reader, and the
+    /// settings of the variant from all others: thousands of full answers would only repeat them.
+    pub(super) fn read_back(
+        &self,
+        worked: &[Work],
+        measured: &mut Measured,
+    ) -> Result<(), TrialError> {
+        let mut names = vec!["first writer", "first reader"];
+        if self.parameters.chart_readers() == 0 {
+            names.pop();
+        }
+        for (name, desk) in names.iter().zip([0, self.parameters.writers()]) {
+            let database = worked[desk].desk.databases[0];
+            let read_back = match worked[desk].desk.connections.first() {
+                Some(connection) => sqlite::read_back(name, connection)?,
+                None => {
+                    let connection = self.opener.open(database)?;
+                    self.prove(&connection, database)?;
+                    let read_back = sqlite::read_back(name, &connection)?;
+                    connection.close()?;
+                    read_back
+                }
+            };
+            measured.connections.push(read_back);
+        }
+        for work in worked {
+            for (connection, database) in work.desk.connections.iter().zip(&work.desk.databases) {
+                self.prove(connection, *database)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has each thread close its databases; how many transactions each database was given.
+    pub(super) fn close(
+        &self,
+        worked: Vec<Work>,
+        measured: &mut Measured,
+    ) -> Result<Vec<u64>, TrialError> {
+        let mut txns = vec![0; self.parameters.databases];
+        for work in worked
+            .iter()
+            .filter(|work| matches!(work.desk.job, Job::Write(_)))
+        {
+            for (database, done) in work.desk.databases.iter().zip(&work.done) {
+                txns[*database] = *done;
+            }
+        }
+        let close = |work: Work, ticket: Ticket<'_>, _: &Gate| -> Result<Instant, TrialError> {
+            ticket.pass();
+            let number = work.desk.number;
+            for connection in work.desk.connections {
+                self.ledger.close(number, connection)?;
+            }
+            Ok(Instant::now())
+        };
+        let (ended, start) = together(worked, Instant::now, close)?;
+        if self.parameters.connections == Connections::Kept {
+            note_time("seconds.close", start, ended.into_iter().max(), measured);
+        }
+        Ok(txns)
+    }
+
+    /// Every database must hold its history and all that it was given since.
+    pub(super) fn verify(
+        &self,
+        trial: &Trial<'_>,
+        history: &Sums,
+        txns: &[u64],
+    ) -> Result<(), TrialError> {
+        let seed = trial.seed;
+        let parts: Vec<usize> = (0..VERIFIERS.min(txns.len())).collect();
+        let verify = |first: usize, ticket: Ticket<'_>, gate: &Gate| -> Result<(), TrialError> {
+            ticket.pass();
+            for database in (first..txns.len()).step_by(VERIFIERS) {
+                if gate.is_cancelled() {
+                    break;
+                }
+                let rows = txns[database] as usize * self.parameters.rows_per_txn;
+                let wanted = history.with(coming(seed, history, database).take(rows));
+                self.verify_one(database, wanted)?;
+            }
+            Ok(())
+        };
+        together(parts, || (), verify).map(drop)
+    }
+
+    fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {
+        let connection = self.opener.open(database)?;
+        let found = sums(&connection)?;
+        connection.close()?;
+        let what = |of: &str| format!("the {of} of database {database}");
+        expect(&what("count of quotes"), found.rows, wanted.rows)?;
+        expect(&what("sum of volumes"), found.volume, wanted.volume)?;
+        expect(&what("latest moment"), found.latest, wanted.latest)
+    }
+
+    pub(super) fn note_sizes(&self, measured: &mut Measured) -> Result<(), TrialError> {
+        let mut bytes = 0.0;
+        for path in &self.opener.paths {
+            bytes += sqlite::size(path)?;
+        }
+        set(measured, "db_bytes", bytes);
+        Ok(())
+    }
+
+    pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
+        let ledger = self.ledger;
+        let [open, close, write, read] =
+            [ledger.open, ledger.close, ledger.write, ledger.read].map(Latencies::collect);
+        let (open, close, write, read) = (open?, close?, write?, read?);
+        for (metric, histogram) in [("open_us", &open), ("close_us", &close)] {
+            if histogram.count() > 0 {
+                set(measured, metric, histogram.mean_us());
+            }
+        }
+        for (phase, histogram) in [
+            ("open", &open),
+            ("close", &close),
+            ("write", &write),
+            ("read", &read),
+        ] {
+            measured.metrics.extend(histogram.metrics_of_phase(phase));
+        }
+        let kept = if write.count() > 0 { &write } else { &open };
+        measured.latency = Some(kept.latency()?);
+        Ok(())
+    }
+}
+
+fn note_time(metric: &str, start: Instant, end: Option<Instant>, measured: &mut Measured) {
+    let end = end.unwrap_or(start);
+    set(measured, metric, end.duration_since(start).as_secs_f64());
+}
+
+pub(super) fn sums(connection: &Connection) -> Result<Sums, TrialError> {
+    let one = |what: &str| connection.query_i64(&format!("SELECT {what} FROM quotes"));
+    Ok(Sums {
+        rows: one("count(*)")?,
+        volume: one("ifnull(sum(volume), 0)")?,
+        latest: one("ifnull(max(ts), 0)")?,
+    })
+}
