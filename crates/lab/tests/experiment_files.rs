@@ -277,7 +277,7 @@ fn claims_are_checked_for_variants_bounds_and_form() {
     );
     has_one_problem(
         &two_figures("2", "seconds"),
-        &["`seconds` is in another unit than `rows_per_s`"],
+        &["`seconds` and `rows_per_s` have different units"],
     );
     has_one_problem(&two_figures("2", "rows_per_s.lod"), &["no phase `lod`"]);
 }
