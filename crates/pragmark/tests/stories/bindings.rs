@@ -172,7 +172,7 @@ fn a_driver_of_one_s_own_is_listed_as_ready_and_measured_by_its_manifest_alone()
         .exits(2)
         .complains(&["one of native", "shell-made-up"]);
     with_mine(&["driver", "list"]).exits(0).says(&[
-        "shell-made-up: Shell 1.0, carries SQLite 3.40.1",
+        "shell-made-up: Shell 1.0, includes SQLite 3.40.1",
         "python-apsw: not ready",
     ]);
     with_mine(&["list", "--pragmas"])
