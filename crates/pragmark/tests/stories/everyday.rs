@@ -184,7 +184,10 @@ fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
     laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0)
-        .says(&["chosen out of 20 variants", "has 7 rounds, which show this gain"]);
+        .says(&[
+            "chosen out of 20 variants",
+            "has 7 rounds, which show this gain",
+        ]);
     let confirmation = laboratory.read("run/confirmation.jsonl");
     // A header; baseline, A/A check and the best variant in each of seven rounds.
     assert_eq!(confirmation.lines().count(), 1 + 7 * 3);

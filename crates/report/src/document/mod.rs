@@ -64,13 +64,13 @@ pub enum Kind {
     /// The same, folded until it is wanted.
     Folded,
     /// What terms link to: left out where a form has footnotes.
-    Reference,
+    Glossary,
 }
 
 impl Kind {
     /// Whether brief forms leave it out.
     pub fn is_full_only(self) -> bool {
-        matches!(self, Kind::Background | Kind::Folded | Kind::Reference)
+        matches!(self, Kind::Background | Kind::Folded | Kind::Glossary)
     }
 }
 

@@ -98,13 +98,13 @@ pub(super) fn of_map(map: &Map) -> Table {
 mod tests {
     use super::*;
 
-    fn shown(rows: usize, kept: usize) -> Vec<Line<usize>> {
+    fn lines(rows: usize, kept: usize) -> Vec<Line<usize>> {
         first_and_last((0..rows).collect(), |row| row == kept)
     }
 
     #[test]
     fn the_first_the_kept_and_the_last_rows_are_shown() {
-        let lines = shown(24, 15);
+        let lines = lines(24, 15);
         let rows = lines.iter().filter_map(|line| match line {
             Line::Row(row) => Some(*row),
             Line::LeftOut(_) => None,
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_single_row_is_not_left_out() {
-        let lines = shown(13, 9);
+        let lines = lines(13, 9);
         assert_eq!(lines[8], Line::Row(8));
         assert_eq!(lines.len(), 13);
     }

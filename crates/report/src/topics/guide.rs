@@ -38,7 +38,7 @@ pub(super) fn sections(_: &Analysis) -> Vec<Section> {
     });
     vec![Section {
         anchor: "reading".to_owned(),
-        kind: Kind::Reference,
+        kind: Kind::Glossary,
         title: "How to read this page".into(),
         blocks: vec![Block::Facts(marks.into_iter().chain(terms).collect())],
         ..Section::default()

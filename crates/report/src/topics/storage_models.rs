@@ -15,7 +15,7 @@ const MODELS: usize = 5;
 const NAMED: usize = 3;
 
 /// What was found, variants with the same findings together.
-struct Found<'a> {
+struct Alike<'a> {
     safety: &'a Safety,
     variants: Vec<usize>,
 }
@@ -56,15 +56,15 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     }]
 }
 
-fn rows<'a>(subject: &Subject<'a>) -> Vec<Found<'a>> {
-    let mut rows: Vec<Found<'a>> = Vec::new();
+fn rows<'a>(subject: &Subject<'a>) -> Vec<Alike<'a>> {
+    let mut rows: Vec<Alike<'a>> = Vec::new();
     for (index, variant) in subject.experiment.variants.iter().enumerate() {
         let Some(safety) = &variant.safety else {
             continue;
         };
         match rows.iter_mut().find(|row| row.safety == safety) {
             Some(row) => row.variants.push(index),
-            None => rows.push(Found {
+            None => rows.push(Alike {
                 safety,
                 variants: vec![index],
             }),
@@ -74,7 +74,7 @@ fn rows<'a>(subject: &Subject<'a>) -> Vec<Found<'a>> {
 }
 
 /// Names of the models, and whether SQLite's assumptions about hardware cover them.
-fn columns<'a>(rows: &[Found<'a>]) -> Vec<(&'a str, bool)> {
+fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
     let mut columns: Vec<(&str, bool)> = Vec::new();
     for model in rows.iter().flat_map(|row| &row.safety.models) {
         if !columns.iter().any(|(name, _)| *name == model.model) {
@@ -84,13 +84,13 @@ fn columns<'a>(rows: &[Found<'a>]) -> Vec<(&'a str, bool)> {
     columns
 }
 
-fn matrix(subject: &Subject<'_>, rows: &[Found<'_>], columns: &[(&str, bool)]) -> Table {
+fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -> Table {
     let has_schedules = rows.iter().any(|row| row.safety.schedules.is_some());
     let heading = |(name, assumed): &(&str, bool)| {
         Column::left(format!("{name}{}", if *assumed { "" } else { "*" }))
     };
     let schedules = has_schedules.then(|| Column::left("schedules"));
-    let row = |row: &Found<'_>| {
+    let row = |row: &Alike<'_>| {
         let safety = row.safety;
         let of = |(name, _): &(&str, bool)| {
             let model = safety.models.iter().find(|model| model.model == *name);
@@ -212,7 +212,7 @@ pub(super) fn counts(tier: &Tier) -> String {
 }
 
 /// Where what was found breaks what is documented, with a witness, the cause and the command to repeat it.
-fn broken(subject: &Subject<'_>, row: &Found<'_>) -> Vec<Item> {
+fn broken(subject: &Subject<'_>, row: &Alike<'_>) -> Vec<Item> {
     let models = row.safety.models.iter();
     let models = models.filter(|model| model.assumed && model.breaks_a_promise());
     let names = subject.names.list(&row.variants, NAMED);
@@ -260,7 +260,7 @@ fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
 }
 
 /// Where the documentation allows more than was found: by cause, under which models which variants.
-fn safer(subject: &Subject<'_>, rows: &[Found<'_>]) -> Option<Block> {
+fn safer(subject: &Subject<'_>, rows: &[Alike<'_>]) -> Option<Block> {
     let mut causes: Vec<(&str, Vec<Safer>)> = Vec::new();
     for row in rows {
         let models = row.safety.models.iter();

@@ -42,7 +42,7 @@ impl Writer {
     /// A term, linked to its meaning where the page has a section for that.
     fn term(&mut self, html: &mut Html, term: &Term) {
         let link = format!("#{}", term.anchor);
-        match self.has_reference {
+        match self.has_glossary {
             true => html.leaf(
                 "a",
                 &[("class", "term"), ("href", &link), ("title", term.meaning)],

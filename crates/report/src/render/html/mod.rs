@@ -47,7 +47,7 @@ pub fn html(document: &Document) -> Result<String> {
     let (highlights, others): (Vec<&Section>, Vec<&Section>) =
         document.sections.iter().partition(is_highlight);
     let mut writer = Writer {
-        has_reference: others.iter().any(|section| section.kind == Kind::Reference),
+        has_glossary: others.iter().any(|section| section.kind == Kind::Glossary),
         charts: 0,
     };
     let mut written = |write: &dyn Fn(&mut Writer, &mut Html)| {
@@ -97,7 +97,7 @@ fn base64(bytes: &[u8]) -> String {
 /// Writes blocks.
 struct Writer {
     /// Whether terms have a section to link to.
-    has_reference: bool,
+    has_glossary: bool,
     /// The charts so far, so that their parts can be named.
     charts: usize,
 }
@@ -115,7 +115,7 @@ impl Writer {
             Kind::Highlights => ("findings", false),
             Kind::Chapter => ("experiment", false),
             Kind::Background => ("plain", false),
-            Kind::Folded | Kind::Reference => ("plain", true),
+            Kind::Folded | Kind::Glossary => ("plain", true),
         };
         let title = format!("{}-title", section.anchor);
         let attributes = [

@@ -25,7 +25,7 @@ pub fn markdown(document: &Document) -> String {
     }
     text.blocks(&document.head);
     let sections = document.sections.iter();
-    for section in sections.filter(|section| section.kind != Kind::Reference) {
+    for section in sections.filter(|section| section.kind != Kind::Glossary) {
         text.section(section);
     }
     text.finish()

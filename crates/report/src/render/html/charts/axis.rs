@@ -121,7 +121,7 @@ impl Axis {
     }
 
     /// Where a value stands; values beyond the axis stand at its end.
-    pub(super) fn place(&self, value: f64) -> Percent {
+    pub(super) fn at(&self, value: f64) -> Percent {
         let along = |value: f64| {
             if self.log {
                 value.max(f64::MIN_POSITIVE).ln()
@@ -136,8 +136,8 @@ impl Axis {
     /// Where an interval stands.
     pub(super) fn span(&self, interval: Interval) -> Span {
         Span {
-            from: self.place(interval.low),
-            to: self.place(interval.high),
+            from: self.at(interval.low),
+            to: self.at(interval.high),
         }
     }
 
@@ -164,7 +164,7 @@ impl Axis {
 
     fn marked(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {
         let tick = |value: f64| Tick {
-            at: self.place(value),
+            at: self.at(value),
             label: label(value),
             minor: false,
         };
@@ -286,8 +286,8 @@ mod tests {
     fn values_within_a_factor_of_thirty_stand_on_a_linear_axis_from_zero() {
         let axis = Axis::over([100_000.0, 2_500_000.0]).unwrap();
         assert!(!axis.is_log() && !axis.is_cut());
-        assert_eq!(axis.place(0.0), Percent(0.0));
-        let (once, twice) = (axis.place(1e6).0, axis.place(2e6).0);
+        assert_eq!(axis.at(0.0), Percent(0.0));
+        let (once, twice) = (axis.at(1e6).0, axis.at(2e6).0);
         assert!((twice - 2.0 * once).abs() < 1e-9);
         assert_eq!(labels(axis, "rows_per_s"), ["0", "1 M", "2 M"]);
     }
@@ -296,15 +296,15 @@ mod tests {
     fn values_close_together_stand_on_an_axis_that_says_it_is_cut() {
         let axis = Axis::over([0.95, 1.05]).unwrap();
         assert!(axis.is_cut());
-        assert!(axis.place(0.95).0 > 0.0 && axis.place(1.05).0 < 100.0);
+        assert!(axis.at(0.95).0 > 0.0 && axis.at(1.05).0 < 100.0);
     }
 
     #[test]
     fn values_far_apart_stand_on_a_logarithmic_axis() {
         let axis = Axis::over([100.0, 30_000.0]).unwrap();
         assert!(axis.is_log());
-        let step = axis.place(1000.0).0 - axis.place(100.0).0;
-        assert!((axis.place(10_000.0).0 - axis.place(1000.0).0 - step).abs() < 1e-9);
+        let step = axis.at(1000.0).0 - axis.at(100.0).0;
+        assert!((axis.at(10_000.0).0 - axis.at(1000.0).0 - step).abs() < 1e-9);
         assert_eq!(
             labels(axis, "txns_per_s"),
             ["100", "300", "1 k", "3 k", "10 k", "30 k"]
@@ -317,7 +317,7 @@ mod tests {
         assert!(!Axis::over_with(&plotted, &[2e6]).unwrap().is_log());
         let axis = Axis::over_with(&plotted, &[8e6]).unwrap();
         assert!(axis.is_log());
-        assert!(axis.place(8e6).0 > 90.0 && axis.place(1.4e6).0 < 60.0);
+        assert!(axis.at(8e6).0 > 90.0 && axis.at(1.4e6).0 < 60.0);
         assert!(!Axis::over_with(&[0.0, 1.0], &[8.0]).unwrap().is_log());
         assert!(Axis::over_with(&[], &[8e6]).is_some());
     }
@@ -326,7 +326,7 @@ mod tests {
     fn an_axis_of_levels_is_logarithmic_however_few_there_are() {
         assert!(Axis::logarithmic_over([1.0, 2.0]).unwrap().is_log());
         assert_eq!(
-            Axis::logarithmic_over([7.0]).unwrap().place(7.0),
+            Axis::logarithmic_over([7.0]).unwrap().at(7.0),
             Percent(50.0)
         );
         assert!(Axis::logarithmic_over([0.0, 7.0]).is_none());
@@ -349,16 +349,16 @@ mod tests {
     #[test]
     fn equal_values_and_none_have_an_axis_or_none() {
         let axis = Axis::over([7.0, 7.0]).unwrap();
-        assert!(axis.place(7.0).0 > 50.0);
+        assert!(axis.at(7.0).0 > 50.0);
         assert!(Axis::over([f64::INFINITY, f64::NAN]).is_none());
         assert!(Axis::over([]).is_none());
-        assert_eq!(Axis::over([0.0, 0.0]).unwrap().place(0.0), Percent(0.0));
+        assert_eq!(Axis::over([0.0, 0.0]).unwrap().at(0.0), Percent(0.0));
     }
 
     #[test]
     fn values_beyond_the_axis_stand_at_its_end() {
         let axis = Axis::over([1.0, 2.0]).unwrap();
-        assert_eq!(axis.place(f64::INFINITY), Percent(100.0));
-        assert_eq!(Axis::over([1.0, 100.0]).unwrap().place(0.0), Percent(0.0));
+        assert_eq!(axis.at(f64::INFINITY), Percent(100.0));
+        assert_eq!(Axis::over([1.0, 100.0]).unwrap().at(0.0), Percent(0.0));
     }
 }

@@ -87,7 +87,7 @@ fn placed<'a>(band: &'a Band, axis: Axis, top: f64, height: f64) -> Vec<Placed<'
     });
     let mut lanes: [Vec<f64>; LANES.len()] = Default::default();
     let place = |dot: &'a BandDot| {
-        let x = axis.place(dot.value);
+        let x = axis.at(dot.value);
         let is_free = |taken: &Vec<f64>| taken.iter().all(|other| (other - x.0).abs() >= NEAR);
         let lane = lanes.iter().position(is_free).unwrap_or(0);
         lanes[lane].push(x.0);

@@ -31,13 +31,13 @@ impl Axes {
         })
     }
 
-    fn place(&self, (x, y): (f64, f64)) -> (Percent, Percent) {
-        (self.x.place(x), self.y.place(y).flipped())
+    fn at(&self, (x, y): (f64, f64)) -> (Percent, Percent) {
+        (self.x.at(x), self.y.at(y).flipped())
     }
 
     fn course(&self, points: impl Iterator<Item = (f64, f64)>) -> String {
         let pairs = points.map(|point| {
-            let (x, y) = self.place(point);
+            let (x, y) = self.at(point);
             format!("{:.2},{:.2}", x.0, y.0)
         });
         pairs.collect::<Vec<_>>().join(" ")
@@ -102,7 +102,7 @@ fn up_labels(html: &mut Html, ticks: &[Tick]) {
 
 fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
     if let Some(bend) = &it.bend {
-        upright(html, "knee", axes.place(bend.at).0);
+        upright(html, "knee", axes.at(bend.at).0);
     }
     let stretched = [
         ("viewBox", "0 0 100 100"),
@@ -122,14 +122,14 @@ fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
         .iter()
         .for_each(|point| draw_point(html, axes, point));
     if let Some(bend) = &it.bend {
-        let (x, y) = axes.place(bend.at);
+        let (x, y) = axes.at(bend.at);
         dot(html, (&x.text(), &y.text()), Mark::Diamond, 4.0, "hollow");
     }
 }
 
 fn draw_point(html: &mut Html, axes: &Axes, point: &Point) {
-    let (x, y) = axes.place((point.x, point.y));
-    let end = |value: f64| axes.y.place(value).flipped().text();
+    let (x, y) = axes.at((point.x, point.y));
+    let end = |value: f64| axes.y.at(value).flipped().text();
     let x = x.text();
     html.element("g", &[], |html| {
         html.leaf("title", &[], &point.words);
@@ -150,7 +150,7 @@ fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
         let Some(Bend { at, label, .. }) = &it.bend else {
             continue;
         };
-        let x = axes.x.place(at.0);
+        let x = axes.x.at(at.0);
         if placed.iter().any(|other| (other - x.0).abs() < NEAR) {
             continue;
         }
@@ -171,11 +171,7 @@ fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
 
 /// Names of lines at their right ends, as near as they can be without overlapping.
 fn end_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
-    let end = |it: &Line| {
-        it.points
-            .last()
-            .map(|point| axes.place((point.x, point.y)).1)
-    };
+    let end = |it: &Line| it.points.last().map(|point| axes.at((point.x, point.y)).1);
     let lines = curve.lines.iter();
     let mut ends: Vec<Label> = lines
         .map(|it| Label::new(&it.label, end(it).unwrap_or(Percent(0.0))))
@@ -204,7 +200,7 @@ fn across(axes: &Axes, curve: &Curve) -> Vec<Tick> {
     levels.sort_by(f64::total_cmp);
     levels.dedup();
     let tick = |level: f64| Tick {
-        at: axes.x.place(level),
+        at: axes.x.at(level),
         label: figures::level(level),
         minor: false,
     };

@@ -124,7 +124,7 @@ fn track(html: &mut Html, row: &ForestRow, axis: Axis, marks: Marks, grid: &str)
         if let Some(interval) = marks.interval {
             stretch("interval", interval);
         }
-        let at = axis.place(marks.dot).text();
+        let at = axis.at(marks.dot).text();
         let class = match marks.mark {
             crate::document::Mark::Square => "hollow",
             _ => "dot",
@@ -135,7 +135,7 @@ fn track(html: &mut Html, row: &ForestRow, axis: Axis, marks: Marks, grid: &str)
 
 fn draw_axis(html: &mut Html, forest: &Forest, axis: Axis, grid: &str) {
     let ticks = ticks(forest, axis);
-    let baseline: Option<Percent> = forest.baseline.map(|value| axis.place(value));
+    let baseline: Option<Percent> = forest.baseline.map(|value| axis.at(value));
     html.class("div", "axis", |html| {
         html.element(
             "svg",

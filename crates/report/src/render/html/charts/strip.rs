@@ -12,7 +12,7 @@ pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
     let Some(axis) = axis(strip) else {
         return;
     };
-    let place = |value: Option<f64>, open: f64| value.map_or(Percent(open), |it| axis.place(it));
+    let place = |value: Option<f64>, open: f64| value.map_or(Percent(open), |it| axis.at(it));
     let (from, to) = (place(strip.allowed.0, 0.0), place(strip.allowed.1, 100.0));
     let class = format!("strip {}", tone_class(strip.tone));
     html.element("svg", &[("role", "img"), ("class", &class)], |html| {
@@ -38,7 +38,7 @@ pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
         }
         dot(
             html,
-            (&axis.place(strip.dot).text(), "12"),
+            (&axis.at(strip.dot).text(), "12"),
             Mark::Circle,
             4.5,
             "dot",
@@ -46,7 +46,7 @@ pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
         if let Some(other) = strip.other {
             dot(
                 html,
-                (&axis.place(other).text(), "12"),
+                (&axis.at(other).text(), "12"),
                 Mark::Diamond,
                 4.0,
                 "other",
