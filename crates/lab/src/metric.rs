@@ -237,6 +237,11 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == base)
 }
 
+/// Whether larger figures of the metric are better; so is a metric that is not in the catalogue.
+pub fn higher_is_better(name: &str) -> bool {
+    find(name).is_none_or(|metric| metric.better == Better::Higher)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,46 +1,49 @@
 #![forbid(unsafe_code)]
-//! Views of an analysis: terminal, Markdown, one HTML page, CSV and JSON.
+//! Reports of an analysis: terminal, Markdown, one HTML page, CSV and JSON.
 //!
-//! This crate presents and never computes: every figure, interval, rank and verdict comes from
+//! This crate presents and never computes: every figure, interval, rank and judgement comes from
 //! [`lab::analysis`] as it is, and only its wording and form are decided here. It depends on `lab`
 //! alone, so it can neither start a trial nor open a database, and it writes to nothing but the
 //! writer it is given.
 //!
-//! All views say the same in the same words: [`figures`] turns numbers into text, the private
-//! modules `words`, `answer`, `recall`, `effects`, `knees`, `advice` and `facts` hold the sentences, `work` and
-//! `found` what trials found out besides figures, and the views arrange them. [`settings`] prints
-//! settings of SQLite in the forms that programs take.
+//! A report is made in two steps. Its topics ([`report`]) say what there is to say as a
+//! [`document::Document`], and three renderers ([`render`]) show any document: no renderer knows a topic,
+//! no topic knows a renderer. [`settings`] prints settings of SQLite in the forms that programs take.
 
-mod advice;
-mod answer;
-mod beside;
-mod bindings;
-mod charts;
-mod durability;
-mod effects;
+pub mod document;
 mod error;
 pub mod export;
-mod facts;
 pub mod figures;
-mod found;
-mod html;
-mod knees;
-mod markdown;
+mod glossary;
 mod names;
-mod place;
-mod recall;
+pub mod render;
 pub mod settings;
-mod side_by_side;
-mod terminal;
-mod tiers;
+mod topics;
 mod words;
-mod work;
 
-pub use advice::{SettingsQuery, settings_to_use};
+use lab::analysis::Analysis;
+
 pub use error::Error;
-pub use html::html;
-pub use markdown::markdown;
-pub use terminal::{Style, terminal};
+pub use render::Style;
+pub use topics::{SettingsQuery, report, settings_to_use};
 
-/// What a view that can fail returns.
+/// What can fail.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The report of a run for a terminal.
+pub fn terminal(analysis: &Analysis, style: Style) -> String {
+    render::terminal(&report(analysis), style)
+}
+
+/// The report of a run as Markdown.
+pub fn markdown(analysis: &Analysis) -> String {
+    render::markdown(&report(analysis))
+}
+
+/// The report of a run as one HTML page.
+///
+/// # Errors
+/// When the template cannot be filled in.
+pub fn html(analysis: &Analysis) -> Result<String> {
+    render::html(&report(analysis))
+}

@@ -1,4 +1,4 @@
-//! Short names for the variants of one experiment.
+//! What the variants of one experiment are called.
 //!
 //! A label names the level of every factor. Within its experiment much of that says nothing: what
 //! all variants share, and in a design that changes one factor at a time everything but the change.
@@ -6,62 +6,138 @@
 use lab::analysis::ExperimentAnalysis;
 use lab::level::{Settings, label};
 
+use crate::document::{Cell, Sentence, joined};
+
 /// Names of the variants, in the order of the plan.
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct Names(Vec<Name>);
+
+struct Name {
+    /// In people's words, where the experiment has some.
+    words: Option<String>,
+    /// The levels that tell it apart.
+    levels: String,
+}
 
 impl Names {
     /// The shortest names that still tell the variants apart.
     pub(crate) fn of(experiment: &ExperimentAnalysis) -> Names {
-        let all: Vec<&Settings> = experiment
-            .variants
-            .iter()
-            .map(|variant| &variant.levels)
-            .collect();
+        let all: Vec<&Settings> = experiment.variants.iter().map(|it| &it.levels).collect();
         let Some(baseline) = all.first() else {
             return Names(Vec::new());
         };
-        let varies = |name: &String| {
-            all.iter()
-                .any(|variant| variant.get(name) != baseline.get(name))
-        };
-        let one_at_a_time = all
-            .iter()
-            .all(|variant| changed(variant, baseline).len() <= 1);
-        let names = all.iter().enumerate().map(|(index, variant)| {
-            let told: Settings = if one_at_a_time && index > 0 {
-                changed(variant, baseline)
-            } else {
-                variant
-                    .iter()
-                    .filter(|(name, _)| varies(name))
-                    .map(|(n, l)| (n.clone(), l.clone()))
-                    .collect()
+        let is_small = |levels: &&Settings| changed(levels, baseline).len() <= 1;
+        let one_at_a_time = all.iter().all(is_small);
+        let variants = experiment.variants.iter().enumerate();
+        let names = variants.map(|(index, variant)| {
+            let telling = match one_at_a_time && index > 0 {
+                true => changed(&variant.levels, baseline),
+                false => varying(&variant.levels, &all),
             };
-            let told = if told.is_empty() {
-                label(variant)
-            } else {
-                label(&told)
+            let levels = match (telling.is_empty(), variant.levels.is_empty()) {
+                (false, _) => label(&telling),
+                (true, false) => label(&variant.levels),
+                (true, true) => "the only variant".to_owned(),
             };
-            if told.is_empty() {
-                "the only variant".to_owned()
-            } else {
-                told
-            }
+            let words = experiment.name_by(variant, &telling);
+            Name { words, levels }
         });
         Names(names.collect())
     }
 
-    /// The name of the variant at this place in the plan.
-    pub(crate) fn get(&self, variant: usize) -> &str {
-        &self.0[variant]
+    /// The name without any dress.
+    pub(crate) fn plain(&self, variant: usize) -> &str {
+        let name = &self.0[variant];
+        name.words.as_deref().unwrap_or(&name.levels)
+    }
+
+    /// The name: words, or levels as code.
+    pub(crate) fn sentence(&self, variant: usize) -> Sentence {
+        let name = &self.0[variant];
+        match &name.words {
+            Some(words) => words.as_str().into(),
+            None => Sentence::code(&name.levels),
+        }
+    }
+
+    /// The levels where the name does not say them.
+    pub(crate) fn detail(&self, variant: usize) -> Sentence {
+        let name = &self.0[variant];
+        match name.words {
+            Some(_) => Sentence::code(&name.levels),
+            None => Sentence::default(),
+        }
+    }
+
+    /// A cell with the name, its levels beneath.
+    pub(crate) fn cell(&self, variant: usize) -> Cell {
+        Cell::new(self.sentence(variant)).with_below(self.detail(variant))
+    }
+
+    /// Names in a row, the first `most` of them: `a, b and 3 more`.
+    pub(crate) fn list(&self, variants: &[usize], most: usize) -> Sentence {
+        let names = variants.iter().map(|variant| self.sentence(*variant));
+        listed(names.collect(), most)
+    }
+}
+
+/// Names in a row, the first `most` of them: `a, b and 3 more`.
+pub(crate) fn listed(mut names: Vec<Sentence>, most: usize) -> Sentence {
+    // Naming the last one takes no more room than saying that there is one more.
+    let left = match names.len() > most + 1 {
+        true => names.split_off(most).len(),
+        false => 0,
+    };
+    let last = match left {
+        0 if names.len() > 1 => names.pop(),
+        0 => None,
+        left => Some(format!("{left} more").into()),
+    };
+    let first = joined(names, ", ");
+    match last {
+        Some(last) => first.words(" and ").and(last),
+        None => first,
+    }
+}
+
+/// A name in people's words, or these levels.
+pub(crate) fn named(words: Option<&String>, levels: &Settings) -> Sentence {
+    match words {
+        Some(words) => words.as_str().into(),
+        None => Sentence::code(label(levels)),
     }
 }
 
 /// The levels of `variant` that differ from the baseline.
 fn changed(variant: &Settings, baseline: &Settings) -> Settings {
-    variant
-        .iter()
-        .filter(|(name, level)| baseline.get(*name) != Some(level))
-        .map(|(name, level)| (name.clone(), level.clone()))
-        .collect()
+    picked(variant, |name| variant.get(name) != baseline.get(name))
+}
+
+/// The levels of factors in which variants differ.
+fn varying(variant: &Settings, all: &[&Settings]) -> Settings {
+    let differs = |name: &String| all.iter().any(|it| it.get(name) != all[0].get(name));
+    picked(variant, differs)
+}
+
+fn picked(levels: &Settings, is_wanted: impl Fn(&String) -> bool) -> Settings {
+    let wanted = levels.iter().filter(|(name, _)| is_wanted(name));
+    let pairs = wanted.map(|(name, level)| (name.clone(), level.clone()));
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_first_are_counted_unless_there_is_only_one() {
+        let names = |count: usize| {
+            let all = ["a", "b", "c", "d"].map(Sentence::from);
+            all[..count].to_vec()
+        };
+        assert_eq!(listed(names(1), 2).plain(), "a");
+        assert_eq!(listed(names(2), 2).plain(), "a and b");
+        assert_eq!(listed(names(3), 2).plain(), "a, b and c");
+        assert_eq!(listed(names(4), 2).plain(), "a, b and 2 more");
+        assert_eq!(listed(Vec::new(), 2).plain(), "");
+    }
 }

@@ -1,114 +1,145 @@
-//! The words and signs that all views share: verdicts, metrics, limits.
+//! The words and signs that topics share: verdicts, standings, tiers, metrics.
 //!
 //! A sign never stands without its word somewhere near, and a colour never without either, so that
 //! nothing is lost to a reader who cannot see one of them.
 
-use lab::analysis::{ExperimentAnalysis, SteadinessCounts, UpperBoundAnalysis, VariantAnalysis};
+use lab::analysis::{ExperimentAnalysis, Standing, UpperBoundAnalysis};
 use lab::claims::Verdict;
-use lab::environment::{FsyncVerdict, VolumeKind};
-use lab::metric::{self, Better};
+use lab::metric;
+use lab::tier::{Class, Narrowed, Safety, Tier};
 
-/// Every verdict, in the order in which they are counted.
-pub(crate) const VERDICTS: [Verdict; 4] = [
-    Verdict::Confirmed,
-    Verdict::Refuted,
-    Verdict::Inconclusive,
-    Verdict::NotApplicable,
-];
+use crate::document::{Count, Tone};
+use crate::figures;
 
-/// The sign of a verdict.
-pub(crate) fn verdict_sign(verdict: Verdict) -> &'static str {
+/// What there is no measurement of.
+pub(crate) const NOT_MEASURED: &str = "not measured";
+
+/// What an upper bound is called where variants have their standing.
+pub(crate) const UPPER_BOUND: &str = "upper bound";
+/// The sign of an upper bound: hollow, because it is no variant.
+pub(crate) const UPPER_BOUND_SIGN: &str = "□";
+
+/// The sign of a verdict and what it means.
+pub(crate) fn verdict_mark(verdict: Verdict) -> (&'static str, Tone) {
     match verdict {
-        Verdict::Confirmed => "✓",
-        Verdict::Refuted => "✗",
-        Verdict::Inconclusive => "?",
-        Verdict::NotApplicable => "–",
+        Verdict::Confirmed => ("✓", Tone::Good),
+        Verdict::Refuted => ("✗", Tone::Bad),
+        Verdict::Inconclusive => ("?", Tone::Doubt),
+        Verdict::NotApplicable => ("–", Tone::Neutral),
     }
 }
 
-/// How a variant stands to the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// It is the baseline.
-    Baseline,
-    /// Better, in the metric's good direction.
-    Better,
-    /// Worse.
-    Worse,
-    /// Not told apart from the baseline.
-    Same,
-    /// Measured, but not in enough rounds to be compared.
-    Uncompared,
-    /// There is no measurement of it.
-    Unmeasured,
+/// The verdicts that occur, with their number.
+pub(crate) fn verdict_counts(count: impl Fn(Verdict) -> usize) -> Vec<Count> {
+    let all = [
+        Verdict::Confirmed,
+        Verdict::Refuted,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+    ];
+    let counted = all.map(|verdict| {
+        let (sign, tone) = verdict_mark(verdict);
+        Count {
+            sign,
+            words: verdict.to_string(),
+            count: count(verdict),
+            tone,
+        }
+    });
+    counted.into_iter().filter(|it| it.count > 0).collect()
 }
 
-impl Standing {
-    /// How the variant stands to the baseline of its experiment.
-    pub(crate) fn of(variant: &VariantAnalysis, metric: &str) -> Standing {
-        if variant.unmeasured() {
-            return Standing::Unmeasured;
-        }
-        if variant.baseline {
-            return Standing::Baseline;
-        }
-        match &variant.effect {
-            None => Standing::Uncompared,
-            Some(effect) if !effect.is_found() => Standing::Same,
-            Some(effect) => match (effect.estimate.centre > 1.0) == higher_is_better(metric) {
-                true => Standing::Better,
-                false => Standing::Worse,
-            },
-        }
-    }
-
-    /// One sign, for narrow places.
-    pub(crate) fn sign(self) -> &'static str {
-        match self {
-            Standing::Baseline => "◆",
-            Standing::Better => "▲",
-            Standing::Worse => "▼",
-            Standing::Same => "≈",
-            Standing::Uncompared => "·",
-            Standing::Unmeasured => "–",
-        }
-    }
-
-    /// The same in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Standing::Baseline => "baseline",
-            Standing::Better => "better",
-            Standing::Worse => "worse",
-            Standing::Same => "no detectable difference",
-            Standing::Uncompared => "not compared",
-            Standing::Unmeasured => "not measured",
-        }
-    }
-
-    /// The class of the mark in the page.
-    pub(crate) fn class(self) -> &'static str {
-        match self {
-            Standing::Baseline => "is-ref",
-            Standing::Better => "is-better",
-            Standing::Worse => "is-worse",
-            Standing::Same | Standing::Uncompared => "is-same",
-            Standing::Unmeasured => "is-unmeasured",
-        }
+/// The sign of a standing and what it means.
+pub(crate) fn mark(standing: Standing) -> (&'static str, Tone) {
+    match standing {
+        Standing::Baseline => ("◆", Tone::Baseline),
+        Standing::Better => ("▲", Tone::Better),
+        Standing::Worse => ("▼", Tone::Worse),
+        Standing::Same => ("≈", Tone::Same),
+        Standing::Uncompared => ("·", Tone::Same),
+        Standing::Unmeasured => ("–", Tone::Missing),
     }
 }
 
-/// Whether larger figures of the metric are better; so is a metric that is not in the catalogue.
-pub(crate) fn higher_is_better(metric: &str) -> bool {
-    metric::find(metric).is_none_or(|metric| metric.better == Better::Higher)
+/// A standing in words.
+pub(crate) fn standing_words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Baseline => "baseline",
+        Standing::Better => "better",
+        Standing::Worse => "worse",
+        Standing::Same => "no detectable difference",
+        Standing::Uncompared => "not compared",
+        Standing::Unmeasured => NOT_MEASURED,
+    }
+}
+
+/// The sign of a tier, the emptier the less safe, and what it means.
+pub(crate) fn tier_mark(class: Option<Class>) -> (&'static str, Tone) {
+    match class {
+        Some(Class::NoViolation) => ("●", Tone::Good),
+        Some(Class::LosesCommits) => ("◐", Tone::Middle),
+        Some(Class::CanCorrupt) => ("○", Tone::Bad),
+        Some(Class::CorruptsUncrashed) => ("⊗", Tone::Bad),
+        None => ("–", Tone::Missing),
+    }
+}
+
+/// A tier without its counts.
+pub(crate) fn class_words(class: Option<Class>) -> &'static str {
+    class.map_or(NOT_MEASURED, Class::words)
+}
+
+/// The same in a word or two, for narrow columns.
+pub(crate) fn class_short(class: Option<Class>) -> &'static str {
+    match class {
+        Some(Class::NoViolation) => "no violation",
+        Some(Class::LosesCommits) => "loses commits",
+        Some(Class::CanCorrupt) => "can corrupt",
+        Some(Class::CorruptsUncrashed) => "corrupts uncrashed",
+        None => NOT_MEASURED,
+    }
+}
+
+/// What the signs of tiers mean, in a line.
+pub(crate) fn tier_legend() -> String {
+    let classes = Class::ALL.into_iter().map(Some).chain([None]);
+    let words = classes.map(|class| format!("{} {}", tier_mark(class).0, class_words(class)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A count of images or schedules.
+pub(crate) fn count(value: u64) -> String {
+    figures::count(usize::try_from(value).unwrap_or(usize::MAX))
+}
+
+/// A tier with its counts, and with the occasions on which alone it holds.
+pub(crate) fn tier_words(tier: &Tier, narrowed: Option<&Narrowed>) -> String {
+    let words = tier.words(count);
+    match narrowed {
+        Some(narrowed) => format!("{words}, {}", narrowed_words(narrowed)),
+        None => words,
+    }
+}
+
+/// On which occasions alone a tier holds, and what holds otherwise.
+pub(crate) fn narrowed_words(narrowed: &Narrowed) -> String {
+    format!(
+        "only {}; otherwise {}",
+        narrowed.only.join(" or "),
+        narrowed.otherwise.words(count)
+    )
+}
+
+/// A tier with its counts.
+pub(crate) fn safety_words(safety: &Safety) -> String {
+    tier_words(&safety.tier, safety.narrowed.as_ref())
 }
 
 /// `higher is better` or `lower is better`.
-pub(crate) fn direction(metric: &str) -> &'static str {
-    if higher_is_better(metric) {
-        "higher is better"
-    } else {
-        "lower is better"
+fn direction(metric: &str) -> &'static str {
+    match metric::higher_is_better(metric) {
+        true => "higher is better",
+        false => "lower is better",
     }
 }
 
@@ -125,6 +156,11 @@ pub(crate) fn metric_heading(name: &str) -> String {
     }
 }
 
+/// The metric as the heading of an axis: `Rows a second, higher is better`.
+pub(crate) fn metric_axis(name: &str) -> String {
+    format!("{}, {}", metric_heading(name), direction(name))
+}
+
 /// The kind of file that the suffix of a counted metric names.
 pub(crate) fn file_kind(suffix: &str) -> &str {
     match suffix {
@@ -135,35 +171,11 @@ pub(crate) fn file_kind(suffix: &str) -> &str {
     }
 }
 
-/// What a limit is called where variants have their standing.
-pub(crate) const UPPER_BOUND: &str = "upper bound";
-/// The sign of a limit: hollow, because it is no variant.
-pub(crate) const UPPER_BOUND_SIGN: &str = "□";
-
-/// Why there is no figure of a limit; none where there is one.
-pub(crate) fn upper_bound_problem(limit: &UpperBoundAnalysis) -> Option<String> {
-    let without = limit.summary.is_none();
-    without.then(|| match &limit.problem {
-        Some(problem) => problem.clone(),
-        None => "not measured in this run".to_owned(),
-    })
-}
-
-/// Names in a row, the first `most` of them: `a, b and 3 more`.
-pub(crate) fn named(names: &[String], most: usize) -> String {
-    // Naming the last one takes no more room than saying that there is one more.
-    let shown = if names.len() <= most + 1 {
-        names.len()
-    } else {
-        most
-    };
-    let more = names.len() - shown;
-    match (&names[..shown], more) {
-        ([], _) => String::new(),
-        ([only], 0) => only.clone(),
-        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
-        (shown, more) => format!("{} and {more} more", shown.join(", ")),
-    }
+/// Why there is no figure of an upper bound; none where there is one.
+pub(crate) fn upper_bound_problem(bound: &UpperBoundAnalysis) -> Option<String> {
+    let problem = || bound.problem.clone();
+    let problem = || problem().unwrap_or_else(|| "not measured in this run".to_owned());
+    bound.summary.is_none().then(problem)
 }
 
 /// What a gain in the metric is, after "2.1 times": `as fast as`.
@@ -181,80 +193,28 @@ pub(crate) fn gain_words(metric: &str) -> &'static str {
 
 /// `1 trial`, `2 trials`.
 pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
-    format!(
-        "{} {}",
-        crate::figures::count(count),
-        if count == 1 { one } else { many }
-    )
+    let what = if count == 1 { one } else { many };
+    format!("{} {what}", figures::count(count))
 }
 
-/// Whether throughput held still within the trials; none when all did, or none was looked at.
-pub(crate) fn unsteadiness(counts: Option<SteadinessCounts>) -> Option<String> {
-    let counts = counts?;
-    let all = counts.warming + counts.steady + counts.drifting;
-    match (counts.warming, counts.drifting) {
-        (0, 0) => None,
-        (warming, 0) => Some(format!("warming in {warming} of {all} trials")),
-        (0, drifting) => Some(format!("drifting in {drifting} of {all} trials")),
-        (warming, drifting) => Some(format!(
-            "warming in {warming}, drifting in {drifting} of {all} trials"
-        )),
-    }
-}
-
-/// The kind of storage in words.
-pub(crate) fn volume_kind(kind: VolumeKind) -> &'static str {
-    match kind {
-        VolumeKind::Disk => "disk",
-        VolumeKind::Memory => "memory",
-        VolumeKind::Overlay => "container layer",
-        VolumeKind::Network => "network or shared",
-        VolumeKind::Unknown => "unknown",
-    }
-}
-
-/// What the probe of fsync says in words.
-pub(crate) fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
-    match verdict {
-        FsyncVerdict::Memory => "in memory: nothing to sync to",
-        FsyncVerdict::NoOpOrPowerLossProtection => {
-            "quicker than any medium: a sync that does nothing, or power-loss protection"
-        }
-        FsyncVerdict::RotationalWithCache => "quicker than the disk turns: a cache answers",
-        FsyncVerdict::Plain => "plausible for a real medium",
-    }
+/// The first letter in upper case.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// The variants in the order in which they are shown: by rank, then what could not be ranked.
 pub(crate) fn by_rank(experiment: &ExperimentAnalysis) -> Vec<usize> {
-    let mut placed = vec![false; experiment.variants.len()];
-    let mut order = Vec::with_capacity(experiment.variants.len());
-    for variant in experiment
-        .ranking
-        .iter()
-        .copied()
-        .chain(0..experiment.variants.len())
-    {
-        if !std::mem::replace(&mut placed[variant], true) {
-            order.push(variant);
-        }
-    }
+    let mut order = experiment.ranking.clone();
+    let is_ranked = |variant: &usize| experiment.ranking.contains(variant);
+    order.extend((0..experiment.variants.len()).filter(|it| !is_ranked(it)));
     order
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_beyond_the_first_are_counted_unless_there_is_only_one() {
-        let names = ["a", "b", "c", "d"].map(str::to_owned);
-        assert_eq!(named(&names[..1], 2), "a");
-        assert_eq!(named(&names[..2], 2), "a and b");
-        assert_eq!(named(&names[..3], 2), "a, b and c");
-        assert_eq!(named(&names, 2), "a, b and 2 more");
-        assert_eq!(named(&[], 2), "");
-    }
 
     #[test]
     fn a_part_of_a_metric_follows_its_heading() {

@@ -39,7 +39,10 @@ addEventListener("afterprint", () => opened.forEach((details) => (details.open =
 // A link into a closed part opens it.
 const reveal = () => {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target && target.tagName === "DETAILS") target.open = true;
+  for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+  const folded = target && target.querySelector(":scope > details.chapter");
+  if (folded) folded.open = true;
+  if (target) target.scrollIntoView();
 };
 addEventListener("hashchange", reveal);
 reveal();

@@ -67,7 +67,7 @@ fn every_variant_claim_and_problem_is_on_the_page() {
         );
         for variant in &experiment.variants {
             assert!(
-                page.contains(&format!("data-variant=\"{}\"", escaped(&variant.label))),
+                page.contains(&format!("data-row=\"{}\"", escaped(&variant.label))),
                 "{}",
                 variant.label
             );
@@ -111,6 +111,45 @@ fn nothing_is_fetched() {
 }
 
 #[test]
+fn the_policy_allows_the_pages_own_style_and_script_and_nothing_else() {
+    let page = page();
+    let (_, policy) = page
+        .split_once("Content-Security-Policy\" content=\"")
+        .unwrap();
+    let policy = policy.split_once('"').unwrap().0;
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-"),
+        "{policy}"
+    );
+    assert!(
+        !policy.contains("unsafe") && policy.contains("; script-src 'sha256-"),
+        "{policy}"
+    );
+    for forbidden in [" style=\"", " onclick=", "javascript:"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn a_finding_is_short_and_notes_stand_below_the_chart_once() {
+    let page = page();
+    let findings = page.split("<p class=\"what\">").skip(1).take(4);
+    for finding in findings.map(|rest| rest.split_once("</p>").unwrap().0) {
+        let text: String = finding
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |it| it.1))
+            .collect();
+        assert!(text.chars().count() < 200, "{text}");
+    }
+    assert_eq!(
+        section(&page, "checkpoint-size")
+            .matches("throughput drifted")
+            .count(),
+        1
+    );
+}
+
+#[test]
 fn every_link_has_its_target_and_no_id_is_given_twice() {
     let page = page();
     let ids: Vec<&str> = attribute(&page, " id=\"").collect();
@@ -149,13 +188,23 @@ fn elements_are_closed_in_the_order_in_which_they_were_opened() {
 #[test]
 fn a_factorial_of_two_factors_has_a_map_and_says_why_cells_are_empty() {
     let page = page();
-    assert_eq!(page.matches("<figure class=\"heat\">").count(), 1);
-    let map = &page[page.find("<figure class=\"heat\">").unwrap()..];
+    assert_eq!(page.matches(MAP).count(), 1);
+    let map = &page[page.find(MAP).unwrap()..];
     let map = &map[..map.find("</figure>").unwrap()];
     assert_eq!(map.matches("<td class=\"heat-").count(), 24);
     assert_eq!(map.matches("heat-none\"").count(), 4);
     assert!(page.contains("left out: extra adds nothing where there is no journal to sync"));
     assert!(page.contains("stopped at its time limit of 60 s"));
+}
+
+/// The caption of the map of a factorial.
+const MAP: &str = "<figcaption>Ratio to the baseline, with the median";
+
+/// The chart of effects in the section of an experiment.
+fn effects<'a>(page: &'a str, key: &str) -> &'a str {
+    let heading = "<h3>What each setting does</h3>";
+    let (_, effects) = section(page, key).split_once(heading).unwrap();
+    effects.split_once("</figure>").unwrap().0
 }
 
 /// The section of one experiment.
@@ -174,12 +223,12 @@ fn section<'a>(page: &'a str, key: &str) -> &'a str {
 fn upper_bounds_stand_apart_from_the_variants_with_their_problems() {
     let page = page();
     let section = section(&page, "insert-index-timing");
-    let (variants, upper_bounds) = section.split_once("<ol class=\"limits\"").unwrap();
-    assert!(variants.contains("data-variant=") && !variants.contains("data-limit="));
+    let (variants, upper_bounds) = section.split_once("<ol class=\"bounds\"").unwrap();
+    assert!(variants.contains("data-row=") && !variants.contains("data-bound="));
     let upper_bounds = &upper_bounds[..upper_bounds.find("</ol>").unwrap()];
-    assert_eq!(upper_bounds.matches("data-limit=").count(), 3);
+    assert_eq!(upper_bounds.matches("data-bound=").count(), 3);
     assert_eq!(upper_bounds.matches("class=\"hollow\"").count(), 2);
-    assert!(!upper_bounds.contains("data-variant=") && !upper_bounds.contains("class=\"groups\""));
+    assert!(!upper_bounds.contains("data-row=") && !upper_bounds.contains("class=\"interval\""));
     assert!(
         upper_bounds
             .contains("upper bound, skipped: this file system cannot map a file that grows")
@@ -203,9 +252,11 @@ fn what_the_work_did_is_shown_where_it_was_counted_and_without_empty_columns() {
 fn equal_tables_are_shown_once_with_the_names_of_their_variants() {
     let page = page();
     let section = section(&page, "insert-index-timing");
-    assert_eq!(section.matches("<div class=\"variant\">").count(), 2);
+    assert_eq!(section.matches("<table class=\"figures data\">").count(), 2);
     assert_eq!(section.matches("<td>IdxInsert</td>").count(), 1);
-    assert!(section.contains("<code>index=before-sorted</code>, <code>index=deferred</code></p>"));
+    assert!(
+        section.contains("<code>index=before-sorted</code> and <code>index=deferred</code></p>")
+    );
 }
 
 #[test]
@@ -216,10 +267,7 @@ fn sizes_have_a_line_chart_with_the_knees_that_were_planted() {
     assert_eq!(section.matches("<polyline class=\"line\"").count(), 3);
     assert_eq!(section.matches("<polyline class=\"model\"").count(), 2);
     assert!(section.contains("1.2\u{a0}M\u{a0}rows"));
-    assert!(
-        !section.contains("<figure class=\"heat\">"),
-        "the chart says what the map would"
-    );
+    assert!(!section.contains(MAP), "the chart says what the map would");
 }
 
 #[test]
@@ -294,16 +342,23 @@ fn attribute<'a>(page: &'a str, start: &'a str) -> impl Iterator<Item = &'a str>
 fn crossed_factors_have_effects_maps_and_shares_and_others_have_none() {
     let page = page();
     let crossed = section(&page, "journal-and-sync");
-    assert!(crossed.contains("<h3>What each knob does</h3>"));
+    assert!(crossed.contains("<h3>What each setting does</h3>"));
     // Five journal modes and three levels of synchronous besides those of the baseline.
-    assert_eq!(crossed.matches("data-effect=").count(), 8);
     assert_eq!(
-        crossed.matches("<figure class=\"heat together\">").count(),
+        effects(&page, "journal-and-sync")
+            .matches("data-row=")
+            .count(),
+        8
+    );
+    assert_eq!(
+        crossed
+            .matches("divided by the product of both alone")
+            .count(),
         1
     );
     assert!(crossed.contains("<figure class=\"shares\">"));
     assert!(crossed.contains("<td class=\"heat-base\"><b>×1</b></td>"));
-    assert!(!section(&page, "insert-index-timing").contains("data-effect="));
+    assert!(!section(&page, "insert-index-timing").contains("What each setting does"));
 }
 
 #[test]
@@ -311,7 +366,10 @@ fn a_level_of_a_condition_is_marked_as_no_choice() {
     let page = page();
     let growth = section(&page, "insert-growth");
     assert_eq!(growth.matches("a condition, no choice").count(), 5);
-    assert_eq!(growth.matches("data-effect=").count(), 7);
+    assert_eq!(
+        effects(&page, "insert-growth").matches("data-row=").count(),
+        7
+    );
 }
 
 #[test]

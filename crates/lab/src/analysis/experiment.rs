@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bindings;
 use super::collect::{Figure, Gathered, GatheredVariant};
 use super::{
-    Bindings, Curve, Effect, Effects, ExperimentAnalysis, Summary, UpperBoundAnalysis,
+    Bindings, Curve, Effect, Effects, ExperimentAnalysis, RecallLoss, Summary, UpperBoundAnalysis,
     VariantAnalysis,
 };
+use super::{bindings, recall};
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Role, next};
 use crate::durability::Durability;
@@ -36,6 +36,7 @@ pub(super) fn analyse(
     let metric = &experiment.metric;
     let own = &samples[metric];
     let claims = claims(planned, measured, &samples, environment, devices);
+    let recall_losses = recall_losses(measured, &dropped);
     let effects = effects(own, count);
     let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
     let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
@@ -47,6 +48,9 @@ pub(super) fn analyse(
     let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
     let figures_by_row = figures_by_row(&gathered, &dropped);
     let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
+    for (variant, losses) in variants.iter_mut().zip(recall_losses) {
+        variant.recall_losses = losses;
+    }
     cap_durability(&mut variants, planned, environment);
     ExperimentAnalysis {
         preliminary,
@@ -239,6 +243,26 @@ fn figures_by_row(variants: &[GatheredVariant], dropped: &Dropped) -> BTreeMap<S
         .collect()
 }
 
+/// What each variant finds less than the baseline.
+fn recall_losses(variants: &[GatheredVariant], dropped: &Dropped) -> Vec<Vec<RecallLoss>> {
+    let is_measured = |metric: &&str| {
+        variants
+            .iter()
+            .any(|variant| variant.figures.contains_key(*metric))
+    };
+    let samples: Vec<(&str, Samples)> = recall::metrics()
+        .filter(is_measured)
+        .map(|metric| (metric, samples_of(metric, variants, dropped)))
+        .collect();
+    let losses_of = |variant| {
+        let kinds = samples.iter();
+        kinds
+            .filter_map(|(metric, samples)| recall::loss(metric, samples, variant))
+            .collect()
+    };
+    (0..variants.len()).map(losses_of).collect()
+}
+
 fn kept(figure: &Figure, dropped: &Dropped) -> bool {
     let block = (figure.round, figure.block);
     dropped.binary_search(&block).is_err()
@@ -328,6 +352,7 @@ fn variants(
             tables: gathered.tables,
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
+            recall_losses: Vec::new(),
             confirmation: None,
         })
         .collect()

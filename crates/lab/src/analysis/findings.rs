@@ -133,7 +133,45 @@ pub struct Faster {
     pub survives: Option<Durability>,
 }
 
+/// What choosing the variant of a finding changes in safety.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SafetyChange {
+    /// Nothing: no setting that decides it differs.
+    None,
+    /// The tier is the baseline's.
+    SameTier,
+    /// The tier is safer than the baseline's.
+    Safer,
+    /// It fares worse under these storage models.
+    LessSafe(Vec<String>),
+    /// It was not measured, and why where that is known.
+    NotMeasured(Option<String>),
+}
+
 impl Finding {
+    /// What choosing its variant changes in safety.
+    pub fn safety_change(&self) -> SafetyChange {
+        let Some(change) = &self.tiers else {
+            return match self.crash_relevant.is_empty() {
+                true => SafetyChange::None,
+                false => SafetyChange::NotMeasured(None),
+            };
+        };
+        match &change.worse_under {
+            Some(models) if !models.is_empty() => SafetyChange::LessSafe(models.clone()),
+            Some(_) if change.own.class() > change.baseline.class() => SafetyChange::Safer,
+            _ if self.crash_relevant.is_empty() => SafetyChange::None,
+            Some(_) => SafetyChange::SameTier,
+            None => {
+                let why = |tier: &Tier| match tier {
+                    Tier::NotMeasured { why } => Some(why.clone()),
+                    _ => None,
+                };
+                SafetyChange::NotMeasured(why(&change.own).or_else(|| why(&change.baseline)))
+            }
+        }
+    }
+
     /// The levels of the best variant as a label.
     pub fn what(&self) -> String {
         label(&self.levels)
@@ -210,7 +248,7 @@ fn better_by(experiment: &ExperimentAnalysis, ratio: &Estimate) -> Option<(f64, 
     let (centre, interval) = (ratio.centre, ratio.interval);
     Some(match metric::find(&experiment.metric)?.better {
         Better::Higher => (centre, interval),
-        Better::Lower => (1.0 / centre, inverse(interval)),
+        Better::Lower => (1.0 / centre, interval.inverse()),
     })
 }
 
@@ -300,13 +338,6 @@ fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Sett
     picked(&variant.levels, |name| {
         variant.levels.get(name) != baseline.get(name)
     })
-}
-
-fn inverse(interval: Interval) -> Interval {
-    Interval {
-        low: 1.0 / interval.high,
-        high: 1.0 / interval.low,
-    }
 }
 
 fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {

@@ -3,6 +3,7 @@
 //! Trials are added one by one ([`Collector::add`]), so a record of any length can be read line by
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
+mod answer;
 mod bindings;
 mod classes;
 mod collect;
@@ -12,7 +13,9 @@ mod durability;
 pub mod effects;
 mod experiment;
 mod findings;
+mod recall;
 mod recommend;
+mod standing;
 mod tiers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,18 +30,21 @@ use crate::experiment::Labels;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
-use crate::tier::{Class, Safety};
+use crate::tier::{Class, Safety, WORKLOAD};
 use crate::trial::{BindingMark, DataTable, EngineMark, Outcome, ReadBack};
 
+pub use answer::Answer;
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
 pub use curve::Curve;
 pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
-pub use findings::{Faster, Finding, SurvivalChange, TierChange, findings};
+pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
+pub use recall::RecallLoss;
 pub use recommend::{Recommendation, recommendations};
-pub use tiers::BestAtTier;
+pub use standing::{Standing, Unsteady};
+pub use tiers::{BestAtTier, Tiered};
 
 use recommend::chosen_from_many;
 
@@ -208,6 +214,19 @@ impl ExperimentAnalysis {
         own.or_else(|| self.labels.compose(levels))
     }
 
+    /// Whether its trials try crashes: then what they found replaces speeds, which only say how long the
+    /// trials took.
+    pub fn tries_crashes(&self) -> bool {
+        self.workload == WORKLOAD
+    }
+
+    /// Whether figures vary so little that any difference would have been detected.
+    pub fn detects_everything(&self) -> bool {
+        /// Smaller differences matter to nobody.
+        const ANY: f64 = 5e-4;
+        self.detectable.is_some_and(|detectable| detectable < ANY)
+    }
+
     /// Whether the variant ran under the conditions of the baseline, so that it could be chosen
     /// instead of the baseline.
     pub fn is_alternative(&self, variant: &VariantAnalysis) -> bool {
@@ -284,6 +303,8 @@ pub struct VariantAnalysis {
     pub safety: Option<Safety>,
     /// What survives of an acknowledged change, as its target says; none where it does not.
     pub durability: Option<Durability>,
+    /// The kinds of recall that are lower than the baseline's.
+    pub recall_losses: Vec<RecallLoss>,
     /// Its ratio to the baseline in rounds of its own, after it was chosen from many; none where it was
     /// not.
     pub confirmation: Option<Estimate>,
@@ -313,6 +334,7 @@ impl VariantAnalysis {
             tables: Vec::new(),
             safety: None,
             durability: None,
+            recall_losses: Vec::new(),
             confirmation: None,
         }
     }

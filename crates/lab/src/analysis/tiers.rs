@@ -84,6 +84,32 @@ pub struct BestAtTier {
     pub pareto: bool,
 }
 
+/// Whether the variants of an experiment differ in their safety tiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiered<'a> {
+    /// No variant names a setting that decides it.
+    No,
+    /// All variants have this one.
+    Alike(&'a Safety),
+    /// They differ.
+    Each,
+}
+
+impl ExperimentAnalysis {
+    /// Whether its variants have safety tiers, and whether these differ.
+    pub fn tiered(&self) -> Tiered<'_> {
+        let mut all = self.variants.iter().map(|it| it.safety.as_ref());
+        let is_alike = |first: &Safety, other: Option<&Safety>| {
+            other.is_some_and(|other| other.tier == first.tier && other.narrowed == first.narrowed)
+        };
+        match all.next() {
+            Some(Some(first)) if all.all(|other| is_alike(first, other)) => Tiered::Alike(first),
+            _ if self.variants.iter().any(|it| it.safety.is_some()) => Tiered::Each,
+            _ => Tiered::No,
+        }
+    }
+}
+
 /// The best alternative to the baseline, the baseline included, at each tier that occurs, the
 /// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
 /// is no speed to weigh against safety then.

@@ -24,6 +24,14 @@ impl Interval {
         high: f64::INFINITY,
     };
 
+    /// The interval of the inverse of a ratio.
+    pub fn inverse(self) -> Interval {
+        Interval {
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+        }
+    }
+
     /// Whether `value` lies in the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

@@ -22,7 +22,7 @@ fn measured() -> Laboratory {
     laboratory.write("crossed.toml", CROSSED);
     let answer = laboratory.pragmark(&["run", "crossed.toml", "--out", "run"]);
     answer.exits(0).says(&[
-        "What each knob does",
+        "What each setting does",
         "page_size=4096",
         "Settings to use",
         "PRAGMA page_size = 4096;",
@@ -35,8 +35,8 @@ fn the_report_shows_effects_and_prints_settings_to_paste() {
     let laboratory = measured();
     let page = laboratory.read("run/report.html");
     for part in [
-        "What each knob does",
-        "data-effect=\"page_size=4096\"",
+        "What each setting does",
+        "data-row=\"page_size=4096\"",
         "a condition, no choice",
         "Settings to use",
         "sqlite3.connect(",

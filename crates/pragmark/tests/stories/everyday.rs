@@ -180,11 +180,14 @@ fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
     laboratory
         .pragmark(&["run", "many.toml", "--out", "run", "--probe", "0"])
         .exits(0)
-        .says(&["21 trials again of what was chosen from many"]);
+        .says(&["21 trials in confirmation runs of what was chosen from many"]);
     laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0)
-        .says(&["chosen out of 20 variants and then measured again in 7 rounds of its own, which show this gain"]);
+        .says(&[
+            "chosen out of 20 variants",
+            "has 7 rounds, which show this gain",
+        ]);
     let confirmation = laboratory.read("run/confirmation.jsonl");
     // A header; baseline, A/A check and the best variant in each of seven rounds.
     assert_eq!(confirmation.lines().count(), 1 + 7 * 3);

@@ -80,7 +80,7 @@ fn tiers_that_are_left_out_are_said_to_be_not_measured() {
     laboratory
         .pragmark(&["run", "safety.toml", "--out", "run"])
         .exits(0)
-        .says(&["no safety tier was measured"]);
+        .says(&["No safety tier was measured"]);
     assert!(!laboratory.path().join("run/tiers.jsonl").exists());
 }
 
@@ -145,13 +145,13 @@ stopping = { rounds = 2, max_rounds = 2 }
         "to the baseline",
         "times** as",
         "Settings to use",
-        "What each knob does",
+        "What each setting does",
     ] {
         assert!(!markdown.stdout().contains(praise), "{praise}");
     }
     markdown.says(&[
         "can corrupt: ",
-        "**Safety by storage model.**",
+        "<summary>Safety by storage model</summary>",
         "| kill |",
         "pragmark crash --journal-mode delete --synchronous off",
     ]);

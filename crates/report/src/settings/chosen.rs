@@ -133,14 +133,12 @@ impl Chosen {
                 _ => {}
             }
         }
-        chosen
-            .file
-            .sort_by_key(|pragma| place(&OF_THE_FILE, pragma));
+        chosen.file.sort_by_key(|pragma| rank(&OF_THE_FILE, pragma));
         // The locking mode before the journal mode: only so does WAL with exclusive locks do
         // without shared memory. The journal mode before the rest, some of which depends on it.
         chosen
             .connection
-            .sort_by_key(|pragma| place(&["locking_mode", "journal_mode"], pragma));
+            .sort_by_key(|pragma| rank(&["locking_mode", "journal_mode"], pragma));
         Ok(chosen)
     }
 
@@ -197,7 +195,7 @@ fn mutex(name: &str) -> Option<Mutex> {
 }
 
 /// The place of a PRAGMA in an order that names only some; the others follow as they are.
-fn place(order: &[&str], pragma: &Pragma) -> usize {
+fn rank(order: &[&str], pragma: &Pragma) -> usize {
     let named = order.iter().position(|name| *name == pragma.name);
     named.unwrap_or(order.len())
 }

@@ -73,70 +73,46 @@ impl Binding {
         Binding::Sqlx,
     ];
 
-    /// The name by which a command line asks for it.
+    /// Name, title, language, and what begins a comment: in the order of [`Binding::ALL`].
+    const ABOUT: [(&'static str, &'static str, &'static str, &'static str); 12] = [
+        ("shell", "sqlite3 shell", "sql", "--"),
+        ("c", "C", "c", "//"),
+        ("python", "Python, sqlite3", "python", "#"),
+        ("django", "Python, Django 5.1+", "python", "#"),
+        ("sqlalchemy", "Python, SQLAlchemy 2", "python", "#"),
+        ("rails", "Ruby, Rails 7.2+", "yaml", "#"),
+        ("mattn", "Go, mattn/go-sqlite3", "go", "//"),
+        ("modernc", "Go, modernc.org/sqlite", "go", "//"),
+        ("better-sqlite3", "Node, better-sqlite3", "js", "//"),
+        ("jdbc", "Java, sqlite-jdbc", "java", "//"),
+        ("rusqlite", "Rust, rusqlite", "rust", "//"),
+        ("sqlx", "Rust, sqlx", "rust", "//"),
+    ];
+
+    /// The name by which a command line selects it.
     pub fn name(self) -> &'static str {
-        match self {
-            Binding::Shell => "shell",
-            Binding::C => "c",
-            Binding::Python => "python",
-            Binding::Django => "django",
-            Binding::SqlAlchemy => "sqlalchemy",
-            Binding::Rails => "rails",
-            Binding::Mattn => "mattn",
-            Binding::Modernc => "modernc",
-            Binding::BetterSqlite3 => "better-sqlite3",
-            Binding::Jdbc => "jdbc",
-            Binding::Rusqlite => "rusqlite",
-            Binding::Sqlx => "sqlx",
-        }
+        Binding::ABOUT[self as usize].0
     }
 
     /// The binding of this name.
     pub fn find(name: &str) -> Option<Binding> {
-        Binding::ALL
-            .into_iter()
-            .find(|binding| binding.name() == name)
+        let mut all = Binding::ALL.into_iter();
+        all.find(|binding| binding.name() == name)
     }
 
     /// What a reader calls it.
     pub fn title(self) -> &'static str {
-        match self {
-            Binding::Shell => "sqlite3 shell",
-            Binding::C => "C",
-            Binding::Python => "Python, sqlite3",
-            Binding::Django => "Python, Django 5.1+",
-            Binding::SqlAlchemy => "Python, SQLAlchemy 2",
-            Binding::Rails => "Ruby, Rails 7.2+",
-            Binding::Mattn => "Go, mattn/go-sqlite3",
-            Binding::Modernc => "Go, modernc.org/sqlite",
-            Binding::BetterSqlite3 => "Node, better-sqlite3",
-            Binding::Jdbc => "Java, sqlite-jdbc",
-            Binding::Rusqlite => "Rust, rusqlite",
-            Binding::Sqlx => "Rust, sqlx",
-        }
+        Binding::ABOUT[self as usize].1
     }
 
     /// The language of the text, as Markdown names it.
     pub fn language(self) -> &'static str {
-        match self {
-            Binding::Shell => "sql",
-            Binding::C => "c",
-            Binding::Python | Binding::Django | Binding::SqlAlchemy => "python",
-            Binding::Rails => "yaml",
-            Binding::Mattn | Binding::Modernc => "go",
-            Binding::BetterSqlite3 => "js",
-            Binding::Jdbc => "java",
-            Binding::Rusqlite | Binding::Sqlx => "rust",
-        }
+        Binding::ABOUT[self as usize].2
     }
 
     /// What begins a comment in the text.
     pub fn comment(self) -> &'static str {
-        match self {
-            Binding::Shell => "--",
-            Binding::Python | Binding::Django | Binding::SqlAlchemy | Binding::Rails => "#",
-            _ => "//",
-        }
+        Binding::ABOUT[self as usize].3
     }
 
     /// What to paste for every connection. Lines end in a line feed.
@@ -166,7 +142,7 @@ impl Binding {
                 "What is not named here stays as Rails sets it: foreign_keys = on, journal_mode = wal, synchronous = normal, mmap_size = 128 MiB, journal_size_limit = 64 MiB, cache_size = 2000 pages.",
             ),
             Binding::Mattn => Some(
-                "The driver waits 5 seconds for locks unless told otherwise, and with _journal_mode=WAL sets synchronous = normal unless told otherwise.",
+                "By default the driver waits 5 seconds for locks, and with _journal_mode=WAL sets synchronous = normal.",
             ),
             Binding::Modernc => {
                 Some("The driver runs PRAGMAs in the order of their names, busy_timeout first.")
@@ -177,8 +153,8 @@ impl Binding {
             Binding::Sqlx => {
                 Some("sqlx waits 5 seconds for locks and sets foreign_keys = on itself.")
             }
-            Binding::Python => Some("Python waits 5 seconds for locks unless told otherwise."),
-            Binding::Jdbc => Some("sqlite-jdbc waits 3 seconds for locks unless told otherwise."),
+            Binding::Python => Some("Python waits 5 seconds for locks by default."),
+            Binding::Jdbc => Some("sqlite-jdbc waits 3 seconds for locks by default."),
             _ => None,
         }
     }

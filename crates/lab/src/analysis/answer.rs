@@ -1,0 +1,99 @@
+//! Which answer an experiment gives to its question; the sentences are the report's.
+
+use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
+use crate::tier::Class;
+
+/// The answer to the question of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer<'a> {
+    /// It tried crashes: how many variants have which safety tier, the safest first.
+    Tiers(Vec<(Option<Class>, usize)>),
+    /// A variant is better than the baseline.
+    Finding(&'a Finding),
+    /// Variants differ in conditions alone: the best and the worst of them.
+    Range {
+        /// The best variant.
+        best: usize,
+        /// The worst.
+        worst: usize,
+    },
+    /// The baseline was not measured, and why where that is known.
+    NoBaseline(Option<&'a str>),
+    /// Too few rounds compare anything with the baseline.
+    TooFewRounds,
+    /// There is nothing to compare the baseline with.
+    OnlyBaseline,
+    /// No variant is better than the baseline: so many are worse, so many not distinguishable from it.
+    NothingBetter {
+        /// Worse variants.
+        worse: usize,
+        /// Variants without a detectable difference.
+        same: usize,
+    },
+}
+
+impl ExperimentAnalysis {
+    /// The answer, given the finding of the experiment where there is one.
+    pub fn answer<'a>(&'a self, finding: Option<&'a Finding>) -> Answer<'a> {
+        if self.tries_crashes() {
+            return self.tiers_counted();
+        }
+        let baseline = self.variants.first();
+        if baseline.is_none_or(VariantAnalysis::unmeasured) {
+            return Answer::NoBaseline(baseline.and_then(|it| it.problem.as_deref()));
+        }
+        if let Some(finding) = finding {
+            return Answer::Finding(finding);
+        }
+        match self.has_choice() {
+            false if self.differs() => self.range(),
+            has_choice => self.nothing_better(has_choice),
+        }
+    }
+
+    /// Whether a variant is an alternative to the baseline: otherwise they differ in conditions alone.
+    fn has_choice(&self) -> bool {
+        let mut others = self.variants.iter().skip(1);
+        others.any(|variant| self.is_alternative(variant))
+    }
+
+    fn differs(&self) -> bool {
+        let mut effects = self.variants.iter().filter_map(|it| it.effect.as_ref());
+        effects.any(|effect| effect.is_found())
+    }
+
+    fn range(&self) -> Answer<'_> {
+        let is_measured = |it: &&usize| self.variants[**it].summaries.contains_key(&self.metric);
+        let mut measured = self.ranking.iter().filter(is_measured);
+        let best = measured.next().copied();
+        let worst = measured.next_back().copied().or(best);
+        match best.zip(worst) {
+            Some((best, worst)) => Answer::Range { best, worst },
+            None => Answer::NoBaseline(None),
+        }
+    }
+
+    fn nothing_better(&self, has_choice: bool) -> Answer<'_> {
+        let count = |wanted| {
+            let counts = |variant: &&VariantAnalysis| {
+                (!has_choice || self.is_alternative(variant))
+                    && variant.standing(&self.metric) == wanted
+            };
+            self.variants.iter().filter(counts).count()
+        };
+        match (count(Standing::Same), count(Standing::Worse)) {
+            (0, 0) if count(Standing::Uncompared) > 0 => Answer::TooFewRounds,
+            (0, 0) => Answer::OnlyBaseline,
+            (same, worse) => Answer::NothingBetter { worse, same },
+        }
+    }
+
+    fn tiers_counted(&self) -> Answer<'_> {
+        let of = |class| {
+            let variants = self.variants.iter();
+            (class, variants.filter(|it| it.class() == class).count())
+        };
+        let classes = Class::ALL.into_iter().map(Some).chain([None]);
+        Answer::Tiers(classes.map(of).filter(|(_, count)| *count > 0).collect())
+    }
+}

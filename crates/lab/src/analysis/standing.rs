@@ -1,0 +1,116 @@
+//! How a variant stands to the baseline: the one judgement that all views repeat.
+
+use super::effects::{Contrast, Effects, Interaction, MainEffect, PairEffect};
+use super::{SteadinessCounts, VariantAnalysis};
+use crate::metric::higher_is_better;
+use crate::stats::Interval;
+
+/// How a variant compares with the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the baseline.
+    Baseline,
+    /// Better, in the metric's good direction.
+    Better,
+    /// Worse.
+    Worse,
+    /// No detectable difference.
+    Same,
+    /// Measured, but not in enough rounds to be compared.
+    Uncompared,
+    /// There is no measurement of it.
+    Unmeasured,
+}
+
+impl Standing {
+    fn of_ratio(ratio: f64, metric: &str) -> Standing {
+        match (ratio > 1.0) == higher_is_better(metric) {
+            true => Standing::Better,
+            false => Standing::Worse,
+        }
+    }
+}
+
+impl VariantAnalysis {
+    /// How it compares with the baseline of its experiment.
+    pub fn standing(&self, metric: &str) -> Standing {
+        if self.unmeasured() {
+            return Standing::Unmeasured;
+        }
+        match &self.effect {
+            _ if self.baseline => Standing::Baseline,
+            None => Standing::Uncompared,
+            Some(effect) if !effect.is_found() => Standing::Same,
+            Some(effect) => Standing::of_ratio(effect.estimate.centre, metric),
+        }
+    }
+}
+
+impl Contrast {
+    /// How the level compares with that of the baseline.
+    pub fn standing(&self, metric: &str) -> Standing {
+        match self.is_found() {
+            false => Standing::Same,
+            true => Standing::of_ratio(self.ratio, metric),
+        }
+    }
+
+    /// The ratio as a gain: above 1 in the metric's good direction.
+    pub fn gain(&self, metric: &str) -> (f64, Interval) {
+        match higher_is_better(metric) {
+            true => (self.ratio, self.interval),
+            false => (1.0 / self.ratio, self.interval.inverse()),
+        }
+    }
+}
+
+impl Effects {
+    /// The pair with the strongest interaction that was found for this level; none where the effect was
+    /// not found to depend on another factor.
+    pub fn interacting(&self, effect: &MainEffect) -> Option<&PairEffect> {
+        let strength = |pair: &PairEffect| {
+            let mut factors = pair.factors.iter();
+            let index = factors.position(|name| *name == effect.factor)?;
+            let cells = pair.cells.iter();
+            let of_level = cells.filter(|cell| cell.levels[index] == effect.level);
+            let found = of_level.filter(|cell| cell.contrast.is_found());
+            found.map(|cell| cell.contrast.size()).reduce(f64::max)
+        };
+        let found = self.pairs.iter().filter_map(|it| Some((strength(it)?, it)));
+        let strongest = found.max_by(|(one, _), (other, _)| one.total_cmp(other));
+        strongest.map(|(_, pair)| pair)
+    }
+
+    /// The interactions that were found, the strongest first, each with its pair.
+    pub fn interactions(&self) -> Vec<(&PairEffect, &Interaction)> {
+        let pairs = self.pairs.iter();
+        let all = pairs.flat_map(|pair| pair.cells.iter().map(move |cell| (pair, cell)));
+        let mut found: Vec<_> = all.filter(|(_, cell)| cell.contrast.is_found()).collect();
+        found.sort_by(|(_, a), (_, b)| b.contrast.size().total_cmp(&a.contrast.size()));
+        found
+    }
+}
+
+/// How most trials of a variant were unsteady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsteady {
+    /// Throughput changed to the end.
+    Drifting,
+    /// Throughput grew and then held.
+    Warming,
+    /// One or the other.
+    Both,
+}
+
+impl SteadinessCounts {
+    /// How most trials were unsteady; none where at least half of them were steady.
+    pub fn mostly(&self) -> Option<Unsteady> {
+        let all = self.warming + self.steady + self.drifting;
+        let most = |count: usize| 2 * count > all;
+        match (most(self.drifting), most(self.warming)) {
+            (true, _) => Some(Unsteady::Drifting),
+            (_, true) => Some(Unsteady::Warming),
+            _ => most(self.drifting + self.warming).then_some(Unsteady::Both),
+        }
+    }
+}

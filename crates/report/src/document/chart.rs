@@ -1,0 +1,269 @@
+//! Charts as data: what is to be drawn, in its own unit, without any axis.
+
+use lab::stats::Interval;
+
+use super::{Sentence, Table, Tone};
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What it shows.
+    pub caption: Sentence,
+    /// How to read it.
+    pub remark: Option<String>,
+    /// What is drawn.
+    pub plot: Plot,
+    /// The figures, which stand in the place of the plot where nothing is drawn; none where the plot is a
+    /// table itself, or where text has said it all.
+    pub figures: Option<Table>,
+    /// What to know of single marks.
+    pub notes: Vec<Sentence>,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub enum Plot {
+    /// Dots with intervals, a row each.
+    Forest(Forest),
+    /// Lines.
+    Curve(Curve),
+    /// A table whose cells have a colour.
+    Map(Map),
+    /// Bars.
+    Bars(Bars),
+    /// Dots in bands.
+    Bands(Bands),
+}
+
+/// What an axis measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Figures of a metric, by its name.
+    Metric(String),
+    /// Ratios, for which 1 is no difference.
+    Ratio,
+}
+
+/// Dots with intervals.
+#[derive(Clone, Debug)]
+pub struct Forest {
+    /// What the axis measures.
+    pub scale: Scale,
+    /// The value that the others are compared with.
+    pub baseline: Option<f64>,
+    /// Headings of the columns of text beside the plot.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<ForestRow>,
+    /// Rows that bound the others and stand apart below them.
+    pub bounds: Vec<ForestRow>,
+}
+
+/// A row of dots with intervals.
+#[derive(Clone, Debug, Default)]
+pub struct ForestRow {
+    /// Its whole label.
+    pub id: String,
+    /// Its name.
+    pub name: Sentence,
+    /// A smaller line below the name.
+    pub detail: Sentence,
+    /// One sign before the name.
+    pub sign: &'static str,
+    /// What the sign means.
+    pub tone: Tone,
+    /// The marks; none where nothing was measured.
+    pub marks: Option<Marks>,
+    /// The texts beside the plot.
+    pub cells: Vec<String>,
+    /// Why there are no marks.
+    pub reason: Option<String>,
+    /// The whole row in words.
+    pub words: String,
+}
+
+/// The marks of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// The figure.
+    pub dot: f64,
+    /// Smallest to largest: a thin line.
+    pub range: Interval,
+    /// The interval of what is compared: a thick line.
+    pub interval: Option<Interval>,
+    /// The form of the dot.
+    pub mark: Mark,
+}
+
+/// Forms of dots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// What is compared.
+    #[default]
+    Circle,
+    /// What it is compared with.
+    Diamond,
+    /// What bounds it.
+    Square,
+}
+
+/// Lines along a size.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The metric of the vertical axis.
+    pub metric: String,
+    /// The factor along the horizontal axis.
+    pub factor: String,
+    /// The lines, at most four.
+    pub lines: Vec<Line>,
+}
+
+/// A line.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Its name; empty for a single line.
+    pub label: String,
+    /// Its points from left to right.
+    pub points: Vec<Point>,
+    /// A model drawn over it.
+    pub bend: Option<Bend>,
+}
+
+/// A point of a line.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// The median.
+    pub y: f64,
+    /// From the smallest to the largest.
+    pub range: Interval,
+    /// The point in words.
+    pub words: String,
+}
+
+/// A model and where it bends.
+#[derive(Clone, Debug)]
+pub struct Bend {
+    /// Its course.
+    pub course: Vec<(f64, f64)>,
+    /// Where it bends.
+    pub at: (f64, f64),
+    /// What stands there.
+    pub label: String,
+}
+
+/// A table whose cells have a colour.
+#[derive(Clone, Debug, Default)]
+pub struct Map {
+    /// What the rows are.
+    pub row_factor: Option<String>,
+    /// What the columns are.
+    pub column_factor: Option<String>,
+    /// Headings of the columns.
+    pub columns: Vec<String>,
+    /// The rows.
+    pub rows: Vec<MapRow>,
+    /// Why cells have no figure, by their numbers.
+    pub reasons: Vec<String>,
+}
+
+/// A row of a map.
+#[derive(Clone, Debug)]
+pub struct MapRow {
+    /// Its heading.
+    pub name: String,
+    /// Its cells.
+    pub cells: Vec<MapCell>,
+}
+
+/// A cell of a map.
+#[derive(Clone, Debug, Default)]
+pub struct MapCell {
+    /// What its colour means.
+    pub tone: Tone,
+    /// How much better or worse: at least 1, which gives the colour its depth.
+    pub times: f64,
+    /// The ratio with its sign, or a word where there is none.
+    pub text: String,
+    /// A smaller line.
+    pub below: String,
+    /// The number of the reason why there is no figure.
+    pub reason: Option<usize>,
+}
+
+/// Bars of one whole.
+#[derive(Clone, Debug, Default)]
+pub struct Bars {
+    /// The bars.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What it is a part of the whole by.
+    pub name: Sentence,
+    /// From 0 to 1.
+    pub share: f64,
+    /// The same in words.
+    pub text: String,
+    /// Whether it is filled; what is left over is not.
+    pub filled: bool,
+}
+
+/// Dots in bands.
+#[derive(Clone, Debug)]
+pub struct Bands {
+    /// The metric along the axis.
+    pub metric: String,
+    /// The bands, the first above.
+    pub bands: Vec<Band>,
+}
+
+/// One band.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// What its colour means.
+    pub tone: Tone,
+    /// One sign.
+    pub sign: &'static str,
+    /// What it holds.
+    pub name: String,
+    /// A smaller line.
+    pub detail: Sentence,
+    /// The dots, in any order.
+    pub dots: Vec<BandDot>,
+}
+
+/// One dot in a band.
+#[derive(Clone, Debug)]
+pub struct BandDot {
+    /// Along the axis.
+    pub value: f64,
+    /// Whether it is filled and joined to the others that are.
+    pub joined: bool,
+    /// Its form.
+    pub mark: Mark,
+    /// The dot in words.
+    pub words: String,
+}
+
+/// A figure against what is allowed, in the height of a line.
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// What is allowed; open ends are none.
+    pub allowed: (Option<f64>, Option<f64>),
+    /// The figure.
+    pub dot: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// Another figure that it is compared with.
+    pub other: Option<f64>,
+    /// The figure that means no difference, which the axis holds.
+    pub none: Option<f64>,
+    /// The strip in words.
+    pub words: String,
+    /// What its colour means.
+    pub tone: Tone,
+}

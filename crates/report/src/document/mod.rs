@@ -1,0 +1,295 @@
+//! What is said, without any form: sections of headings, paragraphs, lists, tables, charts and text to
+//! paste. Topics make it, renderers show it, and neither knows the other.
+//!
+//! There are two depths. A *brief* form (a terminal) leaves out what only a *full* one (a page, Markdown)
+//! has room for; [`Block::Depth`] and [`Column::full_only`] say what that is.
+
+mod chart;
+mod sentence;
+mod table;
+
+pub use chart::{
+    Band, BandDot, Bands, Bar, Bars, Bend, Chart, Curve, Forest, ForestRow, Line, Map, MapCell,
+    MapRow, Mark, Marks, Plot, Point, Scale, Strip,
+};
+pub use sentence::{Piece, Sentence, Term, joined, plain};
+pub use table::{Abridge, Cell, Column, Row, Table};
+
+/// A whole report or answer.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// What it is about.
+    pub title: String,
+    /// What the title holds for, such as a machine.
+    pub on: Option<String>,
+    /// How it came about, a line each.
+    pub about: Vec<Sentence>,
+    /// What precedes the sections.
+    pub head: Vec<Block>,
+    /// The sections in order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of a document with a title of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The name under which it is linked to: letters, digits and hyphens.
+    pub anchor: String,
+    /// What kind of section it is.
+    pub kind: Kind,
+    /// The sections of one group stand together in the contents, under this heading.
+    pub group: Option<String>,
+    /// A line above the title, such as its number.
+    pub eyebrow: Sentence,
+    /// The title.
+    pub title: Sentence,
+    /// What tells it apart from another of the same title.
+    pub qualifier: Option<String>,
+    /// Counts that the contents show beside the title.
+    pub counts: Vec<Count>,
+    /// What it says.
+    pub blocks: Vec<Block>,
+}
+
+/// Kinds of sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// What matters most, first.
+    Highlights,
+    /// A chapter.
+    #[default]
+    Chapter,
+    /// Background: at the end, in full forms only.
+    Background,
+    /// The same, folded until it is wanted.
+    Folded,
+    /// What terms link to: left out where a form has footnotes.
+    Glossary,
+}
+
+impl Kind {
+    /// Whether brief forms leave it out.
+    pub fn is_full_only(self) -> bool {
+        matches!(self, Kind::Background | Kind::Folded | Kind::Glossary)
+    }
+}
+
+/// A piece of a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A heading within a section.
+    Heading(String),
+    /// Sentences.
+    Paragraph(Sentence, Role),
+    /// Items.
+    List(List),
+    /// Names with what is said of them.
+    Facts(Vec<(Sentence, Sentence)>),
+    /// Short entries, set in columns where there is room.
+    Entries(Vec<Sentence>),
+    /// How many of what: a bar, or a line.
+    Tally(String, Vec<Count>),
+    /// Rows and columns.
+    Table(Box<Table>),
+    /// A chart with its figures.
+    Chart(Box<Chart>),
+    /// Text to paste.
+    Code(Code),
+    /// What is folded away where a form can fold.
+    Fold(Fold),
+    /// One thing for brief forms, another for full ones.
+    Depth {
+        /// What brief forms show.
+        brief: Vec<Block>,
+        /// What full forms show.
+        full: Vec<Block>,
+    },
+}
+
+/// What a paragraph is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The answer to the question of the section.
+    Answer,
+    /// Ordinary text.
+    Body,
+    /// Explanations.
+    Small,
+    /// A remark by others.
+    Quote,
+}
+
+/// Items one below the other.
+#[derive(Clone, Debug, Default)]
+pub struct List {
+    /// Whether they are numbered.
+    pub numbered: bool,
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+/// One item.
+#[derive(Clone, Debug, Default)]
+pub struct Item {
+    /// A figure that leads the item, with its interval.
+    pub lead: Option<(String, String)>,
+    /// One sign before it.
+    pub sign: Option<&'static str>,
+    /// A word that says what kind of item it is: `preliminary`.
+    pub badge: Option<String>,
+    /// What the sign and the badge mean.
+    pub tone: Tone,
+    /// The item.
+    pub text: Sentence,
+    /// What belongs to it.
+    pub below: Vec<Sentence>,
+}
+
+/// What colour repeats; words and signs say it too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// No detectable difference, or not compared.
+    Same,
+    /// The baseline.
+    Baseline,
+    /// Something that bounds what is compared.
+    Bound,
+    /// Nothing was measured.
+    Missing,
+    /// Confirmed, or safe.
+    Good,
+    /// Between good and bad.
+    Middle,
+    /// Refuted, or unsafe.
+    Bad,
+    /// Something that weakens a conclusion.
+    Doubt,
+    /// Neither.
+    Neutral,
+}
+
+/// How many of what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// One sign.
+    pub sign: &'static str,
+    /// What is counted.
+    pub words: String,
+    /// How many there are.
+    pub count: usize,
+    /// What they mean.
+    pub tone: Tone,
+}
+
+/// Text to paste.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// Its language, as Markdown names it.
+    pub language: &'static str,
+    /// The text.
+    pub text: String,
+}
+
+/// What is folded away.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    /// A name under which it is linked to.
+    pub anchor: Option<String>,
+    /// What it holds.
+    pub title: String,
+    /// Whether it begins open.
+    pub open: bool,
+    /// Whether it is printed although it is folded.
+    pub printed: bool,
+    /// What it holds.
+    pub blocks: Vec<Block>,
+}
+
+impl Block {
+    /// A paragraph.
+    pub fn paragraph(text: impl Into<Sentence>) -> Block {
+        Block::Paragraph(text.into(), Role::Body)
+    }
+
+    /// An explanation.
+    pub fn small(text: impl Into<Sentence>) -> Block {
+        Block::Paragraph(text.into(), Role::Small)
+    }
+
+    /// Items without numbers; nothing where there are none.
+    pub fn list(items: impl IntoIterator<Item = Item>) -> Option<Block> {
+        let items: Vec<Item> = items.into_iter().collect();
+        let numbered = false;
+        (!items.is_empty()).then_some(Block::List(List { numbered, items }))
+    }
+
+    /// A table.
+    pub fn table(table: Table) -> Block {
+        Block::Table(Box::new(table))
+    }
+
+    /// What is folded away, and printed.
+    pub fn fold(title: impl Into<String>, blocks: Vec<Block>) -> Block {
+        Block::Fold(Fold {
+            printed: true,
+            ..Fold::new(title, blocks)
+        })
+    }
+
+    /// What is folded away, and of no use on paper.
+    pub fn unprinted(title: impl Into<String>, blocks: Vec<Block>) -> Block {
+        Block::Fold(Fold::new(title, blocks))
+    }
+
+    /// What only full forms show.
+    pub fn full(full: Vec<Block>) -> Block {
+        let brief = Vec::new();
+        Block::Depth { brief, full }
+    }
+
+    /// What only brief forms show.
+    pub fn brief(brief: Vec<Block>) -> Block {
+        let full = Vec::new();
+        Block::Depth { brief, full }
+    }
+}
+
+impl Fold {
+    /// Folded, and not printed.
+    pub fn new(title: impl Into<String>, blocks: Vec<Block>) -> Fold {
+        Fold {
+            anchor: None,
+            title: title.into(),
+            open: false,
+            printed: false,
+            blocks,
+        }
+    }
+}
+
+impl Item {
+    /// An item of text alone.
+    pub fn new(text: impl Into<Sentence>) -> Item {
+        Item {
+            text: text.into(),
+            ..Item::default()
+        }
+    }
+
+    /// An item that weakens a conclusion: a word for it, and why.
+    pub fn doubt(badge: Option<&str>, text: impl Into<Sentence>) -> Item {
+        Item {
+            sign: Some("!"),
+            badge: badge.map(str::to_owned),
+            tone: Tone::Doubt,
+            ..Item::new(text)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Tables as data.
+
+use super::{Sentence, Strip, Tone};
+
+/// Rows and columns.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows, for those who cannot see it.
+    pub label: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Rows that stand apart below the others and are not sorted with them.
+    pub foot: Vec<Row>,
+    /// Whether a reader may sort it.
+    pub sortable: bool,
+    /// Whether it has many narrow columns.
+    pub dense: bool,
+    /// Whether its cells are data of a machine, set in one width.
+    pub data: bool,
+    /// Which rows brief forms leave out.
+    pub abridge: Abridge,
+}
+
+/// Which rows of a long table brief forms leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Abridge {
+    /// None.
+    #[default]
+    Never,
+    /// Those at the end.
+    End,
+    /// Those between the first and the last, but for [`Row::keep`].
+    Middle,
+}
+
+/// A column.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    /// Its heading.
+    pub heading: Sentence,
+    /// A smaller line below the heading.
+    pub below: Option<String>,
+    /// What it shows, as records name it.
+    pub about: Option<String>,
+    /// Whether its cells end below each other rather than begin there.
+    pub right: bool,
+    /// Whether its cells are prose, which may be broken into lines.
+    pub prose: bool,
+    /// Whether brief forms leave it out.
+    pub full_only: bool,
+}
+
+/// A row.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its cells; where there are fewer than columns, the last ones are empty.
+    pub cells: Vec<Cell>,
+    /// Whether it is never left out.
+    pub keep: bool,
+    /// Whether it is left out before others.
+    pub minor: bool,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// One sign before the text.
+    pub sign: Option<&'static str>,
+    /// A colour of its own.
+    pub tone: Tone,
+    /// The text.
+    pub text: Sentence,
+    /// Smaller lines below it, in full forms.
+    pub below: Vec<Sentence>,
+    /// The number by which its column is sorted.
+    pub value: Option<f64>,
+    /// What there is to say besides, shown on demand.
+    pub title: Option<String>,
+    /// Whether it stands out.
+    pub strong: bool,
+    /// A chart in the place of the text, for renderers that draw.
+    pub strip: Option<Strip>,
+}
+
+impl Column {
+    /// A column of text.
+    pub fn left(heading: impl Into<Sentence>) -> Column {
+        Column {
+            heading: heading.into(),
+            ..Column::default()
+        }
+    }
+
+    /// A column of figures.
+    pub fn right(heading: impl Into<Sentence>) -> Column {
+        Column {
+            right: true,
+            ..Column::left(heading)
+        }
+    }
+
+    /// The column, left out of brief forms.
+    #[must_use]
+    pub fn full_only(self) -> Column {
+        Column {
+            full_only: true,
+            ..self
+        }
+    }
+
+    /// The column, of prose.
+    #[must_use]
+    pub fn prose(self) -> Column {
+        Column {
+            prose: true,
+            ..self
+        }
+    }
+}
+
+impl Cell {
+    /// A cell of text.
+    pub fn new(text: impl Into<Sentence>) -> Cell {
+        Cell {
+            text: text.into(),
+            ..Cell::default()
+        }
+    }
+
+    /// A cell with a name.
+    pub fn code(name: impl Into<String>) -> Cell {
+        Cell::new(Sentence::code(name))
+    }
+
+    /// A figure as `show` writes it, by which the column is sorted; a dash where there is none.
+    pub fn figure(value: Option<f64>, show: impl Fn(f64) -> String) -> Cell {
+        Cell {
+            value,
+            ..Cell::number(value.map(show))
+        }
+    }
+
+    /// A figure as text; a dash where there is none.
+    pub fn number(text: Option<String>) -> Cell {
+        Cell::new(Sentence::number(text.unwrap_or_else(|| "–".to_owned())))
+    }
+
+    /// The cell with a sign.
+    #[must_use]
+    pub fn signed(self, sign: &'static str, tone: Tone) -> Cell {
+        Cell {
+            sign: Some(sign),
+            tone,
+            ..self
+        }
+    }
+
+    /// The cell with a smaller line below its text.
+    #[must_use]
+    pub fn with_below(mut self, below: impl Into<Sentence>) -> Cell {
+        let below = below.into();
+        if !below.is_empty() {
+            self.below.push(below);
+        }
+        self
+    }
+}
+
+impl Row {
+    /// A row of these cells.
+    pub fn new(cells: impl IntoIterator<Item = Cell>) -> Row {
+        Row {
+            cells: cells.into_iter().collect(),
+            ..Row::default()
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Charts on the page.
+//!
+//! The drawing is our own because no light crate draws SVG that follows the style sheet of its page
+//! (light, dark, print) and stays legible on a narrow screen: a picture scaled to 400 pixels has
+//! text of five. Here nothing is scaled: marks and labels stand at percentages of the width there is, and
+//! attributes of SVG say where, so that the page needs no inline style.
+
+mod axis;
+mod bands;
+mod bars;
+mod curve;
+mod forest;
+mod labels;
+mod map;
+pub(super) mod strip;
+
+use std::fmt;
+
+use super::Writer;
+use super::markup::Html;
+use crate::document::{Chart, Mark, Plot};
+use axis::{Axis, Tick};
+
+/// A place along an axis, 0 to 100, as SVG takes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Percent(f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2}%", self.0)
+    }
+}
+
+impl Percent {
+    /// As a value of an attribute.
+    fn text(self) -> String {
+        self.to_string()
+    }
+
+    /// The same from the other end.
+    fn flipped(self) -> Percent {
+        Percent(100.0 - self.0)
+    }
+}
+
+/// A stretch of an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Span {
+    from: Percent,
+    to: Percent,
+}
+
+impl Writer {
+    /// A chart with its caption, its notes below it, and its figures folded away.
+    pub(super) fn chart(&mut self, html: &mut Html, chart: &Chart) {
+        self.charts += 1;
+        let (id, class) = (format!("chart-{}", self.charts), class(&chart.plot));
+        html.class("figure", class, |html| {
+            html.element("figcaption", &[], |html| {
+                self.sentence(html, &chart.caption);
+                let remarks = [axis_remark(&chart.plot), chart.remark.clone()];
+                let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+                if !remarks.is_empty() {
+                    let remark = format!(" ({})", remarks.join("; "));
+                    html.leaf("span", &[("class", "remark")], &remark);
+                }
+            });
+            match &chart.plot {
+                Plot::Forest(it) => self.forest(html, it, &id),
+                Plot::Curve(it) => curve::draw(html, it),
+                Plot::Map(it) => map::draw(html, it),
+                Plot::Bars(it) => self.bars(html, it),
+                Plot::Bands(it) => self.bands(html, it),
+            }
+            if !chart.notes.is_empty() {
+                html.class("ul", "notes", |html| {
+                    for note in &chart.notes {
+                        html.element("li", &[], |html| self.sentence(html, note));
+                    }
+                });
+            }
+        });
+        if let Some(figures) = &chart.figures {
+            html.class("details", "more print", |html| {
+                html.leaf("summary", &[], &figures.label);
+                self.table(html, figures);
+            });
+        }
+    }
+}
+
+fn class(plot: &Plot) -> &'static str {
+    match plot {
+        Plot::Forest(_) => "forest",
+        Plot::Curve(_) => "curve",
+        Plot::Map(_) => "heat",
+        Plot::Bars(_) => "shares",
+        Plot::Bands(_) => "tiers",
+    }
+}
+
+/// What a reader must know of the axes, such as that one is logarithmic.
+fn axis_remark(plot: &Plot) -> Option<String> {
+    match plot {
+        Plot::Forest(it) => forest::axis(it)?.remark().map(str::to_owned),
+        Plot::Bands(it) => bands::axis(it)?.remark().map(str::to_owned),
+        Plot::Curve(it) => curve::remark(it),
+        Plot::Map(_) | Plot::Bars(_) => None,
+    }
+}
+
+/// A line of a chart.
+fn line(html: &mut Html, class: &str, x: [&str; 2], y: [&str; 2]) {
+    let ends = [("x1", x[0]), ("x2", x[1]), ("y1", y[0]), ("y2", y[1])];
+    html.empty("line", &[&[("class", class)][..], &ends].concat());
+}
+
+/// A line at one place of the horizontal axis.
+fn upright(html: &mut Html, class: &str, at: Percent) {
+    let at = at.text();
+    line(html, class, [&at, &at], ["0", "100%"]);
+}
+
+/// A dot of a form and a size.
+fn dot(html: &mut Html, (x, y): (&str, &str), mark: Mark, radius: f64, class: &str) {
+    let around = |html: &mut Html, path: &str| {
+        let place = [("x", x), ("y", y), ("overflow", "visible")];
+        html.element("svg", &place, |html| {
+            html.empty("path", &[("class", class), ("d", path)]);
+        });
+    };
+    let r = radius;
+    match mark {
+        Mark::Circle => {
+            let place = [
+                ("class", class),
+                ("cx", x),
+                ("cy", y),
+                ("r", &r.to_string()),
+            ];
+            html.empty("circle", &place);
+        }
+        Mark::Diamond => around(html, &format!("M0-{0} {0} 0 0 {0}-{0} 0z", r + 2.0)),
+        Mark::Square => around(html, &format!("M-{r}-{r}h{0}v{0}h-{0}z", 2.0 * r)),
+    }
+}
+
+/// The labels of a horizontal axis.
+fn tick_labels(html: &mut Html, ticks: &[Tick]) {
+    html.element(
+        "svg",
+        &[("class", "ticks"), ("aria-hidden", "true")],
+        |html| {
+            for tick in ticks {
+                let at = tick.at.text();
+                let class = if tick.minor { "minor" } else { "major" };
+                let attributes = [
+                    ("class", class),
+                    ("x", &at),
+                    ("y", "1em"),
+                    ("text-anchor", "middle"),
+                ];
+                html.leaf("text", &attributes, &tick.label);
+            }
+        },
+    );
+}

@@ -1,0 +1,161 @@
+//! A document as one page: a file that holds everything, needs no network and works from a disk.
+//!
+//! The frame is a template; style sheet and script are allowed by their hashes alone, so that nothing else
+//! could run or be fetched, whatever stood in the data.
+
+mod blocks;
+mod charts;
+mod contents;
+mod markup;
+mod table;
+
+use askama::Template;
+use sha2::{Digest, Sha256};
+
+use crate::Result;
+use crate::document::{Document, Kind, Section};
+use markup::Html;
+
+const STYLE: &str = concat!(
+    include_str!("../../../templates/page.css"),
+    include_str!("../../../templates/charts.css")
+);
+const SCRIPT: &str = include_str!("../../../templates/page.js");
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    version: &'static str,
+    title: &'a str,
+    on: Option<&'a str>,
+    style: &'static str,
+    style_hash: String,
+    script: &'static str,
+    script_hash: String,
+    head: String,
+    highlights: String,
+    contents: String,
+    sections: String,
+}
+
+/// The whole document as a page.
+///
+/// # Errors
+/// When the template cannot be filled in.
+pub fn html(document: &Document) -> Result<String> {
+    let is_highlight = |section: &&Section| section.kind == Kind::Highlights;
+    let (highlights, others): (Vec<&Section>, Vec<&Section>) =
+        document.sections.iter().partition(is_highlight);
+    let mut writer = Writer {
+        has_glossary: others.iter().any(|section| section.kind == Kind::Glossary),
+        charts: 0,
+    };
+    let mut written = |write: &dyn Fn(&mut Writer, &mut Html)| {
+        let mut html = Html::default();
+        write(&mut writer, &mut html);
+        html.finish()
+    };
+    let page = Page {
+        version: env!("CARGO_PKG_VERSION"),
+        title: &document.title,
+        on: document.on.as_deref(),
+        style: STYLE,
+        style_hash: hash(STYLE),
+        script: SCRIPT,
+        script_hash: hash(SCRIPT),
+        head: written(&|writer, html| {
+            for line in &document.about {
+                html.class("p", "about", |html| writer.sentence(html, line));
+            }
+            writer.blocks(html, &document.head);
+        }),
+        highlights: written(&|writer, html| writer.sections(html, &highlights)),
+        contents: written(&|_, html| contents::contents(html, &others)),
+        sections: written(&|writer, html| writer.sections(html, &others)),
+    };
+    Ok(page.render()?)
+}
+
+/// The SHA-256 of a text as a content security policy names it.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = bytes.chunks(3).flat_map(|chunk| {
+        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        (0..4).map(move |digit| match digit <= chunk.len() {
+            true => char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize]),
+            false => '=',
+        })
+    });
+    digits.collect()
+}
+
+/// Writes blocks.
+struct Writer {
+    /// Whether terms have a section to link to.
+    has_glossary: bool,
+    /// The charts so far, so that their parts can be named.
+    charts: usize,
+}
+
+impl Writer {
+    fn sections(&mut self, html: &mut Html, sections: &[&Section]) {
+        for section in sections {
+            self.section(html, section);
+            html.line();
+        }
+    }
+
+    fn section(&mut self, html: &mut Html, section: &Section) {
+        let (class, folded) = match section.kind {
+            Kind::Highlights => ("findings", false),
+            Kind::Chapter => ("experiment", false),
+            Kind::Background => ("plain", false),
+            Kind::Folded | Kind::Glossary => ("plain", true),
+        };
+        let title = format!("{}-title", section.anchor);
+        let attributes = [
+            ("class", class),
+            ("id", section.anchor.as_str()),
+            ("aria-labelledby", title.as_str()),
+        ];
+        html.element("section", &attributes, |html| {
+            if !folded {
+                self.heading(html, section, &title);
+                return self.blocks(html, &section.blocks);
+            }
+            html.class("details", "chapter", |html| {
+                html.element("summary", &[], |html| self.heading(html, section, &title));
+                self.blocks(html, &section.blocks);
+            });
+        });
+    }
+
+    fn heading(&mut self, html: &mut Html, section: &Section, id: &str) {
+        html.element("h2", &[("id", id)], |html| {
+            self.sentence(html, &section.title)
+        });
+        if !section.eyebrow.is_empty() {
+            html.class("p", "eyebrow", |html| self.sentence(html, &section.eyebrow));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_written_as_a_policy_takes_them() {
+        assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
+        assert_eq!(base64(b"Man"), "TWFu");
+        assert_eq!(
+            hash(""),
+            "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        );
+    }
+}

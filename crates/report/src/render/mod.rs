@@ -1,0 +1,10 @@
+//! Three renderers of a [`Document`](crate::document::Document). None knows a topic.
+
+mod html;
+mod markdown;
+mod rows;
+mod terminal;
+
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::{Style, terminal};

@@ -1,0 +1,126 @@
+//! Tables as wide as the window: columns that do not fit are left out, the last first.
+
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+};
+
+use super::paint::Paint;
+use super::text::Text;
+use crate::document::{Cell, Piece, Row, Sentence, Table};
+use crate::figures;
+use crate::render::rows::{Line, abridged, with_text};
+
+/// Between columns.
+const GAP: usize = 2;
+
+/// Adds a table, and what was left out of it.
+pub(super) fn add(text: &mut Text, table: &Table) {
+    let all = with_text(table).into_iter();
+    let brief: Vec<usize> = all.filter(|it| !table.columns[*it].full_only).collect();
+    let mut widths: Vec<usize> = brief.iter().map(|it| least_width(table, *it)).collect();
+    let width = text.width();
+    while widths.len() > 2 && widths.iter().sum::<usize>() > width {
+        widths.pop();
+    }
+    let columns = &brief[..widths.len()];
+    let laid_out = laid_out(table, columns, &widths, width);
+    text.block(&laid_out.replace('\u{a0}', " "));
+    for column in columns {
+        text.note_terms(&table.columns[*column].heading);
+    }
+    let left_out = brief.len() - columns.len();
+    if left_out > 0 {
+        let columns = if left_out == 1 { "column" } else { "columns" };
+        let hint =
+            format!("{left_out} more {columns} in a wider window, on the page and in Markdown");
+        text.item(Paint::Dim, "·", &hint);
+    }
+}
+
+/// The longest word of a column, and the gap behind it; a name is broken where it is very long.
+fn least_width(table: &Table, column: usize) -> usize {
+    const LONGEST: usize = 30;
+    let rows = table.rows.iter().chain(&table.foot);
+    let cells = rows.filter_map(|row| row.cells.get(column)).map(content);
+    let all = cells.chain([kept_together(&table.columns[column].heading)]);
+    let longest = all.map(|text| {
+        let words = text.split([' ', '\n']);
+        words.map(|word| word.chars().count()).max().unwrap_or(0)
+    });
+    longest.max().unwrap_or(0).min(LONGEST) + GAP
+}
+
+/// The text of a cell; its figures stay on one line.
+fn content(cell: &Cell) -> String {
+    let text = kept_together(&cell.text);
+    match cell.sign {
+        Some(sign) => format!("{sign}\u{a0}{text}"),
+        None => text,
+    }
+}
+
+fn kept_together(sentence: &Sentence) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Figure(text) | Piece::Number(text) => text.replace(' ', "\u{a0}"),
+        other => crate::document::plain(std::slice::from_ref(other)),
+    };
+    sentence.0.iter().map(piece).collect()
+}
+
+fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) -> String {
+    let mut grid = comfy_table::Table::new();
+    let line = LineStyle::none().fill('─');
+    let align = |column: usize, text: String| {
+        let cell = comfy_table::Cell::new(text);
+        match table.columns[column].right {
+            true => cell.set_alignment(CellAlignment::Right),
+            false => cell,
+        }
+    };
+    let heading = |column: &usize| {
+        let Some(it) = table.columns.get(*column) else {
+            return comfy_table::Cell::new("");
+        };
+        let below = it.below.as_ref().map(|below| format!("\n{below}"));
+        align(
+            *column,
+            format!(
+                "{}{}",
+                kept_together(&it.heading),
+                below.unwrap_or_default()
+            ),
+        )
+    };
+    grid.load_style(TableStyle::new().header_separator(line))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX))
+        .set_header(columns.iter().map(heading));
+    let cells = |row: &Row| -> Vec<comfy_table::Cell> {
+        let cell = |column: &usize| {
+            let text = row.cells.get(*column).map(content);
+            align(*column, text.unwrap_or_default())
+        };
+        columns.iter().map(cell).collect()
+    };
+    for line in abridged(table) {
+        match line {
+            Line::Row(row) => grid.add_row(cells(row)),
+            Line::LeftOut(more) => grid.add_row([format!("… {} more", figures::count(more))]),
+        };
+    }
+    if !table.foot.is_empty() {
+        grid.add_row([""]);
+    }
+    for row in &table.foot {
+        grid.add_row(cells(row));
+    }
+    let least = widths
+        .iter()
+        .map(|it| Width::Fixed(u16::try_from(*it).unwrap_or(u16::MAX)));
+    grid.set_constraints(least.map(ColumnConstraint::LowerBoundary));
+    let last = columns.len() - 1;
+    for (index, column) in grid.column_iter_mut().enumerate() {
+        column.set_padding((0, if index == last { 0 } else { GAP as u16 }));
+    }
+    grid.to_string()
+}

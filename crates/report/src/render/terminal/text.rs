@@ -1,0 +1,223 @@
+//! Lines of text broken to the width of the window.
+
+use super::Style;
+use super::paint::Paint;
+use crate::document::{Piece, Sentence, Term};
+
+/// Narrower windows are treated as this wide: below it tables cannot be laid out.
+const NARROWEST: usize = 40;
+/// Wider lines are hard to read, however wide the window.
+const WIDEST: usize = 110;
+
+/// Text that grows line by line.
+pub(super) struct Text {
+    out: String,
+    width: usize,
+    colour: bool,
+    terms: Vec<&'static Term>,
+    /// Whether the last thing was a table.
+    after_table: bool,
+    /// Whether the last thing was the caption of a table.
+    after_caption: bool,
+}
+
+impl Text {
+    /// Nothing yet.
+    pub(super) fn new(style: Style) -> Text {
+        Text {
+            out: String::new(),
+            width: style.width.clamp(NARROWEST, WIDEST),
+            colour: style.colour,
+            terms: Vec::new(),
+            after_table: false,
+            after_caption: false,
+        }
+    }
+
+    /// A sentence without any dress; its terms are explained at the end.
+    pub(super) fn flat(&mut self, sentence: &Sentence) -> String {
+        self.note_terms(sentence);
+        sentence.plain()
+    }
+
+    /// Notes the terms of a sentence, to be explained at the end.
+    pub(super) fn note_terms(&mut self, sentence: &Sentence) {
+        for piece in &sentence.0 {
+            match piece {
+                Piece::Term(term) if !self.terms.contains(term) => self.terms.push(term),
+                _ => {}
+            }
+        }
+    }
+
+    /// Explains the terms that were used.
+    pub(super) fn explain_terms(&mut self) {
+        if self.terms.is_empty() {
+            return;
+        }
+        self.gap();
+        self.rule();
+        for term in std::mem::take(&mut self.terms) {
+            self.item(Paint::Dim, "·", &format!("{}: {}", term.word, term.meaning));
+        }
+    }
+
+    /// The width to which lines are broken.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// An empty line, unless the last one is.
+    pub(super) fn gap(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with("\n\n") {
+            self.out.push('\n');
+        }
+    }
+
+    /// An empty line where the last thing was a table.
+    pub(super) fn gap_after_table(&mut self) {
+        if self.after_table {
+            self.gap();
+        }
+    }
+
+    /// The caption of a table that follows.
+    pub(super) fn caption(&mut self, text: &str) {
+        self.gap();
+        self.line(Paint::Dim, text);
+        self.after_caption = true;
+    }
+
+    /// A line across the window.
+    pub(super) fn rule(&mut self) {
+        let rule = "─".repeat(self.width);
+        self.push(Paint::Dim, "", &rule);
+    }
+
+    /// A heading.
+    pub(super) fn heading(&mut self, text: &str) {
+        self.line(Paint::Strong, text);
+    }
+
+    /// A paragraph.
+    pub(super) fn line(&mut self, paint: Paint, text: &str) {
+        for line in wrap(text, self.width) {
+            self.push(paint, "", &line);
+        }
+    }
+
+    /// A paragraph behind a mark; its further lines stand under the first. Only the mark and the
+    /// first word are coloured, so that colour stays an accent.
+    pub(super) fn item(&mut self, paint: Paint, mark: &str, text: &str) {
+        self.after_table = false;
+        let indent = mark.chars().count() + 1;
+        for (index, line) in wrap(text, self.width - indent).into_iter().enumerate() {
+            if index == 0 {
+                let mark = paint.on(mark, self.colour);
+                self.out.push_str(&format!("{mark} {line}\n"));
+            } else {
+                self.push(Paint::Plain, &" ".repeat(indent), &line);
+            }
+        }
+    }
+
+    /// A paragraph that belongs to the item above it.
+    pub(super) fn under(&mut self, paint: Paint, text: &str) {
+        const INDENT: &str = "  ";
+        for line in wrap(text, self.width - INDENT.len()) {
+            self.push(paint, INDENT, &line);
+        }
+    }
+
+    /// Lines that are laid out already.
+    pub(super) fn block(&mut self, block: &str) {
+        if !self.after_caption {
+            self.gap();
+        }
+        for line in block.lines() {
+            self.push(Paint::Plain, "", line.trim_end());
+        }
+        self.after_table = true;
+    }
+
+    /// The text.
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    fn push(&mut self, paint: Paint, indent: &str, line: &str) {
+        self.after_table = false;
+        self.after_caption = false;
+        let line = paint.on(line, self.colour);
+        self.out.push_str(indent);
+        self.out.push_str(&line);
+        self.out.push('\n');
+    }
+}
+
+/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken
+/// where it must be.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut filled = 0;
+    // A number stays with its sign.
+    let text = text.replace(" %", "\u{a0}%");
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        if filled > 0 && filled + 1 + length > width {
+            lines.push(String::new());
+            filled = 0;
+        }
+        if filled > 0 {
+            last(&mut lines).push(' ');
+            filled += 1;
+        }
+        for character in word.chars() {
+            if filled == width {
+                lines.push(String::new());
+                filled = 0;
+            }
+            last(&mut lines).push(if character == '\u{a0}' {
+                ' '
+            } else {
+                character
+            });
+            filled += 1;
+        }
+    }
+    lines
+}
+
+fn last(lines: &mut [String]) -> &mut String {
+    lines.last_mut().expect("there is always a line")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_broken_at_spaces_and_long_words_where_they_must_be() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a verylongword b", 6), ["a", "verylo", "ngword", "b"]);
+        assert_eq!(wrap("", 7), [""]);
+        assert_eq!(wrap("about 5 %", 8), ["about", "5 %"]);
+    }
+
+    #[test]
+    fn further_lines_of_an_item_stand_under_its_first() {
+        let mut text = Text::new(Style {
+            width: 40,
+            colour: false,
+        });
+        text.item(
+            Paint::Plain,
+            "1.",
+            "word word word word word word word word word",
+        );
+        assert_eq!(
+            text.finish(),
+            "1. word word word word word word word\n   word word\n"
+        );
+    }
+}

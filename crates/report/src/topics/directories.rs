@@ -1,0 +1,108 @@
+//! One experiment on several directories, side by side: a variant a line, a directory a column.
+
+use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
+use lab::stats::Estimate;
+
+use super::Subject;
+use crate::document::{Abridge, Block, Cell, Column, Kind, Row, Section, Sentence, Table};
+use crate::figures;
+use crate::names::Names;
+use crate::words::{by_rank, mark, metric_heading};
+
+/// What the tables say and what not.
+const LEAD: &str = "The same variants on each directory: the median, and the ratio to the baseline there. Rounds on different directories are not interleaved, so ratios between directories are less certain than ratios to the baseline.";
+
+/// What is added where PostgreSQL is no server of pragmark's own, which lies in the directory.
+const ELSEWHERE: &str = " The data of the PostgreSQL server given by --postgres is stored where that server keeps it, in none of these directories.";
+
+/// A table for each experiment that was done on several directories.
+pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
+    let of = |side_by_side| blocks(analysis, side_by_side);
+    let tables: Vec<Block> = analysis.side_by_side.iter().flat_map(of).collect();
+    if tables.is_empty() {
+        return Vec::new();
+    }
+    let plan = &analysis.plan;
+    let elsewhere = match plan.postgres_given && plan.drives_postgres() {
+        true => ELSEWHERE,
+        false => "",
+    };
+    let lead = Block::small(format!("{LEAD}{elsewhere}"));
+    vec![Section {
+        anchor: "directories".to_owned(),
+        kind: Kind::Chapter,
+        title: "The directories side by side".into(),
+        blocks: [lead].into_iter().chain(tables).collect(),
+        ..Section::default()
+    }]
+}
+
+fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
+    let indices = side_by_side.experiments.iter();
+    let all: Vec<Subject<'_>> = indices
+        .map(|index| Subject {
+            analysis,
+            experiment: &analysis.experiments[*index],
+            planned: &analysis.plan.experiments[*index],
+            finding: None,
+            names: Names::of(&analysis.experiments[*index]),
+        })
+        .collect();
+    let Some(first) = all.first() else {
+        return Vec::new();
+    };
+    let question = Sentence::marked(&first.experiment.question).plain();
+    let columns = all.iter().map(|it| column(analysis, it.experiment));
+    let row = |variant: usize| {
+        let cells = all.iter().map(|it| cell(it.experiment, variant));
+        Row::new([first.names.cell(variant)].into_iter().chain(cells))
+    };
+    let heading = Column::left(metric_heading(first.metric()).to_lowercase());
+    let ratios = side_by_side.to_first.iter().map(|it| to_first(it.as_ref()));
+    let table = Table {
+        label: question.clone(),
+        columns: [heading].into_iter().chain(columns).collect(),
+        rows: by_rank(first.experiment).into_iter().map(row).collect(),
+        foot: vec![Row::new(
+            [Cell::new("all variants, to the first")]
+                .into_iter()
+                .chain(ratios),
+        )],
+        sortable: true,
+        abridge: Abridge::End,
+        ..Table::default()
+    };
+    vec![Block::Heading(question), Block::table(table)]
+}
+
+fn to_first(estimate: Option<&Estimate>) -> Cell {
+    Cell::number(estimate.map(|it| figures::ratio(it.centre, it.interval)))
+}
+
+fn column(analysis: &Analysis, experiment: &ExperimentAnalysis) -> Column {
+    let volume = analysis.environment.machine.volume(&experiment.directory);
+    Column {
+        below: volume.and_then(|volume| volume.file_system.clone()),
+        ..Column::right(Sentence::code(experiment.directory.display().to_string()))
+    }
+}
+
+fn cell(experiment: &ExperimentAnalysis, index: usize) -> Cell {
+    let variant = &experiment.variants[index];
+    let metric = &experiment.metric;
+    let median = variant.summaries.get(metric).map(|it| it.median);
+    let (sign, tone) = mark(variant.standing(metric));
+    let estimate = variant.effect.as_ref().filter(|_| !variant.baseline);
+    let ratio = estimate.map(|effect| {
+        let estimate = &effect.estimate;
+        figures::ratio_alone(estimate.centre, estimate.interval)
+    });
+    let figure = median.map_or("–".to_owned(), |median| figures::figure(median, metric));
+    let ratio = format!(" {sign} {}", ratio.unwrap_or_default());
+    Cell {
+        value: median,
+        tone,
+        strong: median.is_some() && experiment.ranking.first() == Some(&index),
+        ..Cell::new(Sentence::number(figure).words(ratio.trim_end()))
+    }
+}

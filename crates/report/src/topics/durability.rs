@@ -1,0 +1,71 @@
+//! What survives of an acknowledged change, and which variant is best among those of which the same
+//! survives.
+
+use lab::analysis::AtDurability;
+
+use super::Subject;
+use crate::document::{Block, Cell, Column, Row, Sentence, Table};
+use crate::figures;
+use crate::names::listed;
+use crate::words::metric_heading;
+
+/// Other variants of a class that are named; of more only the number is given.
+const NAMED: usize = 4;
+
+/// The classes of an experiment, the strongest first; nothing where no target said what survives, or
+/// where the same survives in every variant, whose table says the rest.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let classes = &subject.experiment.by_durability;
+    if classes.len() < 2 {
+        return Vec::new();
+    }
+    let rows = classes.iter().enumerate();
+    let table = Table {
+        label: "By what survives of an acknowledged change".to_owned(),
+        columns: vec![
+            Column::left("what survives").prose(),
+            Column::left("best"),
+            Column::right(metric_heading(subject.metric()).to_lowercase()),
+            Column::left("others, to the best").prose(),
+            Column::left("than the classes above").prose(),
+        ],
+        rows: rows
+            .map(|(index, class)| row(subject, class, index == 0))
+            .collect(),
+        ..Table::default()
+    };
+    let heading = Block::Heading("By what survives of an acknowledged change".to_owned());
+    vec![heading, Block::table(table)]
+}
+
+/// The class that all variants have.
+pub(super) fn footnote(subject: &Subject<'_>) -> Option<String> {
+    match subject.experiment.by_durability.as_slice() {
+        [only] => Some(format!("what survives in every variant: {}", only.class)),
+        _ => None,
+    }
+}
+
+fn row(subject: &Subject<'_>, class: &AtDurability, is_strongest: bool) -> Row {
+    let metric = subject.metric();
+    let best = class.tied.clamp(1, class.variants.len());
+    let (best, behind) = class.variants.split_at(best);
+    let shares = &class.to_best[best.len()..];
+    let names = best.iter().map(|variant| subject.names.sentence(*variant));
+    let behind = behind.iter().zip(shares).map(|(variant, share)| {
+        let name = subject.names.sentence(*variant);
+        name.words(format!(" (×\u{a0}{share:.2})"))
+    });
+    let summary = subject.experiment.variants[best[0]].summaries.get(metric);
+    Row::new([
+        Cell::new(class.class.words()),
+        Cell::new(crate::document::joined(names, " or ")),
+        Cell::number(summary.map(|it| figures::figure(it.median, metric))),
+        Cell::new(listed(behind.collect::<Vec<Sentence>>(), NAMED)),
+        Cell::new(match (is_strongest, class.buys) {
+            (true, _) => "",
+            (false, true) => "better",
+            (false, false) => "no better",
+        }),
+    ])
+}

@@ -1,0 +1,292 @@
+//! The machine, its volumes and the engines.
+
+use lab::analysis::Analysis;
+use lab::environment::{
+    Environment, FsyncVerdict, Limit, NoiseProbe, Volume, VolumeKind, WriteCache,
+};
+use lab::metric::Unit;
+use lab::record::{EngineRecord, ProvenanceRecord};
+
+use super::pragmas;
+use crate::document::{Block, Cell, Column, Fold, Kind, Row, Section, Sentence, Table};
+use crate::figures::{percent, significant, with_unit};
+
+/// What is known of one thing.
+type Fact = (&'static str, String);
+
+/// The environment of a run.
+pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
+    let environment = &analysis.environment;
+    let noise = environment.noise.as_ref().map(noise);
+    let machine = facts(machine(&environment.machine).into_iter().chain(noise));
+    let volumes = volumes(&environment.machine.volumes);
+    let mut engines = environment.engines.iter().flat_map(engine).peekable();
+    let heading = engines
+        .peek()
+        .map(|_| Block::Heading("SQLite libraries".to_owned()));
+    let blocks = [machine]
+        .into_iter()
+        .chain(volumes)
+        .chain(heading)
+        .chain(engines);
+    vec![Section {
+        anchor: "environment".to_owned(),
+        kind: Kind::Folded,
+        title: "The machine and SQLite".into(),
+        blocks: blocks.chain([pragmas::of_run(analysis)]).collect(),
+        ..Section::default()
+    }]
+}
+
+fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
+    let facts = facts.into_iter();
+    Block::Facts(
+        facts
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
+    )
+}
+
+/// What is known of the machine; what could not be had is said to be unknown.
+fn machine(environment: &Environment) -> Vec<Fact> {
+    let (cpu, limits, load) = (&environment.cpu, &environment.limits, &environment.load);
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(unknown);
+    let cpus = match (cpu.usable_cpus, cpu.logical_cpus) {
+        (Some(usable), Some(all)) => format!("{usable} usable of {all}"),
+        (Some(some), None) | (None, Some(some)) => some.to_string(),
+        (None, None) => unknown(),
+    };
+    let pressure = [
+        ("CPU", load.pressure.cpu_avg10),
+        ("storage", load.pressure.io_avg10),
+        ("memory", load.pressure.memory_avg10),
+    ];
+    let pressure: Vec<String> = pressure
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name} {}", percent(value? / 100.0))))
+        .collect();
+    vec![
+        (
+            "Operating system",
+            text(&environment.system.operating_system),
+        ),
+        ("Kernel", text(&environment.system.kernel)),
+        ("Architecture", text(&environment.system.architecture)),
+        ("Processor", text(&cpu.model)),
+        ("CPUs", cpus),
+        ("Frequency governor", text(&cpu.governor)),
+        ("Turbo", yes_no(cpu.turbo, "allowed", "off")),
+        ("Virtual machine", yes_no(cpu.hypervisor, "yes", "no")),
+        ("Memory", memory(environment)),
+        (
+            "CPU limit",
+            limit(limits.cpu_quota, |cpus| {
+                format!("{} CPUs", significant(cpus))
+            }),
+        ),
+        (
+            "Memory limit",
+            limit(limits.memory_max_bytes, |bytes| size(Some(bytes))),
+        ),
+        (
+            "Load average",
+            load.load_average
+                .map_or_else(unknown, |l| l.map(|l| format!("{l:.2}")).join(", ")),
+        ),
+        (
+            "Pressure, last 10 s",
+            if pressure.is_empty() {
+                unknown()
+            } else {
+                pressure.join(", ")
+            },
+        ),
+        (
+            "CPU steal since boot",
+            load.steal_fraction.map_or_else(unknown, percent),
+        ),
+    ]
+}
+
+/// How far equal bursts of work differed ahead of the run.
+fn noise(probe: &NoiseProbe) -> Fact {
+    let of = |name: &str, deviation: Option<f64>| Some(format!("{name} {}", percent(deviation?)));
+    let bursts: Vec<String> = [of("CPU", probe.cpu_sd), of("fsync", probe.fsync_sd)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let bursts = match bursts.is_empty() {
+        true => unknown(),
+        false => format!("{} between equal bursts", bursts.join(", ")),
+    };
+    ("Noise ahead of the run", bursts)
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+fn yes_no(value: Option<bool>, yes: &str, no: &str) -> String {
+    value.map_or_else(unknown, |value| if value { yes } else { no }.to_owned())
+}
+
+fn memory(environment: &Environment) -> String {
+    let memory = &environment.memory;
+    match (memory.total_bytes, memory.available_bytes) {
+        (Some(_), Some(_)) => {
+            format!(
+                "{}, {} available",
+                size(memory.total_bytes),
+                size(memory.available_bytes)
+            )
+        }
+        (total, _) => size(total),
+    }
+}
+
+fn limit<T>(limit: Option<Limit<T>>, show: impl Fn(T) -> String) -> String {
+    match limit {
+        None => unknown(),
+        Some(Limit::Unlimited) => "none".to_owned(),
+        Some(Limit::At(value)) => show(value),
+    }
+}
+
+fn size(bytes: Option<u64>) -> String {
+    bytes.map_or_else(unknown, |bytes| with_unit(bytes as f64, Unit::Bytes))
+}
+
+/// The measured directories.
+fn volumes(volumes: &[Volume]) -> Vec<Block> {
+    if volumes.is_empty() {
+        return Vec::new();
+    }
+    let table = Table {
+        label: "Volumes".to_owned(),
+        columns: vec![
+            Column::left("directory"),
+            Column::left("storage").prose(),
+            Column::right("fsync, median"),
+            Column::right("p99"),
+            Column::left("result of the fsync probe").prose(),
+            Column::right("free"),
+        ],
+        rows: volumes.iter().map(volume).collect(),
+        ..Table::default()
+    };
+    vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
+}
+
+fn volume(volume: &Volume) -> Row {
+    let probe = volume.fsync.as_ref();
+    let time = |ns: u64| with_unit(ns as f64 / 1e3, Unit::Microseconds);
+    let file_system = volume.file_system.as_deref();
+    let file_system = file_system.unwrap_or("unknown file system");
+    let options = volume.mount_options.as_ref().map(|it| it.join(","));
+    Row::new([
+        Cell::code(volume.path.display().to_string()),
+        Cell::new(format!("{file_system}, {}", volume_kind(volume.kind)))
+            .with_below(device(volume))
+            .with_below(options.unwrap_or_default()),
+        Cell::number(Some(probe.map_or_else(unknown, |probe| time(probe.p50_ns)))),
+        Cell::number(Some(probe.map_or_else(unknown, |probe| time(probe.p99_ns)))),
+        Cell::new(probe.map_or("not measured", |probe| fsync_verdict(probe.verdict))),
+        Cell::number(Some(size(volume.free_bytes))),
+    ])
+}
+
+/// The kind of storage in words.
+fn volume_kind(kind: VolumeKind) -> &'static str {
+    match kind {
+        VolumeKind::Disk => "disk",
+        VolumeKind::Memory => "memory",
+        VolumeKind::Overlay => "container layer",
+        VolumeKind::Network => "network or shared",
+        VolumeKind::Unknown => "unknown",
+    }
+}
+
+/// What the probe of fsync found, in words.
+fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
+    match verdict {
+        FsyncVerdict::Memory => "in memory: nothing to sync to",
+        FsyncVerdict::NoOpOrPowerLossProtection => {
+            "faster than any medium: sync does nothing, or there is power-loss protection"
+        }
+        FsyncVerdict::RotationalWithCache => "faster than the disk turns: a cache answers",
+        FsyncVerdict::Plain => "plausible for a real medium",
+    }
+}
+
+fn device(volume: &Volume) -> String {
+    let rotational = volume.rotational.map(|rotates| {
+        if rotates {
+            "rotates"
+        } else {
+            "does not rotate"
+        }
+    });
+    let cache = volume.write_cache.map(|cache| match cache {
+        WriteCache::WriteBack => "write-back cache",
+        WriteCache::WriteThrough => "no volatile cache",
+    });
+    let fua = volume.fua.map(|fua| if fua { "FUA" } else { "no FUA" });
+    let named = [
+        volume.device.as_deref(),
+        volume.model.as_deref(),
+        rotational,
+        cache,
+        fua,
+    ];
+    let known: Vec<&str> = named.into_iter().flatten().collect();
+    if known.is_empty() {
+        unknown()
+    } else {
+        known.join(", ")
+    }
+}
+
+/// One library: what it is, and its options folded away.
+fn engine(engine: &EngineRecord) -> Vec<Block> {
+    let named = |value: String| (Sentence::code(&engine.name), Sentence::from(value));
+    if let Some(problem) = &engine.problem {
+        return vec![Block::Facts(vec![named(format!("not usable: {problem}"))])];
+    }
+    let path = engine
+        .path
+        .as_ref()
+        .map(|path| format!(", {}", path.display()));
+    let version = format!("SQLite {}{}", engine.version, path.unwrap_or_default());
+    let source = ("Source id".into(), Sentence::code(&engine.source_id));
+    let provenance = engine.provenance.as_ref();
+    let made = provenance.into_iter().flat_map(|it| {
+        let hash = ("SHA-256".into(), Sentence::code(&it.sha256));
+        [("Origin".into(), made(it).into()), hash]
+    });
+    let facts = [named(version), source].into_iter().chain(made);
+    let options = engine.compile_options.iter().map(Sentence::code);
+    let arguments = provenance
+        .map(|it| it.arguments.join(" "))
+        .filter(|it| !it.is_empty());
+    let arguments = arguments.map(|it| Block::small(Sentence::code(it)));
+    let entries = Block::Entries(options.collect());
+    let blocks = [entries].into_iter().chain(arguments).collect();
+    let fold = Fold::new(
+        format!("{} compile options", engine.compile_options.len()),
+        blocks,
+    );
+    vec![Block::Facts(facts.collect()), Block::Fold(fold)]
+}
+
+/// How an engine that pragmark keeps was made.
+fn made(made: &ProvenanceRecord) -> String {
+    let profile = match made.profile_guided {
+        true => " and the profile of a training run",
+        false => "",
+    };
+    let how = match &made.compiler {
+        Some(compiler) => format!("compiled {} with {compiler}{profile}", made.created),
+        None => format!("added {}", made.created),
+    };
+    format!("{how}, from {}", made.source)
+}

@@ -1,0 +1,259 @@
+//! What lies behind the figures: other metrics, what the work did to files and the page cache, and what is
+//! data but no figure (bytecode, query plans, a kill's findings).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lab::analysis::{ExperimentAnalysis, VariantAnalysis};
+use lab::metric::METRICS;
+use lab::trial::DataTable;
+
+use super::Subject;
+use super::secondary::medians;
+use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table};
+use crate::figures;
+use crate::names::listed;
+use crate::words::{by_rank, file_kind, metric_heading};
+
+/// Parts of a metric from which on they have a table of their own: more columns cannot be read.
+const CLASSES_FROM: usize = 6;
+
+/// Workloads whose counts and tables are the answer: processes that are killed, and connections that meet.
+const ACCIDENTS: [&str; 2] = ["kill", "schedules"];
+
+/// What a reader must know of counts.
+const HOW: &str = "Counted in one further pass of each variant, which is not timed, so that counting never slows what is measured.";
+
+/// Kinds of files in the order of columns; a metric without a kind comes first.
+const KINDS: [&str; 6] = [
+    "",
+    "database",
+    "wal",
+    "journal",
+    "super_journal",
+    "temporary",
+];
+
+/// Tables, folded away; where they are the answer, as they are.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let classes = classes(subject.experiment);
+    if ACCIDENTS.contains(&subject.experiment.workload.as_str()) {
+        let metrics: Vec<String> = every_metric(subject.experiment)
+            .into_iter()
+            .cloned()
+            .collect();
+        let table = Block::table(medians(subject, &metrics, "What happened"));
+        let heading = Block::Heading("What happened".to_owned());
+        return [heading, table].into_iter().chain(data(subject)).collect();
+    }
+    let metrics = other_metrics(subject, &classes).into_iter();
+    let by_class = classes
+        .iter()
+        .map(|(base, parts)| class_table(subject, base, parts));
+    let folds = metrics
+        .chain(by_class)
+        .chain(work(subject))
+        .chain(data(subject));
+    vec![Block::full(folds.collect())]
+}
+
+fn every_metric(experiment: &ExperimentAnalysis) -> BTreeSet<&String> {
+    let variants = experiment.variants.iter();
+    variants
+        .flat_map(|variant| variant.summaries.keys())
+        .collect()
+}
+
+/// The name of a metric without its part.
+fn base(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(base, _)| base)
+}
+
+/// The metrics of many parts, such as classes of queries, with their parts.
+fn classes(experiment: &ExperimentAnalysis) -> BTreeMap<&str, Vec<&String>> {
+    let mut classes: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
+    for name in every_metric(experiment) {
+        if name.contains('.') {
+            classes.entry(base(name)).or_default().push(name);
+        }
+    }
+    classes.retain(|_, parts| parts.len() >= CLASSES_FROM);
+    classes
+}
+
+/// Every metric but the experiment's own and those of many parts.
+fn other_metrics(subject: &Subject<'_>, classes: &BTreeMap<&str, Vec<&String>>) -> Option<Block> {
+    let others = every_metric(subject.experiment).into_iter().filter(|name| {
+        **name != subject.experiment.metric
+            && !(name.contains('.') && classes.contains_key(base(name)))
+    });
+    let others: Vec<String> = others.cloned().collect();
+    (!others.is_empty()).then(|| {
+        let table = medians(subject, &others, "Other metrics");
+        Block::fold("Other metrics, medians", vec![Block::table(table)])
+    })
+}
+
+/// The medians of a metric of many parts: a line for each part, a column for each variant.
+fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
+    let variants = &subject.experiment.variants;
+    let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
+    let measured: Vec<usize> = measured.collect();
+    let columns = measured
+        .iter()
+        .map(|it| Column::right(subject.names.sentence(*it)));
+    let row = |metric: &&String| {
+        let part = metric.split_once('.').map_or("", |(_, part)| part);
+        let cells = measured.iter().map(|variant| {
+            let summary = variants[*variant].summaries.get(*metric);
+            Cell::figure(summary.map(|it| it.median), |value| {
+                figures::figure(value, metric)
+            })
+        });
+        Row::new([Cell::new(part)].into_iter().chain(cells))
+    };
+    let title = format!("{} by class, medians", metric_heading(base));
+    let table = Table {
+        label: title.clone(),
+        columns: [Column::left("class")].into_iter().chain(columns).collect(),
+        rows: parts.iter().map(row).collect(),
+        sortable: true,
+        dense: true,
+        ..Table::default()
+    };
+    Block::unprinted(title, vec![Block::table(table)])
+}
+
+/// What the work of each variant did; none where nothing was counted.
+fn work(subject: &Subject<'_>) -> Option<Block> {
+    let experiment = subject.experiment;
+    let columns = counted(experiment);
+    let is_counted = |index: &usize| !experiment.variants[*index].counts.is_empty();
+    let variants: Vec<usize> = by_rank(experiment).into_iter().filter(is_counted).collect();
+    if columns.is_empty() || variants.is_empty() {
+        return None;
+    }
+    let rows = variants.into_iter().map(|variant| {
+        let counts = &experiment.variants[variant].counts;
+        let cells = columns.iter().map(|metric| {
+            // A kind of file of which there was none is not reported.
+            let none = metric.contains('.').then_some(0.0);
+            let count = counts.get(*metric).copied().or(none);
+            Cell::figure(count, |value| figures::compact(value, metric))
+        });
+        Row::new([subject.names.cell(variant)].into_iter().chain(cells))
+    });
+    let headings = columns.iter().map(|name| Column {
+        about: Some((*name).to_owned()),
+        ..Column::right(match only_kind(experiment, name) {
+            Some(kind) => format!("{}, {} only", metric_heading(name), file_kind(kind)),
+            None => metric_heading(name),
+        })
+    });
+    let table = Table {
+        label: "What the work did".to_owned(),
+        columns: [Column::left("variant")]
+            .into_iter()
+            .chain(headings)
+            .collect(),
+        rows: rows.collect(),
+        sortable: true,
+        dense: true,
+        ..Table::default()
+    };
+    let blocks = vec![Block::small(HOW), Block::table(table)];
+    Some(Block::unprinted(
+        "Why: what the work did".to_owned(),
+        blocks,
+    ))
+}
+
+/// The counts that say something: not zero everywhere, and not the same as the total.
+fn counted(experiment: &ExperimentAnalysis) -> Vec<&str> {
+    let mut names: Vec<&str> = counts_above_zero(experiment).into_iter().collect();
+    names.sort_by_key(|name| order(name));
+    let says_more = |name: &&str| {
+        let total = name.split_once('.').map(|(total, _)| total);
+        total.is_none_or(|total| !are_equal(experiment, name, total))
+    };
+    names.into_iter().filter(says_more).collect()
+}
+
+fn counts_above_zero(experiment: &ExperimentAnalysis) -> BTreeSet<&str> {
+    let counts = experiment.variants.iter().flat_map(|it| &it.counts);
+    let above = counts.filter(|(_, value)| **value != 0.0);
+    above.map(|(name, _)| name.as_str()).collect()
+}
+
+/// The kind of file that makes up the whole of a total.
+fn only_kind<'a>(experiment: &'a ExperimentAnalysis, name: &str) -> Option<&'a str> {
+    let all = counts_above_zero(experiment).into_iter();
+    let mut kinds = all.filter_map(|other| Some((other, other.split_once('.')?)));
+    let is_whole = |(other, (total, _)): &(&str, (&str, &str))| {
+        *total == name && are_equal(experiment, other, name)
+    };
+    kinds.find(is_whole).map(|(_, (_, kind))| kind)
+}
+
+/// Whether two metrics are equal in every variant; one that is missing counts nothing.
+fn are_equal(experiment: &ExperimentAnalysis, one: &str, other: &str) -> bool {
+    let count = |variant: &VariantAnalysis, name: &str| {
+        variant.counts.get(name).copied().unwrap_or_default()
+    };
+    let mut variants = experiment.variants.iter();
+    variants.all(|variant| count(variant, one) == count(variant, other))
+}
+
+/// The order of columns: that of the catalogue, then that of the kinds.
+fn order(name: &str) -> (usize, usize) {
+    let (metric, kind) = name.split_once('.').unwrap_or((name, ""));
+    let metric = METRICS.iter().position(|known| known.name == metric);
+    let kind = KINDS.iter().position(|known| *known == kind);
+    (metric.unwrap_or(METRICS.len()), kind.unwrap_or(KINDS.len()))
+}
+
+/// Tables with the variants in which they were equal, by their titles: most variants of an experiment
+/// run the same statements, so a difference stands out by itself.
+fn data(subject: &Subject<'_>) -> Vec<Block> {
+    type Same<'a> = (&'a DataTable, Vec<usize>);
+    let mut titles: Vec<(&str, Vec<Same<'_>>)> = Vec::new();
+    for (index, variant) in subject.experiment.variants.iter().enumerate() {
+        for table in &variant.tables {
+            let known = titles.iter().position(|(title, _)| *title == table.title);
+            let known = known.unwrap_or_else(|| {
+                titles.push((&table.title, Vec::new()));
+                titles.len() - 1
+            });
+            let of_title = &mut titles[known].1;
+            match of_title.iter_mut().find(|(known, _)| *known == table) {
+                Some((_, variants)) => variants.push(index),
+                None => of_title.push((table, vec![index])),
+            }
+        }
+    }
+    let fold = |(title, tables): (&str, Vec<Same<'_>>)| {
+        let blocks = tables.into_iter().flat_map(|(table, variants)| {
+            let names = variants.iter().map(|it| subject.names.sentence(*it));
+            let lead = listed(names.collect(), usize::MAX - 1);
+            [Block::small(lead), Block::table(data_table(title, table))]
+        });
+        Block::unprinted(format!("Why: {title}"), blocks.collect())
+    };
+    titles.into_iter().map(fold).collect()
+}
+
+fn data_table(title: &str, table: &DataTable) -> Table {
+    let cell = |cell: &String| Cell::new(Sentence::from(cell.as_str()));
+    let columns = table.columns.iter();
+    Table {
+        label: title.to_owned(),
+        columns: columns.map(|it| Column::left(it.as_str())).collect(),
+        rows: table
+            .rows
+            .iter()
+            .map(|row| Row::new(row.iter().map(cell)))
+            .collect(),
+        data: true,
+        abridge: Abridge::End,
+        ..Table::default()
+    }
+}

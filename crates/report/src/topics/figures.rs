@@ -1,0 +1,445 @@
+//! The variants in the experiment's own metric: a dot-and-interval ("forest") plot with all of its figures.
+//!
+//! The dot is the median over trials in the metric's own unit. The thick line is the interval of
+//! the variant's ratio to the baseline, laid on the baseline's median, so that its distance from
+//! the baseline's line shows what the comparison shows. The thin line reaches from the smallest
+//! to the largest trial. (The form is that of Lewis and Clarke, "Forest plots: trying to see the wood and
+//! the trees", BMJ 322, 2001.)
+
+use lab::analysis::{
+    ExperimentAnalysis, Standing, Tiered, Unsteady, UpperBoundAnalysis, VariantAnalysis,
+};
+use lab::stats::Interval;
+
+use super::{Subject, curve, map};
+use crate::document::{
+    Abridge, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot, Row, Scale,
+    Sentence, Table, Tone, joined,
+};
+use crate::figures;
+use crate::glossary::explained;
+use crate::words::{
+    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, class_short, mark, metric_axis, metric_heading,
+    narrowed_words, standing_words, tier_mark, upper_bound_problem,
+};
+
+/// Up to this number every variant is drawn.
+const ALL_UP_TO: usize = 40;
+/// Of more, so many of the best are drawn,
+const BEST: usize = 16;
+/// and so many of the worst.
+const WORST: usize = 4;
+/// Variants that one note names.
+const NAMED: usize = 4;
+
+/// The chart, unless effects say more.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    match has_effects_first(subject) {
+        true => Vec::new(),
+        false => chart(subject),
+    }
+}
+
+/// The chart where effects come first: of hundreds of variants what each setting does says more.
+pub(super) fn after_effects(subject: &Subject<'_>) -> Vec<Block> {
+    match has_effects_first(subject) {
+        true => chart(subject),
+        false => Vec::new(),
+    }
+}
+
+/// Whether there are so many variants that effects say more than they do.
+pub(super) fn has_effects_first(subject: &Subject<'_>) -> bool {
+    let experiment = subject.experiment;
+    experiment.effects.is_some() && experiment.variants.len() > ALL_UP_TO
+}
+
+fn chart(subject: &Subject<'_>) -> Vec<Block> {
+    if subject.experiment.tries_crashes() {
+        let problems = problems(subject).into_iter();
+        return problems.map(Block::small).collect();
+    }
+    let ranked = by_rank(subject.experiment);
+    let is_baseline = |variant: usize| subject.experiment.variants[variant].baseline;
+    let drawn = drawn(&ranked, is_baseline);
+    let left_out = (drawn.len() < ranked.len()).then(|| {
+        let all = figures::count(ranked.len());
+        format!("Drawn: of {all} variants the {BEST} best, the baseline and the {WORST} worst.")
+    });
+    let left_out = left_out.map(|it| Block::full(vec![Block::small(it)]));
+    let chart = Chart {
+        caption: metric_axis(subject.metric()).into(),
+        remark: None,
+        plot: Plot::Forest(forest(subject, &drawn)),
+        figures: Some(table(subject, &ranked)),
+        notes: notes(subject),
+    };
+    let chart = Block::Chart(Box::new(chart));
+    let bounds = subject.experiment.upper_bounds.iter();
+    let bounds = bounds.filter_map(|it| Some(format!("{}: {}", it.name, upper_bound_problem(it)?)));
+    let bounds = Block::list(bounds.map(Item::new)).map(|list| Block::brief(vec![list]));
+    let blocks = [chart].into_iter().chain(bounds).chain(left_out).collect();
+    // Curve and map have every variant at a glance.
+    match curve::has_everything(subject) || map::has_everything(subject) {
+        false => blocks,
+        true => vec![Block::Depth {
+            brief: blocks.clone(),
+            full: vec![Block::fold("Every variant, ranked", blocks)],
+        }],
+    }
+}
+
+/// The variants that are drawn, of those ranked from best to worst.
+fn drawn(ranked: &[usize], is_baseline: impl Fn(usize) -> bool) -> Vec<usize> {
+    let all = ranked.len();
+    let is_drawn = |place: usize| {
+        all <= ALL_UP_TO || place < BEST || place + WORST >= all || is_baseline(ranked[place])
+    };
+    let places = (0..all).filter(|place| is_drawn(*place));
+    places.map(|place| ranked[place]).collect()
+}
+
+fn forest(subject: &Subject<'_>, drawn: &[usize]) -> Forest {
+    let experiment = subject.experiment;
+    let metric = subject.metric();
+    let baseline = experiment.variants.first();
+    let baseline = baseline.and_then(|it| it.summaries.get(metric));
+    let baseline = baseline.map(|summary| summary.median);
+    let rows = drawn.iter().map(|it| forest_row(subject, *it, baseline));
+    let bounds = experiment.upper_bounds.iter();
+    Forest {
+        scale: Scale::Metric(metric.to_owned()),
+        baseline,
+        columns: ["median", "to the baseline"].map(str::to_owned).into(),
+        rows: rows.collect(),
+        bounds: bounds.map(|it| bound_row(it, metric)).collect(),
+    }
+}
+
+fn forest_row(subject: &Subject<'_>, index: usize, baseline: Option<f64>) -> ForestRow {
+    let variant = &subject.experiment.variants[index];
+    let metric = subject.metric();
+    let standing = variant.standing(metric);
+    let (sign, tone) = mark(standing);
+    let summary = variant.summaries.get(metric);
+    let median = summary.map(|it| figures::figure(it.median, metric));
+    let marks = summary.map(|summary| Marks {
+        dot: summary.median,
+        range: summary.range,
+        interval: laid(variant, baseline),
+        mark: if variant.baseline {
+            Mark::Diamond
+        } else {
+            Mark::Circle
+        },
+    });
+    let reason = problem(variant);
+    let compared = compared(variant, standing);
+    let range = summary.map(|it| figures::range(it.range, metric));
+    let words = match (&median, range) {
+        (Some(median), Some(range)) => format!("median {median}, trials {range}; {compared}"),
+        _ => reason.clone().unwrap_or_default(),
+    };
+    ForestRow {
+        id: variant.label.clone(),
+        name: subject.names.sentence(index),
+        detail: subject.names.detail(index),
+        sign,
+        tone,
+        words: format!("{}: {words}", variant.label),
+        reason: reason.filter(|_| marks.is_none()),
+        cells: vec![median.unwrap_or_default(), compared],
+        marks,
+    }
+}
+
+/// The interval of the variant's ratio laid on the baseline's median.
+fn laid(variant: &VariantAnalysis, baseline: Option<f64>) -> Option<Interval> {
+    let (effect, baseline) = (variant.effect.as_ref()?, baseline?);
+    let interval = effect.estimate.interval;
+    Some(interval.map_increasing(|ratio| ratio * baseline))
+}
+
+/// The ratio to the baseline with its interval, or words.
+fn compared(variant: &VariantAnalysis, standing: Standing) -> String {
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
+    match estimate.filter(|_| !variant.baseline) {
+        Some(estimate) => figures::ratio(estimate.centre, estimate.interval),
+        None => standing_words(standing).to_owned(),
+    }
+}
+
+fn bound_row(bound: &UpperBoundAnalysis, metric: &str) -> ForestRow {
+    let median = bound.summary.map(|it| figures::figure(it.median, metric));
+    let problem = upper_bound_problem(bound);
+    let range = bound.summary.map(|it| figures::range(it.range, metric));
+    let words = match (&median, range) {
+        (Some(median), Some(range)) => format!("median {median}, trials {range}"),
+        _ => problem.clone().unwrap_or_default(),
+    };
+    ForestRow {
+        id: bound.name.clone(),
+        name: bound.name.as_str().into(),
+        detail: bound.says.as_str().into(),
+        sign: UPPER_BOUND_SIGN,
+        tone: Tone::Bound,
+        marks: bound.summary.map(|summary| Marks {
+            dot: summary.median,
+            range: summary.range,
+            interval: None,
+            mark: Mark::Square,
+        }),
+        cells: vec![median.unwrap_or_default(), UPPER_BOUND.to_owned()],
+        reason: problem.map(|problem| format!("{UPPER_BOUND}, {problem}")),
+        words: format!("{UPPER_BOUND} {}: {words}", bound.name),
+    }
+}
+
+/// Every variant in figures, from best to worst.
+fn table(subject: &Subject<'_>, ranked: &[usize]) -> Table {
+    let experiment = subject.experiment;
+    let has_tiers = experiment.tiered() == Tiered::Each;
+    let heading = metric_heading(subject.metric()).to_lowercase();
+    let tier = has_tiers.then(|| Column::left(explained("safety tier")));
+    let columns = [
+        Column::left("variant"),
+        Column::right(heading),
+        Column::right("smallest–largest").full_only(),
+        Column::right("trials").full_only(),
+        Column::left("to the baseline"),
+        Column::right(explained("detectable difference")).full_only(),
+    ];
+    let rows = ranked.iter().map(|index| row(subject, *index, has_tiers));
+    let bounds = experiment.upper_bounds.iter();
+    Table {
+        label: "Every variant in figures".to_owned(),
+        columns: (columns.into_iter().chain(tier))
+            .chain([Column::left(explained("groups"))])
+            .collect(),
+        rows: rows.collect(),
+        foot: bounds.map(|it| bound_cells(it, subject.metric())).collect(),
+        sortable: true,
+        abridge: Abridge::Middle,
+        ..Table::default()
+    }
+}
+
+fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
+    let variant = &subject.experiment.variants[index];
+    let metric = subject.metric();
+    let standing = variant.standing(metric);
+    let (sign, tone) = mark(standing);
+    let summary = variant.summaries.get(metric);
+    let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
+    let ratio = estimate.filter(|_| !variant.baseline).map_or_else(
+        || standing_words(standing).into(),
+        |it| ratio_cell(it.centre, it.interval),
+    );
+    let cells = [
+        subject.names.cell(index),
+        Cell::figure(summary.map(|it| it.median), |it| {
+            figures::figure(it, metric)
+        }),
+        Cell {
+            value: summary.map(|it| it.range.low),
+            ..Cell::number(summary.map(|it| figures::range(it.range, metric)))
+        },
+        Cell::figure(Some(variant.trials.measured as f64), |_| {
+            figures::count(variant.trials.measured)
+        }),
+        Cell {
+            value: estimate.map(|it| it.centre),
+            ..Cell::new(ratio).signed(sign, tone)
+        },
+        Cell::figure(estimate.map(|it| it.detectable), figures::percent),
+    ];
+    let tier = has_tiers.then(|| tier_cell(variant));
+    let groups = Cell::new(variant.groups.as_str());
+    Row {
+        cells: cells.into_iter().chain(tier).chain([groups]).collect(),
+        keep: variant.baseline,
+        minor: variant.unmeasured(),
+    }
+}
+
+/// A ratio, and its interval as a word of its own.
+pub(super) fn ratio_cell(centre: f64, interval: Interval) -> Sentence {
+    Sentence::number(figures::ratio_alone(centre, interval))
+        .words(" ")
+        .and(Sentence::number(figures::interval_of_ratio(
+            centre, interval,
+        )))
+}
+
+/// The safety tier of a variant: a sign and a word or two, the counts, or why there is none.
+fn tier_cell(variant: &VariantAnalysis) -> Cell {
+    let (sign, tone) = tier_mark(variant.class());
+    let safety = variant.safety.as_ref();
+    let counts = safety.map(|it| super::storage_models::counts(&it.tier));
+    let narrowed = safety
+        .and_then(|it| it.narrowed.as_ref())
+        .map(narrowed_words);
+    let below = [counts, narrowed].into_iter().flatten();
+    let below = below.filter(|it| !it.is_empty()).map(Sentence::from);
+    Cell {
+        title: safety.map(crate::words::safety_words),
+        ..Cell::new(class_short(variant.class()))
+    }
+    .signed(sign, tone)
+    .with_below(joined(below, ", "))
+}
+
+/// Upper bounds stand below the variants, neither ranked nor compared.
+fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
+    let summary = bound.summary;
+    let problem = upper_bound_problem(bound);
+    let name = Cell::new(bound.name.as_str()).with_below(bound.says.as_str());
+    let cells = [
+        name.with_below(problem.unwrap_or_default()),
+        Cell::number(summary.map(|it| figures::figure(it.median, metric))),
+        Cell::number(summary.map(|it| figures::range(it.range, metric))),
+        Cell::number(summary.map(|it| figures::count(it.n))),
+        Cell::new(UPPER_BOUND).signed(UPPER_BOUND_SIGN, Tone::Bound),
+    ];
+    Row::new(cells)
+}
+
+/// What weakens the figures of variants, with variants named together of which the same is said.
+fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
+    let others = undetected(subject).into_iter().chain(unsteady(subject));
+    problems(subject).into_iter().chain(others).collect()
+}
+
+fn problems(subject: &Subject<'_>) -> Vec<Sentence> {
+    let experiment = subject.experiment;
+    let mut grouped: Vec<(String, Vec<usize>)> = Vec::new();
+    for index in by_rank(experiment) {
+        let variant = &experiment.variants[index];
+        let all = [problem(variant), adjusted(experiment, variant)];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        if all.is_empty() {
+            continue;
+        }
+        let problem = all.join("; ");
+        match grouped.iter_mut().find(|(known, _)| *known == problem) {
+            Some((_, variants)) => variants.push(index),
+            None => grouped.push((problem, vec![index])),
+        }
+    }
+    let note = |(problem, variants): (String, Vec<usize>)| {
+        let names = subject.names.list(&variants, NAMED);
+        names.words(format!(": {problem}"))
+    };
+    grouped.into_iter().map(note).collect()
+}
+
+/// Why trials of a variant are missing.
+fn problem(variant: &VariantAnalysis) -> Option<String> {
+    let missing = variant.trials.total() - variant.trials.measured;
+    match (&variant.problem, variant.trials.measured) {
+        (None, 0) => Some("not measured in this run".to_owned()),
+        (None, _) => None,
+        (Some(problem), 0) => Some(clipped(problem)),
+        (Some(problem), _) => Some(format!(
+            "{missing} of {} trials without a figure, {}",
+            variant.trials.total(),
+            clipped(problem)
+        )),
+    }
+}
+
+/// A problem without its middle where it is long, as what a compiler says with its command can be. The
+/// beginning tells what went wrong, the end why; the record keeps all of it.
+fn clipped(problem: &str) -> String {
+    const BEGINNING: usize = 200;
+    const END: usize = 300;
+    let length = problem.chars().count();
+    if length <= BEGINNING + END {
+        return problem.to_owned();
+    }
+    let beginning: String = problem.chars().take(BEGINNING).collect();
+    let end: String = problem.chars().skip(length - END).collect();
+    format!("{beginning} […] {end}")
+}
+
+/// Settings besides its levels in which a variant differs from the baseline.
+fn adjusted(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<String> {
+    let baseline = experiment.variants.first()?;
+    let other = variant.settings.iter().filter(|(name, level)| {
+        !variant.levels.contains_key(*name) && baseline.settings.get(*name) != Some(level)
+    });
+    let settings: Vec<String> = other
+        .map(|(name, level)| match baseline.settings.get(name) {
+            Some(usual) => format!("{name}={level} where the baseline has {usual}"),
+            None => format!("{name}={level}"),
+        })
+        .collect();
+    (!settings.is_empty()).then(|| format!("run with {}", settings.join(", ")))
+}
+
+/// The variants without a detectable difference, and what would have been detected.
+fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
+    let experiment = subject.experiment;
+    let note = |index: usize| {
+        let variant = &experiment.variants[index];
+        let estimate = &variant.effect.as_ref()?.estimate;
+        let detectable = figures::percent(estimate.detectable);
+        let same = variant.standing(subject.metric()) == Standing::Same;
+        let name = subject.names.sentence(index);
+        same.then(|| name.words(format!(" (detectable difference {detectable})")))
+    };
+    let same: Vec<Sentence> = by_rank(experiment).into_iter().filter_map(note).collect();
+    let standing = Standing::Same;
+    let lead = format!("{} {}: ", mark(standing).0, standing_words(standing));
+    (!same.is_empty()).then(|| Sentence::from(lead).and(crate::names::listed(same, NAMED)))
+}
+
+/// The variants whose throughput did not hold still in most of their trials, in one line.
+fn unsteady(subject: &Subject<'_>) -> Option<Sentence> {
+    let variants = &subject.experiment.variants;
+    let kinds = [
+        (Unsteady::Drifting, "drifted"),
+        (Unsteady::Warming, "was still warming up"),
+        (Unsteady::Both, "warmed up or drifted"),
+    ];
+    let lines = kinds.into_iter().filter_map(|(kind, words)| {
+        let is_so = |it: &usize| variants[*it].steadiness.and_then(|it| it.mostly()) == Some(kind);
+        let so: Vec<usize> = (0..variants.len()).filter(is_so).collect();
+        let sentence = match so.len() {
+            0 => return None,
+            all if all == variants.len() => " in most trials of every variant".into(),
+            _ => Sentence::from(" in most trials of: ").and(subject.names.list(&so, NAMED)),
+        };
+        Some(Sentence::from(words).and(sentence))
+    });
+    let lines = joined(lines, "; ");
+    (!lines.is_empty()).then(|| Sentence::from("throughput ").and(lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_variants_the_best_the_baseline_and_the_worst_are_drawn() {
+        let ranked: Vec<usize> = (0..432).rev().collect();
+        let some = drawn(&ranked, |variant| variant == 100);
+        assert_eq!(some.len(), BEST + 1 + WORST);
+        assert_eq!(&some[..2], [431, 430]);
+        assert_eq!(&some[BEST..], [100, 3, 2, 1, 0]);
+        assert_eq!(drawn(&ranked[..ALL_UP_TO], |_| false).len(), ALL_UP_TO);
+    }
+
+    #[test]
+    fn a_long_problem_keeps_its_beginning_and_its_end() {
+        assert_eq!(clipped("no such engine"), "no such engine");
+        let long = format!(
+            "the compiler failed: cc {}undefined symbol",
+            "-O2 ".repeat(500)
+        );
+        let clipped = clipped(&long);
+        assert!(clipped.starts_with("the compiler failed: cc"), "{clipped}");
+        assert!(clipped.ends_with("undefined symbol"), "{clipped}");
+        assert!(clipped.chars().count() < 520, "{clipped}");
+    }
+}

@@ -1,0 +1,374 @@
+//! What matters most: for each finding what to do, what it brings and what it risks; and the answer to the
+//! question of each experiment.
+
+use lab::analysis::{Analysis, Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange};
+use lab::design::MANY;
+use lab::level::label;
+use lab::tier::{Class, Tier};
+
+use super::{Subject, anchor, run};
+use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
+use crate::figures;
+use crate::glossary::explained;
+use crate::names::{Names, named};
+use crate::words::{class_words, count, gain_words, metric_heading, plural, tier_words};
+
+/// Variants that are named; of more only the number is given.
+const NAMED: usize = 3;
+
+/// Storage models that a sentence names.
+const MODELS: usize = 5;
+
+/// The findings of a run.
+pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
+    let items: Vec<Item> = analysis
+        .findings
+        .iter()
+        .filter_map(|finding| item(analysis, finding))
+        .collect();
+    let blocks = match items.is_empty() {
+        true => vec![Block::paragraph(
+            "No variant is better than the baseline of its experiment.",
+        )],
+        false => vec![Block::List(List {
+            numbered: true,
+            items,
+        })],
+    };
+    vec![Section {
+        anchor: "findings".to_owned(),
+        kind: Kind::Highlights,
+        title: "What matters on this machine".into(),
+        blocks,
+        ..Section::default()
+    }]
+}
+
+fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
+    let mut experiments = analysis.experiments.iter().enumerate();
+    let (index, experiment) = experiments.find(|(_, it)| it.key == finding.experiment)?;
+    let subject = Subject {
+        analysis,
+        experiment,
+        planned: &analysis.plan.experiments[index],
+        finding: Some(finding),
+        names: Names::of(experiment),
+    };
+    let directory = run::directory_name(analysis, experiment);
+    let question = Piece::Link {
+        text: Sentence::marked(&finding.question).plain(),
+        to: anchor(index, experiment),
+    };
+    let mut link = Sentence(vec![question]);
+    if let Some(directory) = directory {
+        link = link.words(" on ").and_code(directory);
+    }
+    Some(Item {
+        lead: Some((
+            figures::ratio_alone(finding.gain, finding.interval),
+            figures::interval_of_ratio(finding.gain, finding.interval),
+        )),
+        badge: finding.preliminary.then(|| "preliminary".to_owned()),
+        tone: crate::document::Tone::Doubt,
+        below: vec![link],
+        ..Item::new(sentence(&subject, finding))
+    })
+}
+
+/// What to do, what it brings, what it risks: two lines at most.
+fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
+    let times = format!("{} times", figures::times(finding.gain, finding.interval));
+    let baseline = match finding.instead_of.is_empty() {
+        // A variant of a list may name settings that the baseline leaves as they are.
+        true => "the baseline".into(),
+        false => named(finding.baseline_name.as_ref(), &finding.instead_of),
+    };
+    let mut sentence = match &finding.answer {
+        Some(answer) => Sentence::marked(answer.trim_end()).words(" That is "),
+        None => Sentence::from("Use ")
+            .and(named(finding.name.as_ref(), &finding.levels))
+            .words(": "),
+    }
+    .figure(times)
+    .words(format!(" {} ", gain_words(subject.metric())))
+    .and(baseline);
+    if !finding.conditions.is_empty() {
+        sentence = sentence.words(", at ").and_code(label(&finding.conditions));
+    }
+    let losses = &subject.experiment.variants[finding.variant].recall_losses;
+    let risks = [
+        risk(finding),
+        finding.survives.as_ref().map(survival),
+        losses.first().map(|_| recall(subject, losses)),
+    ];
+    let risks = risks.into_iter().flatten();
+    sentence.words(".").and(risks.collect::<String>().into())
+}
+
+/// What choosing the variant risks in a crash; nothing where no setting that decides it differs.
+fn risk(finding: &Finding) -> Option<String> {
+    let class = |tier: &Tier| class_words(tier.class());
+    let own = finding
+        .tiers
+        .as_ref()
+        .map_or("", |change| class(&change.own));
+    Some(match finding.safety_change() {
+        SafetyChange::None => return None,
+        // The answer in the experiment's words says what it risks.
+        SafetyChange::SameTier | SafetyChange::Safer if finding.answer.is_some() => return None,
+        SafetyChange::SameTier => format!(" As safe in a crash as the baseline: {own}."),
+        SafetyChange::Safer => format!(" Safer in a crash than the baseline: {own}."),
+        SafetyChange::LessSafe(_) => format!(" Less safe in a crash than the baseline: {own}."),
+        SafetyChange::NotMeasured(_) => " Its crash safety was not measured.".to_owned(),
+    })
+}
+
+/// What an acknowledged change survives, where that differs from the baseline.
+fn survival(change: &SurvivalChange) -> String {
+    let more = if change.own > change.baseline {
+        "More"
+    } else {
+        "Less"
+    };
+    format!(
+        " {more} survives: {} (baseline: {}).",
+        change.own, change.baseline
+    )
+}
+
+/// What the variant finds less than the baseline.
+fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
+    let variants = &subject.experiment.variants;
+    let own = subject.finding.map_or(0, |finding| finding.variant);
+    let loss = |loss: &RecallLoss| {
+        let of = |variant: usize| {
+            let summary = variants[variant].summaries.get(&loss.metric);
+            summary.map_or("–".to_owned(), |it| {
+                figures::figure(it.median, &loss.metric)
+            })
+        };
+        let what = metric_heading(&loss.metric).to_lowercase();
+        format!("{what} {} instead of {}", of(own), of(0))
+    };
+    let losses: Vec<String> = losses.iter().map(loss).collect();
+    format!(" It finds less: {}.", losses.join(", "))
+}
+
+/// The answer to the question of an experiment, what weakens it, and what else there is to know of it.
+pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
+    let experiment = subject.experiment;
+    let doubts = doubts(subject).into_iter();
+    let doubts = doubts.map(|(badge, why)| Item::doubt(Some(badge), explained(&why)));
+    let details = subject
+        .finding
+        .into_iter()
+        .flat_map(|it| details(subject, it));
+    let note = experiment.note.as_deref().map(Sentence::marked);
+    let note = note.map(|note| Block::Paragraph(note, Role::Quote));
+    [Block::Paragraph(answer_words(subject), Role::Answer)]
+        .into_iter()
+        .chain(Block::list(details.map(Item::new)))
+        .chain(Block::list(doubts))
+        .chain(note.map(|note| Block::full(vec![note])))
+        .collect()
+}
+
+fn answer_words(subject: &Subject<'_>) -> Sentence {
+    let names = &subject.names;
+    match subject.experiment.answer(subject.finding) {
+        Answer::Tiers(classes) => tiers(subject, &classes),
+        Answer::Finding(finding) => sentence(subject, finding),
+        Answer::Range { best, worst } => range(subject, best, worst),
+        Answer::NoBaseline(Some(why)) => {
+            format!("No answer: the baseline was not measured ({why}).").into()
+        }
+        Answer::NoBaseline(None) => "No answer yet: nothing was measured.".into(),
+        Answer::TooFewRounds => {
+            Sentence::from("No answer yet: too few rounds to compare anything with ")
+                .and(names.sentence(0))
+                .words(".")
+        }
+        Answer::OnlyBaseline => match median(subject, 0) {
+            Some(median) => (names.sentence(0).words(": ").figure(median))
+                .words(". There is nothing to compare it with."),
+            None => "There is nothing to compare.".into(),
+        },
+        Answer::NothingBetter { worse: 0, .. } => {
+            let detectable = subject.experiment.detectable.map(figures::percent);
+            let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
+            Sentence::from("No detectable difference from ")
+                .and(names.sentence(0))
+                .and(explained(&format!("{}.", detectable.unwrap_or_default())))
+        }
+        Answer::NothingBetter { worse, same } => Sentence::from("Nothing beats the baseline ")
+            .and(names.sentence(0))
+            .words(others(worse, same)),
+    }
+}
+
+fn others(worse: usize, same: usize) -> String {
+    match (worse, same) {
+        (1, 0) => ": the other variant is worse.".to_owned(),
+        (_, 0) => ": every other variant is worse.".to_owned(),
+        _ => format!(
+            ": {} worse, and {} no detectable difference.",
+            plural(worse, "variant is", "variants are"),
+            plural(same, "has", "have")
+        ),
+    }
+}
+
+fn tiers(subject: &Subject<'_>, classes: &[(Option<Class>, usize)]) -> Sentence {
+    let variants = subject.experiment.variants.len();
+    let classes = classes.iter();
+    let classes =
+        classes.map(|(class, n)| format!("{}: {}", class_words(*class), figures::count(*n)));
+    format!(
+        "Of {}, within what SQLite assumes of hardware, {}.",
+        plural(variants, "variant", "variants"),
+        classes.collect::<Vec<_>>().join("; ")
+    )
+    .into()
+}
+
+/// From where to where the figures go when there is nothing to choose.
+fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
+    let figure = |variant| median(subject, variant).unwrap_or_default();
+    Sentence::from("From ")
+        .figure(figure(best))
+        .words(" at ")
+        .and(subject.names.sentence(best))
+        .words(" to ")
+        .figure(figure(worst))
+        .words(" at ")
+        .and(subject.names.sentence(worst))
+        .words("; nothing here is to be chosen.")
+}
+
+fn median(subject: &Subject<'_>, variant: usize) -> Option<String> {
+    let metric = subject.metric();
+    let summary = subject.experiment.variants[variant].summaries.get(metric)?;
+    Some(figures::figure(summary.median, metric))
+}
+
+/// What there is to know of a finding besides.
+fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
+    let safety = safety_detail(finding);
+    let faster = finding.faster.as_ref().map(|it| faster(subject, it));
+    let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
+    let all = [tied(subject, finding), choice, safety, faster];
+    all.into_iter().flatten().collect()
+}
+
+/// The variants that are not distinguishable from the best one.
+fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
+    let variants = subject.experiment.variants.iter().enumerate();
+    let tied = variants.filter(|(_, it)| finding.tied.contains(&it.label));
+    let tied: Vec<usize> = tied.map(|(index, _)| index).collect();
+    let names = subject.names.list(&tied, NAMED);
+    let sentence = Sentence::from("Not distinguishable from it: ").and(names);
+    (!tied.is_empty()).then(|| sentence.words("."))
+}
+
+/// What there is to say of the gain where the variant was chosen out of many.
+fn choice(finding: &Finding) -> String {
+    let many = finding.chosen_from;
+    let Some(rounds) = finding.confirmation_rounds else {
+        return format!(
+            "The same rounds chose it out of {many} variants, so the true gain is probably a little smaller."
+        );
+    };
+    let held = match finding.interval.contains(1.0) {
+        true => "which show no detectable difference",
+        false => "which show this gain",
+    };
+    format!(
+        "It was chosen out of {many} variants; the confirmation run has {}, {held}.",
+        plural(rounds, "round", "rounds")
+    )
+}
+
+/// The tiers with their counts.
+fn safety_detail(finding: &Finding) -> Option<Sentence> {
+    let sentence = match (finding.safety_change(), &finding.tiers) {
+        (SafetyChange::None, _) => return None,
+        (SafetyChange::NotMeasured(why), _) => {
+            let why = why.map_or(String::new(), |why| format!(" ({why})"));
+            return Some(
+                Sentence::from("What a crash can destroy with this ")
+                    .and_code(finding.crash_relevant.join(", "))
+                    .words(format!(" was not measured{why}.")),
+            );
+        }
+        (change, Some(tiers)) => {
+            let under = match change {
+                SafetyChange::LessSafe(models) => under(&models),
+                _ => String::new(),
+            };
+            format!(
+                "In a crash{under}: {}; the baseline: {}.",
+                tier_words(&tiers.own, tiers.own_narrowed.as_ref()),
+                tier_words(&tiers.baseline, tiers.baseline_narrowed.as_ref())
+            )
+        }
+        (_, None) => return None,
+    };
+    Some(sentence.into())
+}
+
+fn under(models: &[String]) -> String {
+    let models = models.iter().map(|it| it.as_str().into()).collect();
+    format!(
+        ", worse under {}",
+        crate::names::listed(models, MODELS).plain()
+    )
+}
+
+/// What is better still, but not known to be as safe.
+fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
+    let known = faster
+        .tier
+        .as_ref()
+        .is_some_and(|tier| tier.class().is_some());
+    let tier = faster.tier.as_ref().map(|tier| tier.words(count));
+    let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
+    Sentence::from(match known {
+        true => "Better still, but less safe: ",
+        false => "Better still, but not known to be as safe: ",
+    })
+    .and(named(faster.name.as_ref(), &faster.levels))
+    .words(", ")
+    .figure(format!(
+        "{} times",
+        figures::times(faster.gain, faster.interval)
+    ))
+    .words(format!(
+        " {} the baseline; {}.",
+        gain_words(subject.metric()),
+        tier.as_deref()
+            .unwrap_or("its crash safety was not measured")
+    ))
+}
+
+/// What weakens one experiment, a short word and a sentence each.
+fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
+    let experiment = subject.experiment;
+    let unfinished = experiment.stop.is_none();
+    let unfinished = unfinished.then(|| ("unfinished", "it did not complete".to_owned()));
+    let preliminary = experiment.preliminary.then(|| {
+        let rounds = plural(experiment.rounds as usize, "round gives", "rounds give");
+        ("preliminary", format!("{rounds} a first answer only"))
+    });
+    let aa_check = experiment.aa_check.as_ref();
+    let alarm = aa_check.filter(|_| experiment.aa_check_alarm()).map(|it| {
+        let ratio = figures::ratio(it.centre, it.interval);
+        (
+            "A/A check alarm",
+            format!("the baseline differs from itself ({ratio}), so do not trust small effects"),
+        )
+    });
+    [unfinished, preliminary, alarm]
+        .into_iter()
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,163 @@
+//! The topics of a report, a file each: what there is to say of an analysis, as blocks of a document.
+//!
+//! Adding a topic is a file and a line of one of the two lists below; no renderer knows of it.
+
+mod bindings;
+mod claims;
+mod curve;
+mod directories;
+mod durability;
+mod effects;
+mod environment;
+mod evidence;
+mod figures;
+mod findings;
+mod guide;
+mod interactions;
+mod map;
+mod notes;
+mod pragmas;
+mod repeat;
+mod run;
+mod secondary;
+mod settings;
+mod storage_models;
+mod tiers;
+
+use lab::analysis::{Analysis, ExperimentAnalysis, Finding};
+use lab::record::PlannedExperiment;
+
+use crate::document::{Block, Document, Kind, Section, Sentence};
+use crate::names::Names;
+use crate::words::verdict_counts;
+
+pub use self::settings::{SettingsQuery, settings_to_use};
+
+/// What a topic says of one experiment.
+type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
+
+/// The topics of an experiment, in their order.
+const OF_EXPERIMENT: [OfExperiment; 17] = [
+    findings::answer,
+    curve::blocks,
+    map::blocks,
+    figures::blocks,
+    effects::blocks,
+    interactions::blocks,
+    figures::after_effects,
+    secondary::blocks,
+    bindings::blocks,
+    tiers::blocks,
+    durability::blocks,
+    claims::blocks,
+    settings::blocks,
+    storage_models::blocks,
+    evidence::blocks,
+    pragmas::blocks,
+    notes::blocks,
+];
+
+/// The sections of a run, in their order.
+const OF_RUN: [fn(&Analysis) -> Vec<Section>; 6] = [
+    findings::sections,
+    experiments,
+    directories::sections,
+    environment::sections,
+    guide::sections,
+    repeat::sections,
+];
+
+/// One experiment with what its topics share.
+pub(crate) struct Subject<'a> {
+    /// The run.
+    pub(crate) analysis: &'a Analysis,
+    /// The experiment.
+    pub(crate) experiment: &'a ExperimentAnalysis,
+    /// Its plan.
+    pub(crate) planned: &'a PlannedExperiment,
+    /// Its finding, where it has one.
+    pub(crate) finding: Option<&'a Finding>,
+    /// What its variants are called.
+    pub(crate) names: Names,
+}
+
+impl Subject<'_> {
+    /// The metric by which variants are compared.
+    fn metric(&self) -> &str {
+        &self.experiment.metric
+    }
+}
+
+/// The report of a run as a document.
+pub fn report(analysis: &Analysis) -> Document {
+    let (title, on) = run::title(analysis);
+    Document {
+        title,
+        on: Some(on),
+        about: run::about(analysis),
+        head: run::head(analysis),
+        sections: OF_RUN.iter().flat_map(|of_run| of_run(analysis)).collect(),
+    }
+}
+
+fn experiments(analysis: &Analysis) -> Vec<Section> {
+    let planned = analysis.plan.experiments.iter();
+    let experiments = analysis.experiments.iter().zip(planned).enumerate();
+    let section =
+        |(index, (experiment, planned))| experiment_section(analysis, index, experiment, planned);
+    experiments.map(section).collect()
+}
+
+fn experiment_section(
+    analysis: &Analysis,
+    index: usize,
+    experiment: &ExperimentAnalysis,
+    planned: &PlannedExperiment,
+) -> Section {
+    let mut findings = analysis.findings.iter();
+    let subject = Subject {
+        analysis,
+        experiment,
+        planned,
+        finding: findings.find(|finding| finding.experiment == experiment.key),
+        names: Names::of(experiment),
+    };
+    let of = |verdict| {
+        let judged = experiment.claims.iter();
+        judged.filter(|judged| judged.verdict == verdict).count()
+    };
+    let source = experiment.source.as_ref();
+    Section {
+        anchor: anchor(index, experiment),
+        kind: Kind::Chapter,
+        group: Some(source.map_or("Without a source".to_owned(), |it| format!("Source {it}"))),
+        eyebrow: eyebrow(index, experiment),
+        title: Sentence::marked(&experiment.question),
+        qualifier: run::directory_name(analysis, experiment),
+        counts: verdict_counts(of),
+        blocks: OF_EXPERIMENT
+            .iter()
+            .flat_map(|topic| topic(&subject))
+            .collect(),
+    }
+}
+
+fn eyebrow(index: usize, experiment: &ExperimentAnalysis) -> Sentence {
+    let source = experiment.source.as_ref();
+    let source = source.map_or(String::new(), |source| format!(" · source {source}"));
+    let directory = experiment.directory.display().to_string();
+    Sentence::from(format!("{} · ", index + 1))
+        .and_code(&experiment.key)
+        .words(format!("{source} · workload "))
+        .and_code(&experiment.workload)
+        .words(" in ")
+        .and_code(directory)
+}
+
+/// The name under which an experiment is linked to: its key in letters that need no encoding, and
+/// its number, so that no two are the same.
+fn anchor(index: usize, experiment: &ExperimentAnalysis) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let key: String = experiment.key.chars().map(plain).collect();
+    format!("e{}-{key}", index + 1)
+}

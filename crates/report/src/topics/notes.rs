@@ -1,0 +1,72 @@
+//! The small print of an experiment: how it was measured.
+
+use lab::analysis::{ExperimentAnalysis, Tiered};
+
+use super::{Subject, durability};
+use crate::document::Block;
+use crate::figures::{self, duration, percent};
+use crate::glossary::explained;
+use crate::words::{capital, plural, safety_words};
+
+/// One paragraph.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let experiment = subject.experiment;
+    let safety = match experiment.tiered() {
+        Tiered::Alike(safety) => Some(format!(
+            "safety tier of every variant: {}",
+            safety_words(safety)
+        )),
+        _ => None,
+    };
+    let stop = experiment
+        .stop
+        .map(|stop| format!("measuring ended because {stop}"));
+    let notes = [
+        Some(rounds(experiment)),
+        dropped(experiment),
+        aa_check(experiment),
+        detectable(experiment),
+        safety,
+        durability::footnote(subject),
+        stop,
+    ];
+    let notes: Vec<String> = notes.into_iter().flatten().collect();
+    vec![Block::small(explained(&format!(
+        "{}.",
+        capital(&notes.join("; "))
+    )))]
+}
+
+fn rounds(experiment: &ExperimentAnalysis) -> String {
+    format!(
+        "{} in {}, {}",
+        plural(experiment.rounds as usize, "round", "rounds"),
+        plural(experiment.blocks, "block", "blocks"),
+        duration(experiment.wall_s)
+    )
+}
+
+fn dropped(experiment: &ExperimentAnalysis) -> Option<String> {
+    let dropped = experiment.dropped_blocks;
+    let blocks = plural(dropped, "block", "blocks");
+    (dropped > 0).then(|| format!("{blocks} dropped because the machine was disturbed"))
+}
+
+fn aa_check(experiment: &ExperimentAnalysis) -> Option<String> {
+    let aa_check = experiment.aa_check.as_ref()?;
+    let ratio = figures::ratio(aa_check.centre, aa_check.interval);
+    let result = match experiment.aa_check_alarm() {
+        true => "failed, ×1 was expected",
+        false => "passed",
+    };
+    Some(format!("A/A check {result}: {ratio}"))
+}
+
+/// What would have been found. Figures that hardly vary, such as sizes, show every difference.
+fn detectable(experiment: &ExperimentAnalysis) -> Option<String> {
+    let detectable = experiment.detectable?;
+    Some(match experiment.detects_everything() {
+        true => "detectable difference: any, as trials hardly vary".to_owned(),
+        false => format!("detectable difference {} (80 % power)", percent(detectable)),
+    })
+}

@@ -1,0 +1,155 @@
+//! The head of the report: what was run on which machine, how it ended, and what weakens all of it.
+
+use std::path::Path;
+
+use lab::analysis::{Analysis, ExperimentAnalysis};
+use lab::environment::Environment;
+
+use crate::document::{Block, Item, Sentence};
+use crate::figures::{self, duration};
+use crate::glossary::explained;
+use crate::words::{plural, verdict_counts};
+
+/// The version of SQLite that the run is about, and the machine.
+pub(super) fn title(analysis: &Analysis) -> (String, String) {
+    let engines = &analysis.environment.engines;
+    let default = engines.iter().find(|it| it.name == analysis.plan.engine);
+    let engine = default.or(engines.first());
+    let title = engine.map_or("SQLite".to_owned(), |it| format!("SQLite {}", it.version));
+    (title, machine(&analysis.environment.machine))
+}
+
+/// The machine in a few words: `AMD EPYC 7763, 4 CPUs, 15.6 GiB, Linux 6.12.1`.
+fn machine(environment: &Environment) -> String {
+    let cpus = environment.cpu.usable_cpus.or(environment.cpu.logical_cpus);
+    let memory = environment.memory.total_bytes;
+    let parts = [
+        environment.cpu.model.clone(),
+        cpus.map(|cpus| plural(cpus as usize, "CPU", "CPUs")),
+        memory.map(|bytes| figures::with_unit(bytes as f64, lab::metric::Unit::Bytes)),
+        environment.system.kernel.clone(),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    match known.is_empty() {
+        true => "an unknown machine".to_owned(),
+        false => known.join(", "),
+    }
+}
+
+/// How the run came about and how its trials ended.
+pub(super) fn about(analysis: &Analysis) -> Vec<Sentence> {
+    let plan = &analysis.plan;
+    let seconds = analysis.experiments.iter().map(|it| it.wall_s).sum();
+    let about = format!(
+        " · {} scale · seed {} · {}",
+        plan.scale,
+        plan.seed.0,
+        minute(&plan.created)
+    );
+    vec![
+        Sentence::code(&plan.id).words(about),
+        format!("{} · {}", trials(analysis), duration(seconds)).into(),
+    ]
+}
+
+/// An RFC 3339 time to the minute: `2026-03-01 09:30 UTC`. A time in another form is left as it
+/// is.
+fn minute(created: &str) -> String {
+    let parts = created.split_once('T').filter(|_| created.ends_with('Z'));
+    match parts.and_then(|(day, time)| Some((day, time.get(..5)?))) {
+        Some((day, minute)) => format!("{day} {minute} UTC"),
+        None => created.to_owned(),
+    }
+}
+
+/// How the trials ended: `186 trials: 180 measured, 4 skipped, 2 failed`.
+fn trials(analysis: &Analysis) -> String {
+    let counts = analysis.trials;
+    let endings = [
+        (counts.measured, "measured"),
+        (counts.skipped, "skipped"),
+        (counts.failed, "failed"),
+        (counts.timed_out, "timed out"),
+    ];
+    let endings = endings.iter().filter(|(count, _)| *count > 0);
+    let endings: Vec<String> = endings
+        .map(|(n, how)| format!("{} {how}", figures::count(*n)))
+        .collect();
+    let all = plural(counts.total(), "trial", "trials");
+    let all = match endings.is_empty() {
+        true => all,
+        false => format!("{all}: {}", endings.join(", ")),
+    };
+    let later = [
+        (
+            &analysis.tier_trials,
+            "crash trial",
+            "crash trials",
+            "for safety tiers",
+        ),
+        (
+            &analysis.confirmation_trials,
+            "trial",
+            "trials",
+            "in confirmation runs of what was chosen from many",
+        ),
+    ];
+    let later = later.iter().filter(|(counts, ..)| counts.total() > 0);
+    let later = later
+        .map(|(counts, one, more, why)| format!("{} {why}", plural(counts.total(), one, more)));
+    [all]
+        .into_iter()
+        .chain(later)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// How the claims ended, and what weakens the whole run.
+pub(super) fn head(analysis: &Analysis) -> Vec<Block> {
+    let claims = verdict_counts(|verdict| analysis.verdicts(verdict));
+    let tally = (!claims.is_empty())
+        .then(|| Block::Tally("Published claims, checked here".to_owned(), claims));
+    let warnings = warnings(analysis).into_iter();
+    let warnings = Block::list(warnings.map(|it| Item::doubt(None, explained(&it))));
+    tally.into_iter().chain(warnings).collect()
+}
+
+/// What weakens the whole run: where it ended early, and the warnings about its machine.
+fn warnings(analysis: &Analysis) -> Vec<String> {
+    let open = analysis.experiments.iter().filter(|it| it.stop.is_none());
+    let (open, all) = (open.count(), analysis.experiments.len());
+    let unfinished =
+        (open > 0).then(|| format!("unfinished: {open} of {all} experiments did not complete"));
+    let quick = analysis.plan.quick;
+    let quick = quick.then(|| "a quick run: its answers are preliminary".to_owned());
+    let machine = analysis.environment.machine.warnings();
+    let machine = machine.iter().map(|warning| warning.to_string());
+    unfinished.into_iter().chain(quick).chain(machine).collect()
+}
+
+/// The name of the experiment's directory, its whole path where another one ends alike; none where the run
+/// had one directory only.
+pub(super) fn directory_name(
+    analysis: &Analysis,
+    experiment: &ExperimentAnalysis,
+) -> Option<String> {
+    let own: &Path = &experiment.directory;
+    let directories = analysis.experiments.iter().map(|it| it.directory.as_path());
+    let mut others = directories.filter(|other| *other != own).peekable();
+    others.peek()?;
+    let name = own.file_name();
+    let is_clear = name.is_some() && others.all(|other| other.file_name() != name);
+    let path = if is_clear { name.map(Path::new)? } else { own };
+    Some(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shortened_only_when_they_are_in_the_expected_form() {
+        assert_eq!(minute("2026-03-01T09:30:12Z"), "2026-03-01 09:30 UTC");
+        assert_eq!(minute("yesterday"), "yesterday");
+    }
+}

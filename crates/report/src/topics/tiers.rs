@@ -1,0 +1,188 @@
+//! What safety costs: speed against safety tier, and the best variant at each tier.
+
+use lab::analysis::{BestAtTier, Tiered, VariantAnalysis};
+use lab::tier::{Class, Tier};
+
+use super::Subject;
+use super::figures::ratio_cell;
+use crate::document::{
+    Band, BandDot, Bands, Block, Cell, Chart, Column, Item, Mark, Plot, Row, Sentence, Table,
+};
+use crate::figures;
+use crate::glossary::explained;
+use crate::words::{
+    by_rank, capital, class_words, mark, metric_axis, metric_heading, plural, safety_words,
+    standing_words, tier_legend, tier_mark,
+};
+
+/// Variants that are named where several have the same settings.
+const NAMED: usize = 3;
+
+/// The chart with the best variant at each tier, and why tiers are missing.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let experiment = subject.experiment;
+    let legend = (experiment.tiered() == Tiered::Each).then(|| {
+        Block::brief(vec![Block::small(format!(
+            "Safety tiers: {}.",
+            tier_legend()
+        ))])
+    });
+    let gaps = gaps(subject).into_iter();
+    let gaps = Block::list(gaps.map(Item::new));
+    let has_choice = experiment.best_at_tiers.len() > 1 && !experiment.tries_crashes();
+    let chart = has_choice.then(|| Block::Chart(Box::new(chart(subject))));
+    legend.into_iter().chain(chart).chain(gaps).collect()
+}
+
+fn chart(subject: &Subject<'_>) -> Chart {
+    let experiment = subject.experiment;
+    let best = &experiment.best_at_tiers;
+    let remarks = best.iter().filter_map(|best| {
+        let name = subject.names.sentence(best.variant);
+        Some(name.words(format!(": {}.", remark(best)?)))
+    });
+    let classes = Class::ALL.into_iter().map(Some).chain([None]);
+    let bands: Vec<Band> = classes.filter_map(|class| band(subject, class)).collect();
+    let drawn: usize = bands.iter().map(|band| band.dots.len()).sum();
+    let left_out = experiment.variants.len() - drawn;
+    let left_out = (left_out > 0).then(|| {
+        let variants = plural(left_out, "variant is", "variants are");
+        format!(
+            "{variants} not drawn: without a figure, or under other conditions than the baseline."
+        )
+        .into()
+    });
+    Chart {
+        caption: format!("What safety costs: {}", metric_axis(subject.metric())).into(),
+        remark: Some(
+            "a dot per variant; filled and joined: the Pareto set; diamond: the baseline"
+                .to_owned(),
+        ),
+        plot: Plot::Bands(Bands {
+            metric: subject.metric().to_owned(),
+            bands,
+        }),
+        figures: Some(table(subject)),
+        notes: remarks.chain(left_out).collect(),
+    }
+}
+
+/// The band of a tier with the variants that could be chosen and have a figure; none where there is none.
+fn band(subject: &Subject<'_>, class: Option<Class>) -> Option<Band> {
+    let experiment = subject.experiment;
+    let variants = experiment.variants.iter().enumerate();
+    let own = variants.filter(|(_, it)| it.class() == class && experiment.is_alternative(it));
+    let dots: Vec<BandDot> = own
+        .filter_map(|(index, it)| dot(subject, index, it))
+        .collect();
+    let mut all = experiment.best_at_tiers.iter();
+    let best = all.find(|best| Some(best.class) == class);
+    let (sign, tone) = tier_mark(class);
+    (!dots.is_empty()).then(|| Band {
+        tone,
+        sign,
+        name: class_words(class).to_owned(),
+        detail: best.map_or_else(Sentence::default, |best| {
+            let figure = figure(subject, best.variant).unwrap_or_default();
+            let name = Sentence::from("best: ").and(subject.names.sentence(best.variant));
+            name.words(", ").and(Sentence::number(figure))
+        }),
+        dots,
+    })
+}
+
+fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option<BandDot> {
+    let metric = subject.metric();
+    let value = variant.summaries.get(metric)?.median;
+    let tier = variant.safety.as_ref().map(safety_words);
+    let mut best = subject.experiment.best_at_tiers.iter();
+    Some(BandDot {
+        value,
+        joined: best.any(|best| best.variant == index && best.pareto),
+        mark: if variant.baseline {
+            Mark::Diamond
+        } else {
+            Mark::Circle
+        },
+        words: format!(
+            "{}{}: {}, {}",
+            subject.names.plain(index),
+            if variant.baseline { " (baseline)" } else { "" },
+            figures::figure(value, metric),
+            tier.as_deref().unwrap_or("no safety tier")
+        ),
+    })
+}
+
+fn figure(subject: &Subject<'_>, variant: usize) -> Option<String> {
+    let metric = subject.metric();
+    let summary = subject.experiment.variants[variant].summaries.get(metric)?;
+    Some(figures::figure(summary.median, metric))
+}
+
+/// The best variant at each tier, the safest first.
+fn table(subject: &Subject<'_>) -> Table {
+    let row = |best: &BestAtTier| {
+        let variant = &subject.experiment.variants[best.variant];
+        let standing = variant.standing(subject.metric());
+        let (sign, tone) = mark(standing);
+        let (tier_sign, tier_tone) = tier_mark(Some(best.class));
+        let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
+        let ratio = estimate.map(|it| ratio_cell(it.centre, it.interval));
+        Row::new([
+            Cell::new(best.class.words()).signed(tier_sign, tier_tone),
+            Cell {
+                strong: best.pareto,
+                ..subject.names.cell(best.variant)
+            },
+            Cell::number(figure(subject, best.variant)),
+            Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
+        ])
+    };
+    Table {
+        label: "Best variant at each safety tier (bold: the Pareto set)".to_owned(),
+        columns: vec![
+            Column::left(explained("safety tier")).prose(),
+            Column::left("best variant"),
+            Column::right(metric_heading(subject.metric()).to_lowercase()),
+            Column::left("to the baseline"),
+        ],
+        rows: subject.experiment.best_at_tiers.iter().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+/// What a reader must know of the best at a tier besides.
+fn remark(best: &BestAtTier) -> Option<String> {
+    let beaten = (!best.pareto).then(|| "a safer variant is as good".to_owned());
+    let tied = best.tied.len();
+    let tied = (tied > 0).then(|| {
+        let others = plural(tied, "other variant", "other variants");
+        format!("not distinguishable from {others} of the tier")
+    });
+    let remarks: Vec<String> = beaten.into_iter().chain(tied).collect();
+    (!remarks.is_empty()).then(|| remarks.join("; "))
+}
+
+/// Why tiers were not measured, variants with the same reason together.
+fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
+    let variants = &subject.experiment.variants;
+    let mut gaps: Vec<(&str, Vec<usize>)> = Vec::new();
+    for index in by_rank(subject.experiment) {
+        let tier = variants[index].safety.as_ref().map(|safety| &safety.tier);
+        let Some(Tier::NotMeasured { why }) = tier else {
+            continue;
+        };
+        match gaps.iter_mut().find(|(known, _)| known == why) {
+            Some((_, of_reason)) => of_reason.push(index),
+            None => gaps.push((why, vec![index])),
+        }
+    }
+    let gap = |(why, of_reason): (&str, Vec<usize>)| match of_reason.len() == variants.len() {
+        true => capital(&format!("no safety tier was measured: {why}")).into(),
+        false => Sentence::from("No safety tier of ")
+            .and(subject.names.list(&of_reason, NAMED))
+            .words(format!(": {why}")),
+    };
+    gaps.into_iter().map(gap).collect()
+}
