@@ -11,6 +11,7 @@
 //! `found` what trials found out besides figures, and the views arrange them. [`settings`] prints
 //! settings of SQLite in the forms that programs take.
 
+mod accidents;
 mod advice;
 mod answer;
 mod beside;

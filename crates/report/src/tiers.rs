@@ -5,7 +5,7 @@
 
 use lab::analysis::{ExperimentAnalysis, Finding, Recommendation, TierChange, VariantAnalysis};
 use lab::level::label;
-use lab::tier::{Class, ModelSafety, Narrowed, Promise, Safety, Schedules, Tier, WORKLOAD};
+use lab::tier::{Class, ModelSafety, Narrowed, Promise, Safety, Schedules, Tier, tries_accidents};
 
 use crate::answer::{Piece, Sentence};
 use crate::durability;
@@ -121,7 +121,7 @@ pub(crate) fn told(experiment: &ExperimentAnalysis) -> Told<'_> {
 /// Whether the trials of an experiment try crashes: then what they find stands in the place of speeds,
 /// which only say how long the looking took.
 pub(crate) fn tries_crashes(experiment: &ExperimentAnalysis) -> bool {
-    experiment.workload == WORKLOAD
+    tries_accidents(&experiment.workload)
 }
 
 /// Whether variants are shown with a tier each.

@@ -10,6 +10,7 @@ pub mod curve;
 mod directories;
 mod durability;
 pub mod effects;
+mod engines;
 mod experiment;
 mod findings;
 mod recommend;
@@ -28,7 +29,7 @@ use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Class, Safety};
-use crate::trial::{BindingMark, DataTable, EngineMark, Outcome, ReadBack};
+use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack};
 
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
@@ -36,6 +37,7 @@ pub use curve::Curve;
 pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
+pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SurvivalChange, TierChange, findings};
 pub use recommend::{Recommendation, recommendations};
 pub use tiers::BestAtTier;
@@ -190,6 +192,8 @@ pub struct ExperimentAnalysis {
     /// The variants by what survives of an acknowledged change, the strongest class first; empty where no
     /// target said.
     pub by_durability: Vec<AtDurability>,
+    /// Where engines differ in what a crash can destroy with the same settings.
+    pub engine_differences: Vec<EngineDifference>,
 }
 
 impl ExperimentAnalysis {
@@ -275,10 +279,14 @@ pub struct VariantAnalysis {
     /// The binding that did the work in its first measured trial.
     pub binding: Option<BindingMark>,
     /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
-    /// From the counting trial, whose time is not used; empty where there was none.
+    /// From the counting trial, whose time is not used; of workloads that try accidents, the sums over all
+    /// trials. Empty where nothing was counted.
     pub counts: BTreeMap<String, f64>,
     /// What is data but no figure, from its first measured trial.
     pub tables: Vec<DataTable>,
+    /// Files that its trials have left in the folder of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// What a crash can destroy with its settings; none where its experiment names no setting that
     /// decides it.
     pub safety: Option<Safety>,
@@ -311,6 +319,7 @@ impl VariantAnalysis {
             binding: None,
             counts: BTreeMap::new(),
             tables: Vec::new(),
+            artifacts: Vec::new(),
             safety: None,
             durability: None,
             confirmation: None,

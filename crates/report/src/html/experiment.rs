@@ -39,6 +39,7 @@ pub(super) struct ExperimentView<'a> {
     /// Whether its trials try crashes, so that what they find stands in the place of speeds.
     pub(super) tries_crashes: bool,
     pub(super) models: Option<ModelsView>,
+    pub(super) accidents: Vec<String>,
     pub(super) durability: Vec<durability::Row>,
     pub(super) effects: Option<EffectsChart>,
     /// Whether there are so many variants that what each knob does tells more than the variants.
@@ -119,6 +120,7 @@ fn view<'a>(
             legend: tiers::legend(),
             table,
         }),
+        accidents: crate::accidents::remarks(experiment),
         durability: durability::rows(experiment),
         effects,
         effects_first,

@@ -26,6 +26,12 @@ pub(super) fn add(text: &mut String, experiment: &ExperimentAnalysis) {
         text.push_str(&format!("\n{}.\n", escaped(&capital(&gap))));
     }
     add_models(text, experiment);
+    for remark in crate::accidents::remarks(experiment) {
+        text.push_str(&format!("\n- {}", escaped(&remark)));
+    }
+    if crate::tiers::tries_crashes(experiment) {
+        text.push('\n');
+    }
 }
 
 fn add_best(text: &mut String, experiment: &ExperimentAnalysis) {

@@ -22,6 +22,9 @@ pub(super) fn tiers(text: &mut Text, experiment: &ExperimentAnalysis) {
     if tries_crashes(experiment) {
         by_model(text, experiment);
     }
+    for remark in crate::accidents::remarks(experiment) {
+        text.item(Paint::Plain, "·", &remark);
+    }
 }
 
 fn best(text: &mut Text, experiment: &ExperimentAnalysis) {
