@@ -56,8 +56,8 @@ pub struct CrashArgs {
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
     pub page_size: Vec<u32>,
-    /// Whether SQLite is told that overwriting is powersafe, as it assumes: 1, 0 or both. 0 is what
-    /// `psow=0` in the URI of a database says, and worth trying under non-powersafe-overwrite.
+    /// Whether overwriting is powersafe, as SQLite assumes: 1, 0 or both. 0 is `psow=0` in the URI of a
+    /// database; use it with the model non-powersafe-overwrite.
     #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
     pub psow: Vec<bool>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
@@ -86,7 +86,7 @@ pub struct CrashArgs {
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Folder of the run, made anew [default: one below pragmark-runs].
+    /// New folder for the run [default: one below pragmark-runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What is printed.

@@ -14,9 +14,9 @@ use crate::record::Appender;
 /// Time beyond that of the trying in which a trial for a safety tier has to end, in seconds.
 const GRACE_S: f64 = 60.0;
 
-/// What has been shown of an experiment.
+/// How far the observer has seen an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Stage {
     Nothing,
     Begun,
     Ended,
@@ -34,7 +34,7 @@ pub(super) struct Conductor<'a> {
     pub(super) histories: Vec<History>,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) appender: &'a mut Appender,
-    pub(super) shown: Vec<Shown>,
+    pub(super) stages: Vec<Stage>,
 }
 
 impl Conductor<'_> {
@@ -83,8 +83,8 @@ impl Conductor<'_> {
     }
 
     fn show_begin(&mut self, index: usize) {
-        if self.shown[index] == Shown::Nothing {
-            self.shown[index] = Shown::Begun;
+        if self.stages[index] == Stage::Nothing {
+            self.stages[index] = Stage::Begun;
             self.observer.event(Event::ExperimentBegins {
                 planned: &self.part.experiments[index],
                 number: index + 1,
@@ -95,12 +95,12 @@ impl Conductor<'_> {
     }
 
     fn show_end(&mut self, index: usize, reason: StopReason) {
-        if self.shown[index] == Shown::Begun && self.purpose != Purpose::Tier {
+        if self.stages[index] == Stage::Begun && self.purpose != Purpose::Tier {
             let planned = &self.part.experiments[index];
             self.observer
                 .event(Event::ExperimentEnds { planned, reason });
         }
-        self.shown[index] = Shown::Ended;
+        self.stages[index] = Stage::Ended;
     }
 
     /// Gives trials for safety tiers their time: under a time limit the sets that remain share what is left

@@ -53,7 +53,7 @@ pub fn run(
             histories: histories(&part, purpose, folder)?,
             observer: &mut *observer,
             appender: &mut appender,
-            shown: vec![conduct::Shown::Nothing; part.experiments.len()],
+            stages: vec![conduct::Stage::Nothing; part.experiments.len()],
         };
         let end = conductor.run(&mut *executor);
         used_s += conductor.elapsed_s();

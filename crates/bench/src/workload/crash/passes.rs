@@ -21,7 +21,7 @@ const MARGIN: f64 = 0.85;
 
 /// What the passes have found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Findings {
     /// Under each model.
     pub(super) safety: Vec<ModelSafety>,
     /// The images judged in all.
@@ -39,7 +39,7 @@ pub(super) fn measure(
     script: Option<&Path>,
     stop_after_ms: usize,
     folder: Option<&Path>,
-) -> Result<Found, TrialError> {
+) -> Result<Findings, TrialError> {
     let begin = Instant::now();
     let limit = Duration::from_millis(stop_after_ms as u64);
     let wanted = plan.images;
@@ -47,7 +47,7 @@ pub(super) fn measure(
         0 => wanted,
         _ => wanted.min(FIRST),
     };
-    let mut found = Found::default();
+    let mut found = Findings::default();
     loop {
         let clock = Instant::now();
         let plan = Plan {

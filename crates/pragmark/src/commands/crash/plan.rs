@@ -210,7 +210,7 @@ fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
 /// The settings of the variants of an experiment, each once, with their engines: those that decide what a
 /// crash can destroy. The engine's own hold where the variant names none, and others have no part in it.
 fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, (Settings, Settings))>, Failure> {
-    let catalogue = bench::catalogue();
+    let catalogue = drivers::catalogue(None)?;
     let mut deciding = settings_that_decide(&catalogue);
     deciding.push("psow".to_owned());
     let mut sets: Vec<TierSet> = Vec::new();
