@@ -83,6 +83,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
             variants: variants.clone(),
             stopping: Default::default(),
             upper_bounds: Vec::new(),
+            alone: false,
             counting: false,
             crash_relevant: Vec::new(),
         })
@@ -193,6 +194,7 @@ fn outcome(
         .values_mut()
         .for_each(|value| *value *= wobble);
     TrialRecord {
+        purpose: Default::default(),
         experiment: planned.key.clone(),
         round,
         block,

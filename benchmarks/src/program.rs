@@ -28,6 +28,7 @@ pub fn specification(workload: &str, settings: Settings, directory: &Path, seed:
         .map(|info| catalogue.defaults(info));
     let settings = overlaid(&defaults.unwrap_or_default(), &settings);
     TrialSpec {
+        artifacts: None,
         protocol: PROTOCOL,
         workload: workload.to_owned(),
         settings,

@@ -118,6 +118,7 @@ fn measure(spec: &TrialSpec, phase: &mut dyn FnMut(&str)) -> Result<Measured, Tr
             .then(|| CountingVfs::register(&library).map(Arc::new))
             .transpose()?,
         postgres: spec.postgres.as_deref(),
+        artifacts: spec.artifacts.as_deref(),
         phase,
     };
     let mut measured = workload.run(&mut trial)?;
@@ -174,6 +175,7 @@ mod tests {
             counting: false,
             binding: None,
             postgres: None,
+            artifacts: None,
         }
     }
 

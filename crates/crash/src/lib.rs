@@ -5,7 +5,6 @@
 //! the disk; what it leaves is recovered by the same engine and compared with every state that a
 //! committed transaction produced.
 
-mod compare;
 mod content;
 mod disk;
 mod documented;
@@ -15,7 +14,6 @@ mod matrix;
 mod model;
 mod named;
 mod occasion;
-pub mod present;
 mod record;
 mod sandbox;
 mod script;
@@ -26,7 +24,6 @@ mod tally;
 mod trace;
 mod witness;
 
-pub use compare::{Difference, differences};
 pub use content::Content;
 pub use disk::{Damage, Disk, State, Units};
 pub use documented::{cause, documented};

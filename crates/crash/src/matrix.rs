@@ -162,6 +162,7 @@ impl Cell {
                 model: model.name().to_owned(),
                 assumed: settings.assumes(model),
                 tier: Tier::not_measured(why),
+                adds_up: false,
                 documented: documented(settings, model),
                 witness: None,
                 again: None,

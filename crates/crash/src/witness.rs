@@ -10,20 +10,24 @@ use crate::trace::File;
 use std::fs;
 use std::path::Path;
 
-/// Writes a folder for every cell that can corrupt into `folder`, and returns their number. A folder has
-/// `image` (what the crash left), `before` and `after` (the states that it might have left), and
+/// Writes a folder for every cell that can corrupt into `folder`, and returns their names with the
+/// cells. A folder has `image` (what the crash left), `before` and `after` (the states that it might have left), and
 /// `show.sh`, which ends with 0 if the violation is shown.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_witnesses(matrix: &Matrix, folder: &Path) -> Result<usize, CrashError> {
-    let mut written = 0;
+pub fn write_witnesses<'m>(
+    matrix: &'m Matrix,
+    folder: &Path,
+) -> Result<Vec<(String, &'m Cell)>, CrashError> {
+    let mut written = Vec::new();
     for cell in &matrix.cells {
         if let Some(witness) = &cell.witness
             && let Some(violation) = &witness.violation
         {
-            write_one(cell, witness, violation, &folder.join(slug(cell)))?;
-            written += 1;
+            let name = slug(cell);
+            write_one(cell, witness, violation, &folder.join(&name))?;
+            written.push((name, cell));
         }
     }
     Ok(written)

@@ -123,6 +123,16 @@ pub const METRICS: &[Metric] = metrics! {
         "crash images recovered and checked per second";
     "images", "Crash images", Count, Higher, Timed:
         "distinct crash images under all storage models";
+    "kills", "Kills", Count, Higher, Timed:
+        "processes killed while they wrote";
+    "unfinished_kills", "Unfinished kills", Count, Higher, Timed:
+        "kills that left a journal or a log to recover";
+    "checked_databases", "Databases checked", Count, Higher, Timed:
+        "databases opened and compared after a kill; the others went to the next process first";
+    "acknowledged_commits", "Acknowledged commits", Count, Higher, Timed:
+        "commits that killed processes had reported";
+    "scenarios", "Scenarios", Count, Higher, Timed:
+        "scenarios of two connections that were run";
     "bad_images", "Corrupt crash images", Count, Lower, Timed:
         "crash images whose database does not open, is damaged or holds uncommitted data, under the storage models within SQLite's assumptions";
     "losing_images", "Crash images with lost commits", Count, Lower, Timed:

@@ -1,10 +1,8 @@
 //! The record of a run: the types of the files in a run's folder.
 //!
 //! `run.json` holds the [`RunPlan`] as it stood before the data, `environment.json` the machine,
-//! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line, `tiers.jsonl` a [`Header`] and
-//! then one [`TierRecord`] a line, `confirmation.jsonl` a [`Header`] and then one [`TrialRecord`] a line of variants
-//! that were chosen from many and measured again; runs without have none of these. Reading and writing are the
-//! runner's; the types stand here because statistics and reports start from them.
+//! `outcomes.jsonl` a [`Header`] and then one [`TrialRecord`] a line, whatever the trial is for. Reading
+//! and writing are the runner's; the types stand here because statistics and reports start from them.
 
 use std::path::PathBuf;
 
@@ -17,13 +15,13 @@ use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::seed::Seed;
 use crate::target;
-use crate::tier::{TierPlan, TierSet};
+use crate::tier::TierPlan;
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
 pub const FORMAT: u32 = 2;
 
-/// First line of `outcomes.jsonl`, `tiers.jsonl` and `confirmation.jsonl`.
+/// First line of `outcomes.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the file.
@@ -90,6 +88,10 @@ pub struct PlannedExperiment {
     pub crash_relevant: Vec<String>,
     /// When it ends.
     pub stopping: Stopping,
+    /// Whether its variants are measured for themselves and compared with none (see [`Course::alone`]).
+    /// Their trials take the seed of the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
 }
 
 impl RunPlan {
@@ -115,6 +117,20 @@ impl RunPlan {
     pub fn fewest_trials(&self) -> usize {
         let courses = self.experiments.iter().map(|one| one.course(self.seed));
         courses.map(|course| fewest_trials(&course)).sum()
+    }
+
+    /// The seed of the data in a round of an experiment: all variants of a round work on the same data,
+    /// and rounds differ. Variants that are compared with none have the seed of the run in the first round,
+    /// so that its user can ask for the same again.
+    pub fn data_seed(&self, planned: &PlannedExperiment, round: u32) -> Seed {
+        match (planned.alone, round) {
+            (true, 0) => self.seed,
+            (true, later) => self.seed.child("rounds").nth(later.into()),
+            (false, round) => {
+                let seed = self.seed.child(&planned.key).child("data");
+                seed.nth(round.into())
+            }
+        }
     }
 
     /// Whether some variant or limit drives a PostgreSQL server.
@@ -145,6 +161,7 @@ impl PlannedExperiment {
             counting: self.counting,
             stopping: self.stopping,
             budget_s: None,
+            alone: self.alone,
         }
     }
 
@@ -268,9 +285,30 @@ pub struct ProvenanceRecord {
     pub profile_guided: bool,
 }
 
+/// What a trial is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// It belongs to the rounds of an experiment.
+    #[default]
+    Rounds,
+    /// It measures the safety tier of a set of settings ([`crate::plan::tier_plan`]).
+    Tier,
+    /// It measures again what was chosen from many variants ([`crate::plan::confirmation_plan`]).
+    Confirmation,
+}
+
+impl Purpose {
+    /// All of them, in the order in which a run comes to them.
+    pub const ALL: [Purpose; 3] = [Purpose::Rounds, Purpose::Tier, Purpose::Confirmation];
+}
+
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
+    /// What it is for.
+    #[serde(default)]
+    pub purpose: Purpose,
     /// Key of the experiment in the plan.
     pub experiment: String,
     /// Round, from 0.
@@ -289,19 +327,6 @@ pub struct TrialRecord {
     pub wall_s: f64,
     /// What the machine did meanwhile.
     pub covariates: Covariates,
-    /// How it ended.
-    pub outcome: Outcome,
-}
-
-/// The crash trial of one set of settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TierRecord {
-    /// What was tried.
-    pub set: TierSet,
-    /// When it began: RFC 3339, UTC.
-    pub started: String,
-    /// Time from the start of its process to the end of the clean-up, in seconds.
-    pub wall_s: f64,
     /// How it ended.
     pub outcome: Outcome,
 }

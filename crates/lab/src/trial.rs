@@ -41,6 +41,10 @@ pub struct TrialSpec {
     /// and removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub postgres: Option<String>,
+    /// Where files that are a result of the trial are kept, such as databases that show what a crash
+    /// destroyed. The driver makes this directory if it has any; without it nothing is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<PathBuf>,
     /// The binding through which the work is to be done, where that is not the native driver's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingSpec>,
@@ -145,9 +149,22 @@ pub struct Measured {
     /// The binding that did the work, from workloads that compare bindings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binding: Option<BindingMark>,
+    /// What the trial has put into the directory for artifacts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// Checksum of the result, equal for trials that did the same work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+}
+
+/// A file or folder that is a result of a trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Artifact {
+    /// Where it is: as a driver says it, below the directory for artifacts; in a record, below the
+    /// folder of the run.
+    pub path: PathBuf,
+    /// What it is.
+    pub about: String,
 }
 
 /// A small table of text that a trial found out, for the reader of the report.

@@ -5,7 +5,7 @@ mod common;
 use lab::analysis::{Analysis, Collector, Finding, observation};
 use lab::design::{History, Next, next};
 use lab::plan::confirmation_plan;
-use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialRecord};
+use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use lab::seed::{Seed, SplitMix64};
 use lab::trial::Measured;
 use pragmark_lab as lab;
@@ -88,7 +88,11 @@ fn before_and_after(others: usize, run: u64) -> (Analysis, Analysis) {
     let mut told = collector(&plan);
     for again in &confirmation.experiments {
         let trials = trials(&confirmation, again);
-        trials.iter().for_each(|trial| told.add_confirmation(trial));
+        let trials = trials.into_iter().map(|trial| TrialRecord {
+            purpose: Purpose::Confirmation,
+            ..trial
+        });
+        trials.for_each(|trial| told.add(trial));
     }
     (chosen, told.finish())
 }

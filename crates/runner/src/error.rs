@@ -58,7 +58,7 @@ pub enum RunError {
     Driver(#[from] ::process::ProcessError),
 }
 
-/// Names what was being done, and on which path, beside what the system says.
+/// Adds the operation and the path to the system's error.
 pub(crate) trait Context<T> {
     fn context(self, doing: &'static str, path: &Path) -> Result<T, RunError>;
 }

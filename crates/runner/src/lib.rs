@@ -6,9 +6,10 @@
 //! happens in another process and ends as an outcome here. What comes next is decided by
 //! [`lab::design`]; the runner only carries it out.
 
-mod confirmation;
 mod error;
+mod executor;
 mod file_systems;
+mod local;
 pub mod machine;
 mod pilot;
 mod postgres;
@@ -16,16 +17,19 @@ pub mod process;
 pub mod record;
 mod run;
 mod stamp;
-mod tiers;
+mod survey;
 mod train;
 pub mod workdir;
 
 pub use error::RunError;
+pub use executor::{End, Execution, Executor, Task, Watch};
 pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};
+pub use local::Local;
 pub use pilot::run_pilots;
 pub use postgres::Servers;
 pub use process::{Bindings, Driver, Prepared};
 pub use record::RunFolder;
-pub use run::{End, Event, Observer, run};
+pub use run::{Event, Observer, run};
 pub use stamp::{now, run_id};
+pub use survey::survey;
 pub use train::train;

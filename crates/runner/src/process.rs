@@ -223,6 +223,7 @@ mod tests {
             counting: false,
             binding: None,
             postgres: None,
+            artifacts: None,
         }
     }
 

@@ -5,15 +5,17 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use lab::level::Settings;
 use lab::trial::{Outcome, PROTOCOL, TrialSpec};
 
-use crate::process::{Driver, run_trial};
+use crate::executor::{End, Execution, Executor, Task};
+use crate::local::Local;
+use crate::process::Driver;
+use crate::stamp::run_id;
 
-/// Time for one trial with a library that counts all it does.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Time for one trial with a library that counts all it does, in seconds.
+const LIMIT_S: f64 = 300.0;
 
 /// Runs each workload once with the library. What the library cannot do is left out, as long as it can
 /// do something.
@@ -26,10 +28,23 @@ pub fn train(
     library: &Path,
     cancelled: &AtomicBool,
 ) -> Result<(), String> {
+    let directory = tempfile::Builder::new()
+        .prefix("pragmark-training-")
+        .tempdir()
+        .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
+    let tasks = exercises
+        .iter()
+        .map(|(workload, settings)| task(workload, settings, library, directory.path()));
+    let tasks: Vec<Task> = tasks.collect();
+    let mut executions: Vec<Execution> = Vec::new();
+    let end = Local::new(driver, &run_id(), &[], cancelled).execute(&tasks, &mut executions);
+    if end.map_err(|error| error.to_string())? == End::Cancelled {
+        return Err("stopped".to_owned());
+    }
     let mut done = 0;
     let mut last = None;
-    for (workload, settings) in exercises {
-        match exercise(driver, workload, settings, library, cancelled)? {
+    for ((workload, _), execution) in exercises.iter().zip(executions) {
+        match execution.outcome {
             Outcome::Measured(_) => done += 1,
             Outcome::Skipped { why } => last = Some(why),
             other => {
@@ -46,31 +61,22 @@ pub fn train(
     }
 }
 
-fn exercise(
-    driver: &Driver,
-    workload: &str,
-    settings: &Settings,
-    library: &Path,
-    cancelled: &AtomicBool,
-) -> Result<Outcome, String> {
-    let directory = tempfile::Builder::new()
-        .prefix("pragmark-training-")
-        .tempdir()
-        .map_err(|error| format!("cannot create a temporary directory: {error}"))?;
-    let spec = TrialSpec {
-        protocol: PROTOCOL,
-        workload: workload.to_owned(),
-        settings: settings.clone(),
-        engine: library.display().to_string(),
-        directory: directory.path().to_owned(),
-        seed: 1,
-        counting: false,
-        binding: None,
-        postgres: None,
-    };
-    run_trial(driver, &spec, LIMIT, cancelled, &mut |_| {})
-        .map_err(|error| error.to_string())?
-        .ok_or_else(|| "stopped".to_owned())
+fn task(workload: &str, settings: &Settings, library: &Path, directory: &Path) -> Task {
+    Task {
+        spec: TrialSpec {
+            protocol: PROTOCOL,
+            workload: workload.to_owned(),
+            settings: settings.clone(),
+            engine: library.display().to_string(),
+            directory: directory.to_owned(),
+            seed: 1,
+            counting: false,
+            artifacts: None,
+            binding: None,
+            postgres: None,
+        },
+        limit_s: LIMIT_S,
+    }
 }
 
 #[cfg(test)]
@@ -98,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_with_the_workload() {
+    fn a_failure_names_the_workload() {
         let failed = r#"echo '{"outcome":{"failed":{"why":"a wrong sum"}}}'"#;
         let why = train_with(failed).unwrap_err();
         assert!(

@@ -1,8 +1,8 @@
 //! Temporary directories of trials: made, removed, and swept up after a run that was killed.
 //!
 //! All databases of a run live below one directory on the file system to be measured. It holds a
-//! lock file that the running process keeps locked, so that a later run can tell a directory in
-//! use from one whose owner was killed, and remove the latter.
+//! lock file that the running process keeps locked, so that a later run recognises the directories of
+//! killed runs and removes them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_a_mount_below_it_is_told_from_others() {
+    fn a_directory_with_a_mount_below_it_is_recognised() {
         let mounts = parse_mountinfo(
             "1 1 0:50 / /data rw - ext4 /dev/a rw\n2 1 0:51 / /data/pragmark-work-a/tmpfs rw - tmpfs tmpfs rw",
         );

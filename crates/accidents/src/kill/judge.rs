@@ -40,6 +40,17 @@ pub enum Damage {
 }
 
 impl Damage {
+    /// How many acknowledged transactions are missing, where nothing else is wrong.
+    pub fn lost(&self) -> Option<u64> {
+        match self {
+            Damage::Lost {
+                acknowledged,
+                found,
+            } => Some(acknowledged - found.unwrap_or_default()),
+            _ => None,
+        }
+    }
+
     /// Whether only transactions are missing, while what is there is a state that once was.
     pub fn is_loss(&self) -> bool {
         matches!(self, Damage::Lost { .. })

@@ -47,6 +47,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// creation of the database is killed too.
 const FRESH_ONE_IN: u64 = 16;
 
+/// The hidden command of the program that writes until it is killed.
+pub const COMMAND: &str = "write-until-killed";
+
 /// The name of the database in the folder of a run.
 const DATABASE: &str = "killed.db";
 
@@ -206,7 +209,7 @@ impl<'a> Victim<'a> {
         self.outcome.unfinished += u64::from(left_unfinished(&self.database()));
         self.unseen = true;
         if let Err(damage) = self.hear(&last_words.lines)? {
-            return self.found(damage);
+            return self.record(damage);
         }
         if !last_words.complaint.is_empty() {
             return self.explain(library, last_words.complaint);
@@ -309,11 +312,11 @@ impl<'a> Victim<'a> {
                 self.acknowledged = found;
                 Ok(())
             }
-            Err(damage) => self.found(damage),
+            Err(damage) => self.record(damage),
         }
     }
 
-    fn found(&mut self, damage: Damage) -> Result<(), AccidentError> {
+    fn record(&mut self, damage: Damage) -> Result<(), AccidentError> {
         let kept = self.keep()?;
         self.outcome.findings.push(Finding {
             kill: self.outcome.kills,
@@ -372,16 +375,16 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, AccidentError> {
 
 /// Whether the dead process left a rollback journal that is not ended, or a log that is not empty.
 fn left_unfinished(database: &Path) -> bool {
-    let beside = |suffix: &str| {
+    let with_suffix = |suffix: &str| {
         let mut name = database.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     };
-    let first_byte = std::fs::File::open(beside("-journal")).and_then(|mut journal| {
+    let first_byte = std::fs::File::open(with_suffix("-journal")).and_then(|mut journal| {
         let mut byte = [0];
         journal.read(&mut byte).map(|_| byte[0])
     });
-    let log = std::fs::metadata(beside("-wal")).map_or(0, |log| log.len());
+    let log = std::fs::metadata(with_suffix("-wal")).map_or(0, |log| log.len());
     first_byte.is_ok_and(|byte| byte != 0) || log > 0
 }
 

@@ -316,6 +316,7 @@ pub(super) mod tests {
             directory: directory.path(),
             seed: Seed(11),
             postgres: None,
+            artifacts: None,
             phase: &mut |_| {},
         };
         workload::find(workload).unwrap().run(&mut trial)

@@ -55,6 +55,8 @@ pub const ALL: &[&dyn Workload] = &[
     &load_file::LoadFile,
     &upper_bounds::UpperBounds,
     &crash::Crash,
+    &crash::Kill,
+    &crash::Meetings,
     &Empty,
 ];
 
@@ -180,6 +182,8 @@ pub struct Trial<'a> {
     pub counter: Option<Arc<CountingVfs>>,
     /// Where a PostgreSQL server listens, for trials that drive one.
     pub postgres: Option<&'a str>,
+    /// Where files that are a result are kept, if anywhere.
+    pub artifacts: Option<&'a Path>,
     /// Tells the parent which phase begins.
     pub phase: &'a mut dyn FnMut(&str),
 }

@@ -92,6 +92,7 @@ fn spec(driver: &str, engine: &str) -> TrialSpec {
             ..BindingSpec::default()
         }),
         postgres: None,
+        artifacts: None,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::directories::side_by_side;
 use super::durability::by_durability;
+use super::engines::engine_differences;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
     Analysis, EngineMark, ExperimentAnalysis, ReadBack, SteadinessCounts, TrialCounts,
@@ -13,10 +14,10 @@ use crate::claims::DeviceLevels;
 use crate::design::{Course, Done, History, Observation, Role};
 use crate::durability::Durability;
 use crate::metric;
-use crate::record::{EnvironmentFile, PlannedExperiment, RunPlan, TierRecord, TrialRecord};
+use crate::record::{EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
 use crate::tier::{ModelSafety, Schedules, merged};
-use crate::trial::{BindingMark, DataTable, Measured, Outcome};
+use crate::trial::{Artifact, BindingMark, DataTable, Measured, Outcome};
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -47,22 +48,17 @@ impl Collector {
 
     /// Adds one trial; one that does not belong to the plan is left out.
     pub fn add(&mut self, record: TrialRecord) {
-        if let Some(index) = self.by_key.get(&record.experiment) {
-            let planned = &self.plan.experiments[*index];
-            self.gathered[*index].add(planned, record);
+        if record.purpose == Purpose::Tier {
+            return self.tiers.add(record);
         }
-    }
-
-    /// Adds the crash trial of one set of settings.
-    pub fn add_tier(&mut self, record: TierRecord) {
-        self.tiers.add(record);
-    }
-
-    /// Adds a trial of a variant that was chosen from many and is measured again.
-    pub fn add_confirmation(&mut self, record: &TrialRecord) {
-        if let Some(index) = self.by_key.get(&record.experiment)
-            && let Some(observation) = observation(&self.plan.experiments[*index], record)
-            && self.confirmation[*index].add(observation)
+        let Some(&index) = self.by_key.get(&record.experiment) else {
+            return;
+        };
+        let planned = &self.plan.experiments[index];
+        if record.purpose == Purpose::Rounds {
+            self.gathered[index].add(planned, record);
+        } else if let Some(observation) = observation(planned, &record)
+            && self.confirmation[index].add(observation)
         {
             self.confirmation_trials.add(&record.outcome);
         }
@@ -114,6 +110,7 @@ impl Collector {
                 analysed.safety = analysed.safety.take().or(safety);
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
+            analysed.engine_differences = engine_differences(&analysed.variants);
             analysed.best_at_tiers = best_at_tiers(&analysed);
             analysed.by_durability = by_durability(&analysed);
             analysed
@@ -193,6 +190,7 @@ pub(super) struct GatheredVariant {
     pub(super) binding: Option<BindingMark>,
     pub(super) counts: BTreeMap<String, f64>,
     pub(super) tables: Vec<DataTable>,
+    pub(super) artifacts: Vec<Artifact>,
     pub(super) safety: Option<Vec<ModelSafety>>,
     pub(super) durability: Option<Durability>,
     pub(super) schedules: Option<Schedules>,
@@ -250,6 +248,12 @@ impl GatheredVariant {
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
+        if measured.safety.iter().any(|model| model.adds_up) {
+            for (name, count) in &measured.metrics {
+                *self.counts.entry(name.clone()).or_default() += count;
+            }
+        }
+        self.artifacts.extend(measured.artifacts);
         if !measured.safety.is_empty() {
             let so_far = self.safety.take().unwrap_or_default();
             self.safety = Some(merged(so_far, measured.safety));

@@ -291,7 +291,7 @@ fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
 }
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {
-    if planned.experiment.workload == tier::WORKLOAD {
+    if tier::tries_accidents(&planned.experiment.workload) {
         // The speed of crash tests says nothing about a setting.
         return None;
     }
@@ -350,6 +350,7 @@ fn variants(
             binding: gathered.binding,
             counts: gathered.counts,
             tables: gathered.tables,
+            artifacts: gathered.artifacts,
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
             durability: gathered.durability,
             recall_losses: Vec::new(),
@@ -364,7 +365,7 @@ fn safety_of_trials(
     found: Option<Vec<ModelSafety>>,
     schedules: Option<Schedules>,
 ) -> Option<Safety> {
-    if planned.experiment.workload != tier::WORKLOAD {
+    if !tier::tries_accidents(&planned.experiment.workload) {
         return None;
     }
     Some(match found {

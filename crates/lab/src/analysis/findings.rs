@@ -8,7 +8,7 @@ use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
 use crate::metric::{self, Better};
 use crate::stats::{Estimate, Interval};
-use crate::tier::{Narrowed, Tier, WORKLOAD};
+use crate::tier::{Narrowed, Tier, tries_accidents};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
 /// of those that are as safe as the baseline, or of all where none of these is better.
@@ -253,7 +253,7 @@ fn better_by(experiment: &ExperimentAnalysis, ratio: &Estimate) -> Option<(f64, 
 }
 
 fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
-    if experiment.workload == WORKLOAD {
+    if tries_accidents(&experiment.workload) {
         // The speed of crash tests is no reason to choose anything.
         return None;
     }

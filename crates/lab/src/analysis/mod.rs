@@ -11,6 +11,7 @@ pub mod curve;
 mod directories;
 mod durability;
 pub mod effects;
+mod engines;
 mod experiment;
 mod findings;
 mod recall;
@@ -30,8 +31,8 @@ use crate::experiment::Labels;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
-use crate::tier::{Class, Safety, WORKLOAD};
-use crate::trial::{BindingMark, DataTable, EngineMark, Outcome, ReadBack};
+use crate::tier::{Class, Safety, tries_accidents};
+use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack};
 
 pub use answer::Answer;
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
@@ -40,6 +41,7 @@ pub use curve::Curve;
 pub use directories::SideBySide;
 pub use durability::AtDurability;
 pub use effects::Effects;
+pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
 pub use recall::RecallLoss;
 pub use recommend::{Recommendation, recommendations};
@@ -196,6 +198,8 @@ pub struct ExperimentAnalysis {
     /// The variants by what survives of an acknowledged change, the strongest class first; empty where no
     /// target said.
     pub by_durability: Vec<AtDurability>,
+    /// Where engines differ in what a crash can destroy with the same settings.
+    pub engine_differences: Vec<EngineDifference>,
 }
 
 impl ExperimentAnalysis {
@@ -214,10 +218,10 @@ impl ExperimentAnalysis {
         own.or_else(|| self.labels.compose(levels))
     }
 
-    /// Whether its trials try crashes: then what they found replaces speeds, which only say how long the
+    /// Whether its trials are crash tests: then what they found replaces speeds, which only say how long the
     /// trials took.
     pub fn tries_crashes(&self) -> bool {
-        self.workload == WORKLOAD
+        tries_accidents(&self.workload)
     }
 
     /// Whether figures vary so little that any difference would have been detected.
@@ -294,10 +298,14 @@ pub struct VariantAnalysis {
     /// The binding that did the work in its first measured trial.
     pub binding: Option<BindingMark>,
     /// What the work did to files and to the page cache, by metric: syncs, writes, bytes, misses.
-    /// From the counting trial, whose time is not used; empty where there was none.
+    /// From the counting trial, whose time is not used; of workloads that try accidents, the sums over all
+    /// trials. Empty where nothing was counted.
     pub counts: BTreeMap<String, f64>,
     /// What is data but no figure, from its first measured trial.
     pub tables: Vec<DataTable>,
+    /// Files that its trials have left in the folder of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Artifact>,
     /// What a crash can destroy with its settings; none where its experiment names no setting that
     /// decides it.
     pub safety: Option<Safety>,
@@ -332,6 +340,7 @@ impl VariantAnalysis {
             binding: None,
             counts: BTreeMap::new(),
             tables: Vec::new(),
+            artifacts: Vec::new(),
             safety: None,
             durability: None,
             recall_losses: Vec::new(),

@@ -14,7 +14,7 @@ use crate::design::MANY;
 use crate::level::{Settings, picked};
 use crate::stats::Interval;
 use crate::target;
-use crate::tier::WORKLOAD;
+use crate::tier::tries_accidents;
 
 /// The settings of one variant that can be used.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
     else {
         return Vec::new();
     };
-    if experiment.workload == WORKLOAD {
+    if tries_accidents(&experiment.workload) {
         // The speed of crash tests is no reason to use anything.
         return Vec::new();
     }
@@ -78,7 +78,7 @@ pub fn recommendations(experiment: &ExperimentAnalysis) -> Vec<Recommendation> {
 
 /// The variants that findings and recommendations name, where they were chosen from many.
 pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
-    if experiment.workload == WORKLOAD || candidates(experiment) < MANY {
+    if tries_accidents(&experiment.workload) || candidates(experiment) < MANY {
         return BTreeSet::new();
     }
     [

@@ -5,15 +5,15 @@ use serde::Serialize;
 use super::classes::rank_by_class;
 use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use crate::design::Variant;
-use crate::record::{PlannedExperiment, RunPlan, TierRecord};
+use crate::record::{PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
-use crate::tier::{Class, Safety, TierPlan, TierSet, WORKLOAD};
+use crate::tier::{Class, Safety, TierPlan, TierSet, tries_accidents};
 
 /// The tiers that a run has measured.
 pub(super) struct Tiers {
     engine: String,
     plan: Option<TierPlan>,
-    records: Vec<TierRecord>,
+    records: Vec<TrialRecord>,
 }
 
 impl Tiers {
@@ -27,7 +27,7 @@ impl Tiers {
     }
 
     /// Adds one.
-    pub(super) fn add(&mut self, record: TierRecord) {
+    pub(super) fn add(&mut self, record: TrialRecord) {
         self.records.push(record);
     }
 
@@ -47,7 +47,7 @@ impl Tiers {
         planned: &PlannedExperiment,
         variant: &Variant,
     ) -> Option<Safety> {
-        if planned.experiment.workload == WORKLOAD || !target::is_sqlite(&variant.settings) {
+        if tries_accidents(&planned.experiment.workload) || !target::is_sqlite(&variant.settings) {
             return None;
         }
         let Some(plan) = &self.plan else {
@@ -62,8 +62,8 @@ impl Tiers {
         if !of_sqlite.any(|variant| set_of(variant).decides()) {
             return None;
         }
-        let set = set_of(variant);
-        let record = self.records.iter().find(|record| record.set == set);
+        let set = set_of(variant).to_string();
+        let record = self.records.iter().find(|record| record.variant == set);
         Some(match record {
             Some(record) => Safety::of_outcome(&record.outcome),
             None => Safety::not_measured("the run ended before it"),
@@ -114,7 +114,7 @@ impl ExperimentAnalysis {
 /// safest first. Empty where no tier was measured, and where the trials tried crashes, because there
 /// is no speed to weigh against safety then.
 pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> {
-    if experiment.workload == WORKLOAD {
+    if tries_accidents(&experiment.workload) {
         return Vec::new();
     }
     let ranked = rank_by_class(experiment, &Class::ALL, VariantAnalysis::class);

@@ -50,6 +50,7 @@ mod tests {
                 counting: false,
                 stopping: Stopping::default(),
                 budget_s: None,
+                alone: false,
             })
         };
         assert_eq!((trials(MANY), trials(MANY + 1)), (0, 7 * 6));

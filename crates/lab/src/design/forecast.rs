@@ -29,19 +29,27 @@ pub fn expected_rounds(variants: usize, stopping: Stopping, history: &History) -
 
 /// Trials of the fewest rounds, and of counting.
 pub fn fewest_trials(course: &Course) -> usize {
-    let per_round = super::trials_per_round(course.variants + course.upper_bounds);
-    course.stopping.rounds as usize * per_round + counting_trials(course)
+    course.stopping.rounds as usize * per_round(course) + counting_trials(course)
 }
 
 /// Seconds that the experiment will probably still take; `trial_s` is how long a trial takes
 /// where none of the experiment's own has been run.
 pub fn expected_seconds(course: &Course, history: &History, trial_s: f64) -> f64 {
-    let per_round = super::trials_per_round(course.variants + course.upper_bounds);
     let own = history.trial_s().unwrap_or(trial_s);
-    let rounds = expected_rounds(course.variants, course.stopping, history);
-    let all = f64::from(rounds) * per_round as f64 * own;
+    let rounds = match course.alone {
+        true => course.stopping.rounds,
+        false => expected_rounds(course.variants, course.stopping, history),
+    };
+    let all = f64::from(rounds) * per_round(course) as f64 * own;
     let capped = course.budget_s.map_or(all, |budget| all.min(budget));
     (capped - history.elapsed_s()).max(0.0) + seconds_after(course, own)
+}
+
+fn per_round(course: &Course) -> usize {
+    match course.alone {
+        true => course.variants,
+        false => super::trials_per_round(course.variants + course.upper_bounds),
+    }
 }
 
 fn deviation(samples: &Samples, variant: usize) -> Option<f64> {

@@ -19,14 +19,14 @@ use crate::level::Settings;
 pub use confirmation::{MANY, rounds_again};
 pub use forecast::{expected_rounds, expected_seconds, fewest_trials};
 pub use history::{Done, History, Observation};
-pub use next::{Course, Next, StopReason, next};
+pub use next::{Course, Next, StopReason, block, next};
 pub use schedule::{Block, ScheduledTrial, round, trials_per_round};
 pub use stopping::Stopping;
 pub use turns::{budget_of, outlook, turn};
 pub use variants::{VariantsError, partners, select, upper_bounds, variants};
 
 /// One assignment of levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// Its identity within the experiment: the levels of its factors.
     pub label: String,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{History, Role, Stopping, round};
+use super::{History, Role, ScheduledTrial, Stopping, round};
 use crate::samples::Comparison;
 use crate::seed::Seed;
 use crate::stats::ALPHA;
@@ -75,6 +75,9 @@ pub struct Course {
     pub stopping: Stopping,
     /// Seconds that its rounds may take; none for no limit.
     pub budget_s: Option<f64>,
+    /// Whether variants are measured for themselves and compared with none: once a round, in order,
+    /// without a baseline and its A/A check.
+    pub alone: bool,
 }
 
 /// The next trial of an experiment, or the reason to stop.
@@ -82,37 +85,92 @@ pub struct Course {
 /// Rounds are whole: the stopping rule applies between rounds only. With a budget, a round is
 /// not begun when it would probably pass the budget; the first round is always done.
 pub fn next(course: &Course, history: &History) -> Next {
+    if course.alone {
+        return next_alone(course, history);
+    }
     for number in 0.. {
         if history.given_up(0, number) {
             return Next::Stop(StopReason::NoBaseline);
         }
-        let alive: Vec<usize> = (1..course.variants + course.upper_bounds)
-            .filter(|variant| !history.given_up(*variant, number))
-            .collect();
+        let alive = alive(number, course, history);
         if !history.begun.contains(&number)
             && let Some(reason) = stop_before(number, &alive, course, history)
         {
             return count_before(number, &alive, course, history).unwrap_or(Next::Stop(reason));
         }
         for (block, trials) in round(course.seed, number, &alive).iter().enumerate() {
-            for (position, trial) in trials.iter().enumerate() {
-                let place = (number, block as u32, position as u32);
-                if !history.trials.contains_key(&place) {
-                    let role = if trial.variant < course.variants {
-                        trial.role
-                    } else {
-                        Role::UpperBound
-                    };
-                    return Next::Trial {
-                        place,
-                        variant: trial.variant,
-                        role,
-                    };
-                }
+            let trials = trials_of_block((number, block as u32), trials, course);
+            if let Some(trial) = not_run(trials, history).next() {
+                return trial;
             }
         }
     }
     unreachable!("rounds are counted without end")
+}
+
+/// What remains of the block whose turn it is: the next trial and those after it. None of them depends
+/// on how another one ends, so a block can be carried out elsewhere as a whole.
+pub fn block(course: &Course, history: &History) -> Vec<Next> {
+    match next(course, history) {
+        Next::Stop(_) => Vec::new(),
+        Next::Trial {
+            place: (number, block, _),
+            role,
+            ..
+        } if role != Role::Counting && !course.alone => {
+            let blocks = round(course.seed, number, &alive(number, course, history));
+            let trials = trials_of_block((number, block), &blocks[block as usize], course);
+            not_run(trials, history).collect()
+        }
+        trial => vec![trial],
+    }
+}
+
+/// The variants besides the baseline, and the upper bounds, that are still tried in a round.
+fn alive(number: u32, course: &Course, history: &History) -> Vec<usize> {
+    (1..course.variants + course.upper_bounds)
+        .filter(|variant| !history.given_up(*variant, number))
+        .collect()
+}
+
+/// The trials of a block, in their order.
+fn trials_of_block(
+    (number, block): (u32, u32),
+    trials: &[ScheduledTrial],
+    course: &Course,
+) -> impl Iterator<Item = Next> {
+    trials
+        .iter()
+        .enumerate()
+        .map(move |(position, trial)| Next::Trial {
+            place: (number, block, position as u32),
+            variant: trial.variant,
+            role: match trial.variant < course.variants {
+                true => trial.role,
+                false => Role::UpperBound,
+            },
+        })
+}
+
+fn not_run(trials: impl Iterator<Item = Next>, history: &History) -> impl Iterator<Item = Next> {
+    trials.filter(
+        |trial| matches!(trial, Next::Trial { place, .. } if !history.trials.contains_key(place)),
+    )
+}
+
+/// The next trial of variants that are measured for themselves.
+fn next_alone(course: &Course, history: &History) -> Next {
+    let rounds = 0..course.stopping.rounds;
+    let trials = rounds.flat_map(|number| {
+        let alive = (0..course.variants).filter(move |it| !history.given_up(*it, number));
+        alive.map(move |variant| Next::Trial {
+            place: (number, 0, variant as u32),
+            variant,
+            role: Role::Variant,
+        })
+    });
+    let next = not_run(trials, history).next();
+    next.unwrap_or(Next::Stop(StopReason::MaxRounds))
 }
 
 /// The next counting trial: one for each variant that was measured, after the last round.
@@ -194,6 +252,7 @@ mod tests {
             counting: false,
             stopping,
             budget_s,
+            alone: false,
         }
     }
 
@@ -292,16 +351,16 @@ mod tests {
             Done::Measured(variant as f64 + 1.0)
         });
         let mut history = History::default();
-        for expected in trials {
-            assert_eq!(
-                next(&course(9, Stopping::default(), None), &history.clone()),
-                expected
-            );
+        for (index, expected) in trials.iter().enumerate() {
+            let course = course(9, Stopping::default(), None);
+            assert_eq!(next(&course, &history.clone()), *expected);
+            let block = block(&course, &history);
+            assert_eq!(block, trials[index..index + block.len()]);
             let Next::Trial {
                 place,
                 variant,
                 role,
-            } = expected
+            } = *expected
             else {
                 continue;
             };

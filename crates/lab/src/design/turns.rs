@@ -79,6 +79,7 @@ mod tests {
                 ..Stopping::default()
             },
             budget_s: None,
+            alone: false,
         }
     }
 

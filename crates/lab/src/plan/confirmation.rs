@@ -77,6 +77,7 @@ mod tests {
             counting: true,
             crash_relevant: Vec::new(),
             stopping,
+            alone: false,
         };
         RunPlan {
             format: FORMAT,

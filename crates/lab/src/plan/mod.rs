@@ -1,7 +1,9 @@
 //! From what the user asked for to the plan of a run.
 
+mod ad_hoc;
 mod confirmation;
 mod shared_memory;
+mod tiers;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,8 +16,10 @@ use crate::seed::Seed;
 use crate::target;
 use crate::tier::{self, TierPlan, TierSet};
 
+pub use ad_hoc::{ad_hoc, plan_alone};
 pub use confirmation::confirmation_plan;
 pub use shared_memory::shared_memory_pilots;
+pub use tiers::tier_plan;
 
 /// The largest part of a time limit that safety tiers may take.
 const TIERS_SHARE: f64 = 0.25;
@@ -77,6 +81,7 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                         .is_some_and(|workload| workload.counts),
                 crash_relevant: crash_relevant(experiment, catalogue),
                 stopping,
+                alone: false,
             });
         }
     }
@@ -164,7 +169,7 @@ fn tiers(
             .filter(|variant| target::is_sqlite(&variant.settings))
             .map(|variant| TierSet::of(&variant.settings, &names, engine))
             .collect();
-        let tries_crashes = planned.experiment.workload == tier::WORKLOAD;
+        let tries_crashes = tier::tries_accidents(&planned.experiment.workload);
         if tries_crashes || !of_variants.iter().any(TierSet::decides) {
             continue;
         }

@@ -23,12 +23,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use model::{Documented, ModelSafety, Narrowed, Promise, merged};
-pub use plan::{TierPlan, TierSet};
+pub use plan::{TierPlan, TierSet, stop_after};
 pub use safety::Safety;
 pub use schedules::{Schedules, WrongSchedule};
 
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";
+
+/// The workload that kills processes while they write.
+pub const KILL: &str = "kill";
+
+/// The workload in which two connections meet at every instant.
+pub const SCHEDULES: &str = "schedules";
+
+/// Whether a workload measures what accidents destroy instead of speed.
+pub fn tries_accidents(workload: &str) -> bool {
+    [WORKLOAD, KILL, SCHEDULES].contains(&workload)
+}
 
 /// Settings that a crash is tried with although they decide nothing by themselves: how many pages share
 /// a sector changes what can be torn, but no page size is meant to be less safe than another.
@@ -157,6 +168,15 @@ impl Tier {
             | Tier::LosesCommits { images, .. }
             | Tier::CanCorrupt { images, .. } => *images,
             Tier::CorruptsUncrashed { .. } | Tier::NotMeasured { .. } => 0,
+        }
+    }
+
+    /// Images that are corrupt or lack commits.
+    pub fn damaged(&self) -> u64 {
+        match self {
+            Tier::LosesCommits { losing, .. } => *losing,
+            Tier::CanCorrupt { bad, .. } => *bad,
+            _ => 0,
         }
     }
 

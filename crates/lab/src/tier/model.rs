@@ -14,6 +14,9 @@ pub struct ModelSafety {
     pub assumed: bool,
     /// What was found.
     pub tier: Tier,
+    /// Whether each trial judges images of its own, so that the counts of several add up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adds_up: bool,
     /// What SQLite's documentation says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<Documented>,
@@ -128,11 +131,16 @@ impl ModelSafety {
 }
 
 /// Findings of two trials of the same settings in one: for each model the worse one. Their counts are
-/// not added, because both may have seen the same images.
+/// added only where both have seen images of their own.
 pub fn merged(one: Vec<ModelSafety>, other: Vec<ModelSafety>) -> Vec<ModelSafety> {
     let mut merged = one;
     for found in other {
         match merged.iter_mut().find(|known| known.model == found.model) {
+            Some(known) if known.adds_up && found.adds_up => {
+                let both = [&known.tier, &found.tier].map(|tier| (found.model.as_str(), tier));
+                known.tier = Tier::over(both.into_iter());
+                known.witness = known.witness.take().or(found.witness);
+            }
             Some(known) if found.weight() > known.weight() => *known = found,
             Some(_) => {}
             None => merged.push(found),

@@ -43,10 +43,15 @@ impl TierSet {
         settings.insert("images".to_owned(), IMAGES.into());
         settings.insert("schedules".to_owned(), SCHEDULES.into());
         settings.insert("psow".to_owned(), true.into());
-        let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
-        settings.insert("stop_after_ms".to_owned(), milliseconds.into());
+        stop_after(&mut settings, seconds);
         settings
     }
+}
+
+/// Has a trial of the workload [`WORKLOAD`](super::WORKLOAD) end after so many seconds.
+pub fn stop_after(settings: &mut Settings, seconds: f64) {
+    let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
+    settings.insert("stop_after_ms".to_owned(), milliseconds.into());
 }
 
 impl fmt::Display for TierSet {

@@ -119,6 +119,7 @@ pub fn trial(
     measured: Measured,
 ) -> TrialRecord {
     TrialRecord {
+        purpose: Default::default(),
         experiment: planned.key.clone(),
         round: place.0,
         block: place.1,

@@ -23,6 +23,7 @@ pub fn run(seed: u64, effects: &[f64], stopping: Stopping) -> (Samples, StopReas
         counting: false,
         stopping,
         budget_s: None,
+        alone: false,
     };
     loop {
         match next(&course, &history) {

@@ -2,28 +2,32 @@
 
 use std::path::PathBuf;
 
+use accidents::schedule::Schedule;
 use clap::{Args, ValueEnum};
 
 use super::values::{page_size, zero_or_one};
-use crate::commands::accidents::AccidentArgs;
 
-/// Forms of the table of crashes.
+/// Forms of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CrashFormat {
-    /// A matrix of 80 columns.
+    /// A summary.
     Terminal,
-    /// With the documentation's promise beside every cell.
+    /// With all counts, and the promises of SQLite's documentation.
     Markdown,
-    /// All counts.
+    /// Everything that was computed.
     Json,
 }
 
 /// Options of `crash`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A workload is recorded once for every choice of settings; storage models say what of it a crash may
-leave on the disk; each image is recovered by the engine and compared with every committed state.
-Everything happens in memory: no disk is touched unless --out asks for it.
+For each combination of settings, a workload is recorded. Storage models say what a crash may leave of
+it on the disk. The engine recovers each of these crash images, and the result is compared with every
+committed state. Recording, crashes and recovery happen in memory.
+
+The results are a run like any other: `pragmark report`, `pragmark export` and `pragmark run --resume`
+take its folder. Below `artifacts` it holds a witness for every cell that can corrupt: the files after
+the crash, and a script that shows the damage.
 
 Examples:
   pragmark crash                            48 settings under 8 models, some minutes at most
@@ -36,8 +40,8 @@ Examples:
   pragmark crash --kill 1000                a thousand processes, killed while they write
   pragmark crash --schedules                two connections at the same instant")]
 pub struct CrashArgs {
-    /// An experiment, by its name or the path of its file: the settings of its variants are tried instead of
-    /// those of the options.
+    /// An experiment, by its name or the path of its file: crash-tests the settings of its variants instead
+    /// of those of the options.
     #[arg(value_name = "EXPERIMENT", conflicts_with_all = ["journal_mode", "synchronous", "locking_mode", "page_size", "psow"])]
     pub experiment: Option<String>,
     /// Journal modes, separated by commas [default: all six].
@@ -52,26 +56,26 @@ pub struct CrashArgs {
     /// Page sizes in bytes. Smaller pages share a sector, which makes more of what can be torn.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "4096", value_parser = page_size)]
     pub page_size: Vec<u32>,
-    /// Whether SQLite is told that overwriting is powersafe, as it assumes: 1, 0 or both. 0 is what
-    /// `psow=0` in the URI of a database says, and worth trying under non-powersafe-overwrite.
+    /// Whether overwriting is powersafe, as SQLite assumes: 1, 0 or both. 0 is `psow=0` in the URI of a
+    /// database; use it with the model non-powersafe-overwrite.
     #[arg(long, value_name = "0|1", value_delimiter = ',', default_value = "1", value_parser = zero_or_one)]
     pub psow: Vec<bool>,
     /// Storage models: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo,
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     pub model: Vec<crash::Model>,
-    /// SQL to be crashed instead of the built-in workload: statements that end in semicolons, run on
-    /// an empty database in memory. Keep what it makes below 200 KB; time grows with it.
+    /// SQL to crash instead of the built-in workload: statements that end in semicolons, run on an empty
+    /// database in memory. Keep its databases below 200 KB: time grows with their size.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    /// Images to look at for each cell; models whose states are fewer have fewer [default: 9000; with
-    /// --quick 600].
+    /// Crash images of each combination of settings and model; models with fewer states have fewer
+    /// [default: 9000; with --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
-    /// Of every so many images the recovery is crashed, too; 0 for none.
+    /// Crash the recovery of every Nth image as well; 0 for none.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub second_crash_every: u32,
-    /// Seed of all random choices: the same seed gives the same table.
+    /// Seed of all random choices: the same seed gives the same counts.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
@@ -82,13 +86,13 @@ pub struct CrashArgs {
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Folder, made anew, for crash.md, crash.json and a witness of every cell that can corrupt.
+    /// New folder for the run [default: one below pragmark-runs].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// What is printed.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: CrashFormat,
-    /// A first look in seconds: normal locking, 600 images for each cell.
+    /// A first look in seconds: normal locking, 600 images for each combination of settings and model.
     #[arg(long)]
     pub quick: bool,
     /// Print lines instead of a progress bar; the default where standard error is no terminal.
@@ -97,4 +101,31 @@ pub struct CrashArgs {
     /// Accidents that really happen.
     #[command(flatten)]
     pub accidents: AccidentArgs,
+}
+
+/// Accidents that are made to happen, instead of being derived from a recording.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Accidents that really happen")]
+pub struct AccidentArgs {
+    /// Kill N processes while they write, at random moments on a real file system, and check what
+    /// they leave. A thousand take about 30 s. Large numbers are rounded up to equal batches.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every"])]
+    pub kill: Option<u64>,
+    /// Let two connections meet at every instant, in at most N schedules of each scenario: finds
+    /// damage that needs no crash.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "synchronous", "locking_mode"])]
+    pub schedules: Option<u64>,
+    /// Play one schedule again, as --schedules printed it, and print every call.
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "journal_mode", "synchronous", "locking_mode", "out", "format"])]
+    pub schedule: Option<Schedule>,
+    /// Directory for databases [default: the current directory for --kill, otherwise memory].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+impl AccidentArgs {
+    /// Whether accidents are to happen instead of recorded crashes.
+    pub fn any(&self) -> bool {
+        self.kill.is_some() || self.schedules.is_some()
+    }
 }

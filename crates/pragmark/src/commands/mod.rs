@@ -1,6 +1,5 @@
 //! The commands, one file each.
 
-pub mod accidents;
 mod crash;
 mod describe_engine;
 mod doctor;
@@ -44,7 +43,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Man => man::page(),
         Command::Trial => trial::execute(),
         Command::ContentionWorker => trial::contention_worker(),
-        Command::WriteUntilKilled => accidents::write_until_killed(),
+        Command::WriteUntilKilled => trial::write_until_killed(),
         Command::Driver(args) => driver::execute(&args),
         Command::Become(args) => driver::become_program(&args),
         Command::DescribeEngine { engine } => describe_engine::execute(&engine),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use lab::pilot::{Forecast, forecast};
 use lab::record::{EnvironmentFile, PlannedExperiment, RunPlan};
-use runner::{Driver, Servers, run_pilots};
+use runner::{Executor, run_pilots};
 
 use crate::failure::Failure;
 use crate::progress::humanly;
@@ -21,17 +21,14 @@ pub fn is_wanted(
     plan: &RunPlan,
     quick: &RunPlan,
     environment: &EnvironmentFile,
-    driver: &Driver,
-    servers: &mut Servers,
+    executor: &mut dyn Executor,
     interrupted: &AtomicBool,
     yes: bool,
 ) -> Result<bool, Failure> {
     tell!("judging time and size: each variant once at the quick scale");
     let mut seconds = 0.0;
     for (planned, piloted) in plan.experiments.iter().zip(&quick.experiments) {
-        let engines = &environment.engines;
-        let Some(pilots) = run_pilots(quick, engines, piloted, driver, servers, interrupted)?
-        else {
+        let Some(pilots) = run_pilots(quick, piloted, executor)? else {
             return Ok(false);
         };
         let forecast = forecast(planned, piloted, &pilots);
@@ -41,7 +38,7 @@ pub fn is_wanted(
         seconds += forecast.seconds;
     }
     tell!("in all {} at least", humanly(seconds));
-    Ok(yes || asked("begin?", interrupted)?)
+    Ok(yes || confirmed("begin?", interrupted)?)
 }
 
 fn describe(forecast: &Forecast) -> String {
@@ -96,7 +93,7 @@ fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<(), Failure> {
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Asks on the terminal; a signal ends the waiting.
-fn asked(question: &str, interrupted: &AtomicBool) -> Result<bool, Failure> {
+fn confirmed(question: &str, interrupted: &AtomicBool) -> Result<bool, Failure> {
     if !stdin().is_terminal() {
         return Err(
             Failure::usage("a run at the published sizes must be confirmed")

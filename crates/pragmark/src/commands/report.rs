@@ -28,8 +28,6 @@ pub fn analyse(folder: &Path) -> Result<Analysis, Failure> {
     let folder = RunFolder::open(folder)?;
     let mut collector = Collector::new(folder.plan()?, folder.environment()?);
     folder.each_trial(|record| collector.add(record))?;
-    folder.each_tier(|record| collector.add_tier(record))?;
-    folder.each_confirmation(|record| collector.add_confirmation(&record))?;
     Ok(collector.finish())
 }
 

@@ -4,18 +4,16 @@ use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use lab::analysis::Analysis;
 use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
 use lab::experiment::{Experiment, Scale};
 use lab::plan::{Request, plan};
-use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
+use lab::record::{EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
-use runner::machine::noise_probe;
-use runner::{Driver, End, RunFolder, Servers};
+use runner::{Driver, End, Local, RunFolder, Servers};
 
 use super::{driver, engine, needs, output, own_text, paper, report, shared_memory};
 use crate::cli::RunArgs;
@@ -35,23 +33,40 @@ const RUNS: &str = "pragmark-runs";
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = driver_of_run(args.drivers.as_deref())?;
-    let mut servers = servers(&args);
     let folder = match &args.resume {
         Some(path) => resumed(path, &driver, args.postgres.is_some())?,
-        None => match begin(&args, &driver, &mut servers, &interrupted)? {
+        None => match begin(&args, &driver, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
             None => return Ok(Exit::Success),
         },
     };
     let plan = folder.plan()?;
-    let mut progress = Progress::new(stderr().is_terminal() && !args.plain);
-    let end = runner::run(&folder, &driver, &mut servers, &interrupted, &mut progress);
-    drop(progress);
+    let end = carry_out(&folder, &driver, servers(&args), &interrupted, args.plain);
     tidy_server(&args, &plan);
+    conclude(folder.path(), end?, |analysis| {
+        Ok(summary(analysis, folder.path()))
+    })
+}
+
+/// Carries out what remains of a run, and shows its progress.
+pub(super) fn carry_out(
+    folder: &RunFolder,
+    driver: &Driver,
+    servers: Servers,
+    interrupted: &AtomicBool,
+    plain: bool,
+) -> Result<End, Failure> {
+    let plan = folder.plan()?;
+    let engines = folder.environment()?.engines;
+    let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
+        .with_servers(servers)
+        .keeping_artifacts_in(folder.path());
+    let mut progress = Progress::new(stderr().is_terminal() && !plain);
+    let end = runner::run(folder, &mut executor, &mut progress);
+    drop(progress);
     let hint = resume_hint(folder.path(), plan.postgres_given);
-    let end = end.map_err(|error| Failure::from(error).hint(hint))?;
-    conclude(folder.path(), end)
+    end.map_err(|error| Failure::from(error).hint(hint))
 }
 
 /// The run in this folder. The limits of the machine may be others than when it began, and engines may
@@ -107,7 +122,6 @@ fn tidy_server(args: &RunArgs, plan: &RunPlan) {
 fn begin(
     args: &RunArgs,
     driver: &Driver,
-    servers: &mut Servers,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = drivers::catalogue(args.drivers.as_deref())?;
@@ -139,35 +153,36 @@ fn begin(
     needs::check(&plan)?;
     let bar = stderr().is_terminal() && !args.plain;
     let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
-    if !shared_memory::is_there(&request, &plan, &engines, driver, interrupted, &catalogue)? {
+    let mut executor =
+        Local::new(driver, &plan.id, &engines, interrupted).with_servers(servers(args));
+    if !shared_memory::is_there(&request, &plan, &mut executor, &catalogue)? {
         return Ok(None);
     }
-    let environment = environment(&plan, engines, args.probe)?;
+    let environment = runner::survey(&plan, engines, args.probe, || {
+        tell!(
+            "looking at the noise of the machine: {}",
+            humanly(args.probe)
+        );
+    })?;
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
         let yes = args.yes;
-        let wanted = paper::is_wanted(
-            &plan,
-            &quick,
-            &environment,
-            driver,
-            servers,
-            interrupted,
-            yes,
-        );
+        let wanted = paper::is_wanted(&plan, &quick, &environment, &mut executor, interrupted, yes);
         // Pilots are killed as trials are.
         tidy_server(args, &plan);
         if !wanted? {
             return Ok(None);
         }
     }
-    let path = args
-        .out
-        .clone()
-        .unwrap_or_else(|| Path::new(RUNS).join(&plan.id));
+    let path = folder_of(args.out.as_deref(), &plan);
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
     Ok(Some(folder))
+}
+
+/// The folder of a new run.
+pub(super) fn folder_of(given: Option<&Path>, plan: &RunPlan) -> PathBuf {
+    given.map_or_else(|| Path::new(RUNS).join(&plan.id), Path::to_owned)
 }
 
 /// The experiments named, those of the source named, or the tour.
@@ -186,7 +201,7 @@ fn chosen(
     library::named(&names, catalogue)
 }
 
-/// The quick scale, unless another is asked for, for the tour and for preliminary answers.
+/// The quick scale, unless another is named, for the tour and for preliminary answers.
 fn scale(args: &RunArgs, is_tour: bool) -> Scale {
     match args.scale {
         Some(scale) => scale.into(),
@@ -212,7 +227,7 @@ fn random_seed() -> u64 {
     RandomState::new().hash_one(runner::run_id())
 }
 
-fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub(super) fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let given = if given.is_empty() {
         vec![PathBuf::from(".")]
     } else {
@@ -258,40 +273,6 @@ fn driver_of_run(drivers: Option<&Path>) -> Result<Driver, Failure> {
     })
 }
 
-fn environment(
-    plan: &RunPlan,
-    engines: Vec<EngineRecord>,
-    probe_s: f64,
-) -> Result<EnvironmentFile, Failure> {
-    let mut directories: Vec<&Path> = plan
-        .experiments
-        .iter()
-        .map(|planned| planned.directory.as_path())
-        .collect();
-    directories.dedup();
-    directories.sort();
-    directories.dedup();
-    let machine = runner::machine::capture(&directories)?;
-    Ok(EnvironmentFile {
-        format: FORMAT,
-        machine,
-        engines,
-        noise: noise(&directories, probe_s)?,
-    })
-}
-
-/// Looks at the noise of the machine, on the first of the directories.
-fn noise(directories: &[&Path], seconds: f64) -> Result<Option<NoiseProbe>, Failure> {
-    let Some(directory) = directories.first().filter(|_| seconds > 0.0) else {
-        return Ok(None);
-    };
-    tell!("looking at the noise of the machine: {}", humanly(seconds));
-    Ok(Some(noise_probe(
-        directory,
-        Duration::from_secs_f64(seconds),
-    )?))
-}
-
 fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
     let version = environment
         .engines
@@ -335,13 +316,16 @@ fn predicted(noise: &NoiseProbe, plan: &RunPlan) -> String {
     )
 }
 
-/// Writes the page, prints the summary and says how it ended.
-fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
+/// Writes the page, prints what `rendered` makes of the run, and says how it ended.
+pub(super) fn conclude(
+    folder: &Path,
+    end: End,
+    rendered: impl FnOnce(&Analysis) -> Result<String, Failure>,
+) -> Result<Exit, Failure> {
     let analysis = report::analyse(folder)?;
     let page = folder.join(report::PAGE);
     output::write_text(Some(&page), &report::page(&analysis)?)?;
-    let summary = ::report::terminal(&analysis, report::terminal_style());
-    output::write_text(None, &format!("{summary}\nreport: {}\n", page.display()))?;
+    output::write_text(None, &rendered(&analysis)?)?;
     if end == End::Cancelled {
         tell!(
             "stopped; what was measured is kept\nhint: {}",
@@ -354,6 +338,13 @@ fn conclude(folder: &Path, end: End) -> Result<Exit, Failure> {
     } else {
         Exit::Success
     })
+}
+
+/// What the terminal shows of a run.
+pub(super) fn summary(analysis: &Analysis, folder: &Path) -> String {
+    let summary = ::report::terminal(analysis, report::terminal_style());
+    let page = folder.join(report::PAGE);
+    format!("{summary}\nreport: {}\n", page.display())
 }
 
 fn some_failed(analysis: &Analysis) -> bool {

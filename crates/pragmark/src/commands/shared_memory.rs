@@ -1,11 +1,9 @@
 //! Ahead of a run that uses the write-ahead log: whether the measured directories can hold one.
 
-use std::sync::atomic::AtomicBool;
-
 use lab::catalogue::Catalogue;
 use lab::plan::{Request, shared_memory_pilots};
-use lab::record::{EngineRecord, RunPlan};
-use runner::{Driver, Servers, run_pilots};
+use lab::record::RunPlan;
+use runner::{Executor, run_pilots};
 
 use crate::failure::Failure;
 
@@ -14,23 +12,13 @@ use crate::failure::Failure;
 pub fn is_there(
     request: &Request,
     run: &RunPlan,
-    engines: &[EngineRecord],
-    driver: &Driver,
-    interrupted: &AtomicBool,
+    executor: &mut dyn Executor,
     catalogue: &Catalogue,
 ) -> Result<bool, Failure> {
     let pilots = shared_memory_pilots(request, run, catalogue)
         .map_err(|problems| Failure::usage(problems.to_string()))?;
     for planned in &pilots.experiments {
-        let Some(outcomes) = run_pilots(
-            &pilots,
-            engines,
-            planned,
-            driver,
-            &mut Servers::installed(),
-            interrupted,
-        )?
-        else {
+        let Some(outcomes) = run_pilots(&pilots, planned, executor)? else {
             return Ok(false);
         };
         let problem_of = |index: usize| outcomes[index].outcome.problem();

@@ -1,5 +1,6 @@
 //! `pragmark trial`: the native driver, run by pragmark itself in a process for each trial; and
-//! `pragmark contention-worker`, which a trial starts when several processes share its work.
+//! what a trial starts: `pragmark contention-worker` when several processes share its work, and
+//! `pragmark write-until-killed`.
 
 use crate::failure::{Exit, Failure};
 
@@ -12,6 +13,13 @@ pub fn execute() -> Result<Exit, Failure> {
 /// Does the part of one worker, as standard input orders.
 pub fn contention_worker() -> Result<Exit, Failure> {
     bench::contention_worker(std::io::stdin().lock(), std::io::stdout().lock())
+        .map_err(Failure::unusable)?;
+    Ok(Exit::Success)
+}
+
+/// Writes until it is killed.
+pub fn write_until_killed() -> Result<Exit, Failure> {
+    accidents::kill::write_until_killed(std::io::stdin().lock(), std::io::stdout().lock())
         .map_err(Failure::unusable)?;
     Ok(Exit::Success)
 }

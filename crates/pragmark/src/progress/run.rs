@@ -1,7 +1,7 @@
 //! Progress of a run.
 
-use lab::record::{TierRecord, TrialRecord};
-use lab::tier::{Safety, TierSet};
+use lab::record::{Purpose, TrialRecord};
+use lab::tier::Safety;
 use lab::trial::Outcome;
 use runner::{Event, Observer};
 
@@ -13,7 +13,6 @@ pub struct Progress {
     experiment: String,
     /// The experiment and round of the last line with the time to go.
     timed: Option<(String, u32)>,
-    tiers_announced: bool,
 }
 
 impl Progress {
@@ -23,7 +22,6 @@ impl Progress {
             task: Task::new(bar),
             experiment: String::new(),
             timed: None,
-            tiers_announced: false,
         }
     }
 
@@ -47,6 +45,10 @@ impl Progress {
     }
 
     fn trial_ended(&mut self, record: &TrialRecord) {
+        let is_safety = matches!(&record.outcome, Outcome::Measured(it) if !it.safety.is_empty());
+        if record.purpose == Purpose::Tier || is_safety {
+            return self.tier_ended(record);
+        }
         let (round, variant) = (record.round + 1, &record.variant);
         let came_of_it = match record.outcome.problem() {
             Some(problem) => format!(": {problem}"),
@@ -59,19 +61,10 @@ impl Progress {
         ));
     }
 
-    fn tier_begins(&mut self, set: &TierSet, number: usize, of: usize, left_s: f64) {
-        if !std::mem::replace(&mut self.tiers_announced, true) {
-            self.task
-                .line("safety tiers: what crashes can destroy with each set of settings");
-        }
-        let message = format!("safety tier {number} of {of}: {set}");
-        self.task.update(message, Some(left_s));
-    }
-
-    fn tier_ended(&mut self, record: &TierRecord) {
+    fn tier_ended(&mut self, record: &TrialRecord) {
         let tier = Safety::of_outcome(&record.outcome).tier;
         if !self.task.has_bar() || record.outcome.problem().is_some() {
-            self.task.line(&format!("  {}: {tier}", record.set));
+            self.task.line(&format!("  {}: {tier}", record.variant));
         }
     }
 }
@@ -91,12 +84,12 @@ impl Observer for Progress {
                 planned,
                 number,
                 of,
-                again,
+                purpose,
             } => {
                 self.experiment = planned.key.clone();
-                let question = match again {
-                    true => "the best variants, measured again (confirmation run)",
-                    false => &planned.experiment.question,
+                let question = match purpose {
+                    Purpose::Confirmation => "the best variants, measured again (confirmation run)",
+                    _ => &planned.experiment.question,
                 };
                 self.task
                     .line(&format!("[{number}/{of}] {}: {question}", self.experiment));
@@ -113,13 +106,6 @@ impl Observer for Progress {
                 self.task
                     .line(&format!("  {} ended: {reason}", planned.key));
             }
-            Event::TierBegins {
-                set,
-                number,
-                of,
-                left_s,
-            } => self.tier_begins(set, number, of, left_s),
-            Event::TierEnded(record) => self.tier_ended(record),
         }
     }
 }

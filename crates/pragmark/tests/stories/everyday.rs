@@ -188,19 +188,20 @@ fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
             "chosen out of 20 variants",
             "has 7 rounds, which show this gain",
         ]);
-    let confirmation = laboratory.read("run/confirmation.jsonl");
-    // A header; baseline, A/A check and the best variant in each of seven rounds.
-    assert_eq!(confirmation.lines().count(), 1 + 7 * 3);
+    let confirmed = || laboratory.trials_for("confirmation", "run").len();
+    // Baseline, A/A check and the best variant in each of seven rounds.
+    assert_eq!(confirmed(), 7 * 3);
 
-    let half: Vec<&str> = confirmation.lines().take(10).collect();
-    laboratory.write("run/confirmation.jsonl", &(half.join("\n") + "\n"));
+    let record = laboratory.read("run/outcomes.jsonl");
+    let lines: Vec<&str> = record.lines().collect();
+    let kept = lines[..lines.len() - 10].join("\n") + "\n";
+    laboratory.write("run/outcomes.jsonl", &kept);
     laboratory
         .pragmark(&["run", "--resume", "run"])
         .exits(0)
         .complains(&["the best of many variants, measured again"]);
-    let again = laboratory.read("run/confirmation.jsonl");
-    assert!(again.starts_with(&half.join("\n")));
-    assert_eq!(again.lines().count(), 1 + 7 * 3);
+    assert!(laboratory.read("run/outcomes.jsonl").starts_with(&kept));
+    assert_eq!(confirmed(), 7 * 3);
     assert!(laboratory.left_over().is_empty());
 }
 

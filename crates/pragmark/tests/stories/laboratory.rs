@@ -122,13 +122,19 @@ impl Laboratory {
 
     /// The whole trials recorded in a run's folder, as JSON.
     pub fn trials(&self, run: &str) -> Vec<Value> {
+        self.trials_for("rounds", run)
+    }
+
+    /// The whole trials of a run's record that have this purpose.
+    pub fn trials_for(&self, purpose: &str, run: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.path().join(run).join("outcomes.jsonl"))
             .unwrap_or_default();
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         whole
             .lines()
             .skip(1)
-            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .filter(|trial| trial["purpose"] == purpose)
             .collect()
     }
 

@@ -32,25 +32,16 @@ fn run() -> Laboratory {
         .exits(0)
         .says(&["can corrupt"])
         .complains(&[
-            "safety tiers: what crashes can destroy",
+            "Safety tiers: what can crashes destroy",
             "journal_mode=off synchronous=off: can corrupt (",
         ]);
     laboratory
 }
 
-fn tiers(laboratory: &Laboratory) -> Vec<serde_json::Value> {
-    let text = laboratory.read("run/tiers.jsonl");
-    let lines = text.lines().skip(1);
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
-}
-
 #[test]
 fn variants_have_their_tiers_and_off_can_corrupt() {
     let laboratory = run();
-    let records = tiers(&laboratory);
-    assert_eq!(records.len(), 2);
+    assert_eq!(laboratory.trials_for("tier", "run").len(), 2);
     let analysis = laboratory
         .pragmark(&["export", "run", "--format", "json"])
         .exits(0)
@@ -81,32 +72,27 @@ fn tiers_that_are_left_out_are_said_to_be_not_measured() {
         .pragmark(&["run", "safety.toml", "--out", "run"])
         .exits(0)
         .says(&["No safety tier was measured"]);
-    assert!(!laboratory.path().join("run/tiers.jsonl").exists());
+    assert!(laboratory.trials_for("tier", "run").is_empty());
 }
 
 #[test]
 fn a_run_resumed_measures_the_tiers_it_lacks_and_no_others() {
     let laboratory = run();
-    let whole = laboratory.read("run/tiers.jsonl");
-    let first: Vec<&str> = whole.lines().take(2).collect();
-    // As a kill in the middle of the second line would leave it.
-    laboratory.write(
-        "run/tiers.jsonl",
-        &format!("{}\n{{\"set\":", first.join("\n")),
-    );
+    let sets = || -> Vec<String> {
+        let trials = laboratory.trials_for("tier", "run").into_iter();
+        trials.map(|trial| trial["variant"].to_string()).collect()
+    };
+    let both = sets();
+    let record = laboratory.read("run/outcomes.jsonl");
+    let (kept, _) = record.trim_end().rsplit_once('\n').unwrap();
+    // As a kill in the middle of the last line would leave it.
+    laboratory.write("run/outcomes.jsonl", &format!("{kept}\n{{\"purpose\":"));
     laboratory
         .pragmark(&["run", "--resume", "run"])
         .exits(0)
         .says(&["can corrupt"]);
-    let again = laboratory.read("run/tiers.jsonl");
-    assert!(again.starts_with(&first.join("\n")));
-    let sets = |text: &str| -> Vec<String> {
-        let lines = text.lines().skip(1);
-        lines
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["set"].to_string())
-            .collect()
-    };
-    assert_eq!(sets(&again), sets(&whole));
+    assert!(laboratory.read("run/outcomes.jsonl").starts_with(kept));
+    assert_eq!(sets(), both);
 }
 
 #[test]
@@ -136,7 +122,7 @@ stopping = { rounds = 2, max_rounds = 2 }
         "Of 4 variants, within what SQLite assumes of hardware",
         "storage model",
     ]);
-    assert!(!laboratory.path().join("run/tiers.jsonl").exists());
+    assert!(laboratory.trials_for("tier", "run").is_empty());
     let markdown = laboratory
         .pragmark(&["report", "run", "--format", "markdown"])
         .exits(0);

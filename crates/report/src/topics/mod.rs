@@ -2,6 +2,7 @@
 //!
 //! Adding a topic is a file and a line of one of the two lists below; no renderer knows of it.
 
+mod accidents;
 mod bindings;
 mod claims;
 mod curve;
@@ -37,7 +38,7 @@ pub use self::settings::{SettingsQuery, settings_to_use};
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 17] = [
+const OF_EXPERIMENT: [OfExperiment; 18] = [
     findings::answer,
     curve::blocks,
     map::blocks,
@@ -52,6 +53,7 @@ const OF_EXPERIMENT: [OfExperiment; 17] = [
     claims::blocks,
     settings::blocks,
     storage_models::blocks,
+    accidents::blocks,
     evidence::blocks,
     pragmas::blocks,
     notes::blocks,

@@ -43,7 +43,7 @@ pub fn analysis() -> &'static Analysis {
         trials.into_iter().for_each(|trial| collector.add(trial));
         let records = plan_of_tiers().map(|plan| tiers::records(&plan));
         let records = records.into_iter().flatten();
-        records.for_each(|record| collector.add_tier(record));
+        records.for_each(|record| collector.add(record));
         collector.finish()
     })
 }
@@ -93,6 +93,7 @@ fn plan() -> RunPlan {
             .into(),
             variants: variants(&experiment, Scale::Default, &Catalogue::default()),
             stopping: experiment.design.stopping,
+            alone: false,
             upper_bounds: upper_bounds(&experiment, Scale::Default, &Catalogue::default()),
             counting: ["insert-index-timing", "journal-and-sync"].contains(&&experiment.id[..]),
             crash_relevant: ["journal_mode", "synchronous"]
@@ -156,6 +157,7 @@ fn trial(
             .unwrap_or_else(|| measured(planned, variant, place, role)),
     };
     TrialRecord {
+        purpose: Default::default(),
         experiment: planned.key.clone(),
         round,
         block,

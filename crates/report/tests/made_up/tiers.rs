@@ -1,7 +1,8 @@
 //! The safety tiers of the made-up run: every class, a reason for none, and a broken promise.
 
+use lab::design::Role;
 use lab::level::Level;
-use lab::record::{PlannedExperiment, TierRecord};
+use lab::record::{PlannedExperiment, Purpose, TrialRecord};
 use lab::tier::{
     Documented, ModelSafety, Narrowed, Promise, Schedules, Tier, TierPlan, TierSet, WrongSchedule,
 };
@@ -25,12 +26,19 @@ pub fn plan(experiments: &[PlannedExperiment]) -> TierPlan {
 }
 
 /// What was found; of one set nothing, because the run did not come to it.
-pub fn records(plan: &TierPlan) -> Vec<TierRecord> {
+pub fn records(plan: &TierPlan) -> Vec<TrialRecord> {
     let sets = plan.sets.iter();
     let reached = sets.filter(|set| !(text(set, "journal_mode") == "persist" && is_off(set)));
     reached
-        .map(|set| TierRecord {
-            set: set.clone(),
+        .map(|set| TrialRecord {
+            purpose: Purpose::Tier,
+            experiment: "tiers".to_owned(),
+            round: 0,
+            block: 0,
+            position: 0,
+            variant: set.to_string(),
+            role: Role::Variant,
+            covariates: Default::default(),
             started: "2026-03-01T10:02:00Z".to_owned(),
             wall_s: 2.1,
             outcome: outcome(set),
@@ -144,6 +152,7 @@ fn model(name: &str, assumed: bool, tier: Tier, promise: Promise) -> ModelSafety
     ModelSafety {
         model: name.to_owned(),
         assumed,
+        adds_up: false,
         tier,
         documented: Some(Documented {
             promise,

@@ -46,6 +46,7 @@ fn sqlite_that_begins(
         seed: Seed(1),
         counter: None,
         postgres: None,
+        artifacts: None,
         phase: &mut |_| {},
     };
     Box::new(Sqlite::create(&trial, connections, statements, true).unwrap())

@@ -150,6 +150,7 @@ fn open(
         seed: spec.seed,
         counter: counter.cloned(),
         postgres: None,
+        artifacts: None,
         phase: &mut |_| {},
     };
     let mut connection = sqlite::open(&trial, &spec.directory.join(DATABASE))?;

@@ -1,11 +1,13 @@
 //! Passes over the storage models: one with all images, or several with more and more of them.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crash::{CrashError, Plan, Progress};
-use lab::tier::{ModelSafety, merged};
+use crash::{CrashError, Matrix, Plan, Progress};
+use lab::tier::{ModelSafety, Tier, merged};
+use lab::trial::Artifact;
 
-use super::found;
+use super::again;
 use crate::error::TrialError;
 
 /// Images of the first pass under a time limit.
@@ -17,14 +19,27 @@ const LEAST_GROWTH: f64 = 1.5;
 /// The part of the time left that the next pass is planned to take.
 const MARGIN: f64 = 0.85;
 
+/// What the passes have found.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// Under each model.
+    pub(super) safety: Vec<ModelSafety>,
+    /// The images judged in all.
+    pub(super) judged: u64,
+    /// The witnesses of the last pass.
+    pub(super) artifacts: Vec<Artifact>,
+}
+
 /// Looks at the images of the plan, or at as many as the time allows (in milliseconds; 0 for no
-/// limit). Gives what was found under each model, and the images judged in all.
+/// limit). `script` is where the plan's script comes from; witnesses are written to `folder`, if anywhere.
 ///
 /// What a pass has found is not forgotten when a larger one happens to miss it.
 pub(super) fn measure(
     plan: Plan,
+    script: Option<&Path>,
     stop_after_ms: usize,
-) -> Result<(Vec<ModelSafety>, u64), TrialError> {
+    folder: Option<&Path>,
+) -> Result<Findings, TrialError> {
     let begin = Instant::now();
     let limit = Duration::from_millis(stop_after_ms as u64);
     let wanted = plan.images;
@@ -32,8 +47,7 @@ pub(super) fn measure(
         0 => wanted,
         _ => wanted.min(FIRST),
     };
-    let mut kept: Vec<ModelSafety> = Vec::new();
-    let mut judged = 0;
+    let mut found = Findings::default();
     loop {
         let clock = Instant::now();
         let plan = Plan {
@@ -41,15 +55,48 @@ pub(super) fn measure(
             ..plan.clone()
         };
         let matrix = crash::measure(&plan, &Progress::default()).map_err(trial_error)?;
-        judged += matrix.images;
-        let found = matrix.cells.iter().map(|cell| found::of(cell, &plan));
-        kept = merged(kept, found.collect());
+        found.judged += matrix.images;
+        let safety = safety(&matrix, &plan, script);
+        found.safety = merged(found.safety, safety);
+        if let Some(folder) = folder {
+            found.artifacts = witnesses(&matrix, folder)?;
+        }
         let left = limit.saturating_sub(begin.elapsed());
         match next(images, wanted, clock.elapsed(), left) {
             Some(more) => images = more,
-            None => return Ok((kept, judged)),
+            None => return Ok(found),
         }
     }
+}
+
+/// What a pass has found, with the commands that make its witnesses again.
+fn safety(matrix: &Matrix, plan: &Plan, script: Option<&Path>) -> Vec<ModelSafety> {
+    let cells = matrix.cells.iter();
+    cells
+        .map(|cell| {
+            let corrupts = matches!(cell.safety.tier, Tier::CanCorrupt { .. });
+            let again = || again::command(&cell.variant, cell.model.name(), plan, script);
+            ModelSafety {
+                again: corrupts.then(again),
+                ..cell.safety.clone()
+            }
+        })
+        .collect()
+}
+
+/// Writes the witnesses of a pass.
+fn witnesses(matrix: &Matrix, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
+    let written = crash::write_witnesses(matrix, folder).map_err(trial_error)?;
+    let written = written.into_iter();
+    Ok(written
+        .map(|(name, cell)| Artifact {
+            path: name.into(),
+            about: format!(
+                "a database that a crash left under the storage model {}, with a script that shows its damage",
+                cell.model
+            ),
+        })
+        .collect())
 }
 
 /// Images of the next pass; none where there is no next one.
@@ -87,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pass_has_more_images_than_were_asked_for() {
+    fn no_pass_has_more_images_than_wanted() {
         assert_eq!(next(100, 250, seconds(0.1), seconds(10.0)), Some(250));
         assert_eq!(next(250, 250, seconds(0.1), seconds(10.0)), None);
     }

@@ -10,7 +10,7 @@ use engine::Library;
 use lab::seed::Seed;
 use lab::tier::{Schedules, WrongSchedule};
 
-use super::engine_name;
+use super::again::engine_name;
 
 /// How much to play.
 pub(super) struct Extent {
@@ -34,7 +34,7 @@ pub(super) fn play(
         return not_measured("with locking_mode=exclusive no second connection comes in");
     }
     if extent.each == 0 {
-        return not_measured("no schedules were asked for");
+        return not_measured("the parameter `schedules` is 0");
     }
     let begin = Instant::now();
     let has_time = || extent.limit.is_none_or(|limit| begin.elapsed() < limit);
@@ -52,7 +52,7 @@ pub(super) fn play(
         Ok(Sampled { played: 0, .. }) => {
             not_measured(&format!("there is no scenario for journal_mode={mode}"))
         }
-        Ok(sampled) => told(sampled, library),
+        Ok(sampled) => played(sampled, library),
         Err(error) => not_measured(&error.to_string()),
     }
 }
@@ -63,7 +63,7 @@ fn not_measured(why: &str) -> Schedules {
     }
 }
 
-fn told(sampled: Sampled, library: &Library) -> Schedules {
+fn played(sampled: Sampled, library: &Library) -> Schedules {
     let engine = engine_name(&super::source(&library.identity().origin));
     Schedules::Played {
         played: sampled.played,

@@ -156,6 +156,7 @@ mod tests {
             seed: Seed(5),
             counter: None,
             postgres: None,
+            artifacts: None,
             phase: &mut |_| {},
         };
         let parameters = Parameters { rows: 3_003, tool };

@@ -113,6 +113,7 @@ mod tests {
             seed: Seed(0),
             counter: None,
             postgres: None,
+            artifacts: None,
             phase: &mut |_| {},
         };
         Pool::of(&trial, directory.join("test.db"))

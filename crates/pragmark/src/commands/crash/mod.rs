@@ -1,119 +1,107 @@
-//! `pragmark crash`: what crashes do to databases, by settings and by what storage may lose.
+//! `pragmark crash`: what crashes, killed processes and unlucky moments do to databases. Each is a run like
+//! any other, of an experiment that the options describe.
 
-mod asked;
-mod engines;
-mod folder;
-mod shown;
+mod plan;
+mod replay;
 
-use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::io::{IsTerminal, stderr};
+use std::path::Path;
 
-use ::crash::present::{self, Heading};
-use ::crash::{CrashError, Matrix, Model, Plan, Progress, Script, differences, measure};
+use ::crash::{
+    CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Script, Synchronous,
+};
 use engine::{Library, Source};
+use lab::analysis::Analysis;
+use lab::experiment::Scale;
+use lab::plan::{Request, plan_alone};
+use lab::record::{EngineRecord, RunPlan, engine_to_load};
 use lab::seed::Seed;
-use serde_json::json;
+use runner::{RunFolder, Servers};
 
-use self::asked::Asked;
-use self::shown::Shown;
-use super::{accidents, output};
+use super::{engine as engines, run};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
-/// Images for each cell.
-const IMAGES: usize = 9000;
-const QUICK_IMAGES: usize = 600;
+/// A trial ends by its work, not by the clock; this is only a bound for one that hangs, in seconds.
+const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
-/// What was measured with one engine.
-struct Measured {
-    heading: Heading,
-    matrix: Matrix,
-}
-
-/// Measures, prints, and writes where asked to.
+/// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
-    if args.accidents.any() {
-        return accidents::execute(&args.accidents, &staged(args)?);
+    if let Some(schedule) = &args.accidents.schedule {
+        return replay::execute(schedule, args);
     }
-    // Whatever can be wrong is found before minutes are spent, and before anything is written.
-    let asked = asked::of(args)?;
-    let plans = plans(args, asked)?;
-    let unfinished = args.out.as_deref().map(folder::unfinished).transpose()?;
-    let all = measured(args, plans)?;
-    if let (Some(out), Some(unfinished)) = (&args.out, unfinished) {
-        folder::write(&all, out, &unfinished)?;
+    let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
+    // Whatever can be wrong is found before anything is written.
+    let plan = planned(args)?;
+    let bar = stderr().is_terminal() && !args.plain;
+    let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
+    if let Some(script) = &args.script {
+        check_script(script, &plan, &engines)?;
     }
-    let text = match args.format {
-        CrashFormat::Terminal => terminal(&all),
-        CrashFormat::Markdown => markdown(&all),
-        CrashFormat::Json => as_json(&all),
-    };
-    output::write_text(None, &text)?;
-    Ok(match all.iter().any(|measured| measured.matrix.stopped) {
-        true => Exit::Interrupted,
-        false => Exit::Success,
+    let environment = runner::survey(&plan, engines, 0.0, || {})?;
+    let path = run::folder_of(args.out.as_deref(), &plan);
+    let folder = RunFolder::create(&path, &plan, &environment)?;
+    tell!("record: {}", path.display());
+    let servers = Servers::installed();
+    let end = run::carry_out(&folder, &driver, servers, &interrupted, args.plain)?;
+    run::conclude(&path, end, |analysis| {
+        rendered(analysis, args.format, &path)
     })
 }
 
-/// What accidents that are made to happen need to know.
-fn staged(args: &CrashArgs) -> Result<accidents::Common<'_>, Failure> {
-    fn names<T: ToString>(values: &[T]) -> Vec<String> {
-        values.iter().map(T::to_string).collect()
-    }
-    let [engine] = args.engine.as_slice() else {
-        return Err(
-            Failure::usage("accidents are made to happen with one engine at a time")
-                .hint("name one --engine"),
-        );
+fn planned(args: &CrashArgs) -> Result<RunPlan, Failure> {
+    let plan::CrashPlan {
+        engine,
+        experiment,
+        variants,
+        rounds,
+        directory,
+    } = plan::of(args)?;
+    let request = Request {
+        id: runner::run_id(),
+        created: runner::now(),
+        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: Seed(args.seed),
+        scale: Scale::Default,
+        engine,
+        quick: args.quick,
+        trial_limit_s: TRIAL_LIMIT_S,
+        budget_s: None,
+        crash_s: 0.0,
+        postgres_given: false,
+        experiments: Vec::new(),
+        directories: run::directories(&[directory])?,
     };
-    Ok(accidents::Common {
-        engine: engines::source(engine)?,
-        seed: args.seed,
-        out: args.out.as_deref(),
-        format: args.format,
-        settings: [
-            names(&args.journal_mode),
-            names(&args.synchronous),
-            names(&args.locking_mode),
-        ],
-    })
+    Ok(plan_alone(request, experiment, variants, rounds))
 }
 
-/// What is measured with which engine, and how its table is headed.
-fn plans(args: &CrashArgs, asked: Vec<Asked>) -> Result<Vec<(Plan, Heading)>, Failure> {
-    let mut plans = Vec::new();
-    for Asked { engine, variants } in asked {
-        let source = engines::source(&engine)?;
-        let library = Library::load(&source).map_err(Failure::unusable)?;
-        let script = read_script(args, &library)?;
-        let plan = plan(args, source, variants, script);
-        let heading = Heading {
-            sqlite: library.identity().version.clone(),
-            source_id: library.identity().source_id.clone(),
-            engine,
-            workload: match &args.script {
-                Some(path) => path.display().to_string(),
-                None => "built-in workload".to_owned(),
-            },
-            seed: args.seed,
-            images: plan.images,
-        };
-        plans.push((plan, heading));
-    }
-    Ok(plans)
-}
-
-fn read_script(args: &CrashArgs, library: &Library) -> Result<Option<Script>, Failure> {
-    let Some(path) = &args.script else {
-        return Ok(None);
-    };
-    let text = fs::read_to_string(path)
+/// Refuses a script that cannot be crashed: it is parsed, run and killed once.
+fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result<(), Failure> {
+    let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
+    let source: Source = to_load.parse().map_err(Failure::usage)?;
+    let library = Library::load(&source).map_err(Failure::unusable)?;
+    let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    Script::parse(library, path, &text)
-        .map(Some)
-        .map_err(failure)
+    let script = Script::parse(&library, path, &text).map_err(failure)?;
+    let plan = Plan {
+        variants: vec![CrashSettings {
+            journal_mode: JournalMode::Delete,
+            synchronous: Synchronous::Full,
+            locking_mode: LockingMode::Normal,
+            page_size: 4096,
+            powersafe_overwrite: true,
+        }],
+        models: vec![Model::Kill],
+        images: 1,
+        second_crash_every: 0,
+        seed: plan.seed,
+        engine: source,
+        script: Some(script),
+        threads: 1,
+    };
+    ::crash::measure(&plan, &Progress::default()).map_err(failure)?;
+    Ok(())
 }
 
 fn failure(error: CrashError) -> Failure {
@@ -125,138 +113,28 @@ fn failure(error: CrashError) -> Failure {
     }
 }
 
-fn plan(
-    args: &CrashArgs,
-    engine: Source,
-    variants: Vec<::crash::CrashSettings>,
-    script: Option<Script>,
-) -> Plan {
-    let images = if args.quick { QUICK_IMAGES } else { IMAGES };
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    Plan {
-        variants,
-        models: match args.model.as_slice() {
-            [] => Model::ALL.to_vec(),
-            models => models.to_vec(),
-        },
-        images: args.images.map_or(images, |images| images as usize),
-        second_crash_every: args.second_crash_every.into(),
-        seed: Seed(args.seed),
-        engine,
-        script,
-        threads: args.threads.map_or(processors, usize::from),
+fn rendered(analysis: &Analysis, format: CrashFormat, folder: &Path) -> Result<String, Failure> {
+    if analysis.trials.measured == 0 && analysis.trials.total() > 0 {
+        return Err(nothing_measured(analysis));
     }
-}
-
-/// One engine after another, until it is interrupted.
-fn measured(args: &CrashArgs, plans: Vec<(Plan, Heading)>) -> Result<Vec<Measured>, Failure> {
-    let interrupted = interrupt::flag()?;
-    let mut all = Vec::new();
-    for (plan, heading) in plans {
-        let matrix = measured_with(args, &plan, &interrupted)?;
-        if let Some(refused) = matrix.refused() {
-            return Err(nothing_tried(&heading, &refused));
-        }
-        let stopped = matrix.stopped;
-        all.push(Measured { heading, matrix });
-        if stopped {
-            break;
-        }
+    match format {
+        CrashFormat::Terminal => Ok(run::summary(analysis, folder)),
+        CrashFormat::Markdown => Ok(::report::markdown(analysis)),
+        CrashFormat::Json => ::report::export::json(analysis).map_err(Failure::unusable),
     }
-    Ok(all)
 }
 
 /// The engine takes none of the settings.
-fn nothing_tried(heading: &Heading, refused: &[(::crash::CrashSettings, &str)]) -> Failure {
-    let reasons: Vec<String> = refused
-        .iter()
-        .map(|(variant, reason)| format!("\n  {variant}: {reason}"))
-        .collect();
-    Failure::unusable(format!(
-        "the engine {} (SQLite {}) takes none of these settings, so that nothing was measured:{}",
-        heading.engine,
-        heading.sqlite,
-        reasons.concat()
-    ))
-    .hint("nothing was written; `pragmark doctor` shows what engines are compiled with")
-}
-
-/// Measures in a thread of its own while this one shows how far it is.
-fn measured_with(
-    args: &CrashArgs,
-    plan: &Plan,
-    interrupted: &AtomicBool,
-) -> Result<Matrix, Failure> {
-    let progress = Progress::default();
-    let mut shown = Shown::new(args.plain, plan.variants.len() * plan.models.len());
-    let result = std::thread::scope(|scope| {
-        let measuring = scope.spawn(|| measure(plan, &progress));
-        while !measuring.is_finished() {
-            std::thread::sleep(Duration::from_millis(50));
-            if interrupted.load(Ordering::Relaxed) {
-                progress.stop.store(true, Ordering::Relaxed);
-            }
-            shown.update(&progress);
-        }
-        measuring.join()
+fn nothing_measured(analysis: &Analysis) -> Failure {
+    let variants = analysis.experiments.iter().flat_map(|it| &it.variants);
+    let reasons = variants.filter_map(|variant| {
+        let problem = variant.problem.as_ref()?;
+        Some(format!("\n  {}: {problem}", variant.label))
     });
-    shown.finish();
-    match result {
-        Ok(matrix) => {
-            let matrix = matrix.map_err(failure)?;
-            let seconds = matrix.took.as_secs_f64();
-            tell!(
-                "{} distinct images in {seconds:.1} s: {:.0} a second",
-                matrix.images,
-                matrix.images as f64 / seconds
-            );
-            Ok(matrix)
-        }
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
-}
-
-fn terminal(all: &[Measured]) -> String {
-    let tables = all
-        .iter()
-        .map(|measured| present::terminal(&measured.heading, &measured.matrix));
-    let mut text = tables.collect::<Vec<_>>().join("\n");
-    if all.len() > 1 {
-        text.push_str(&present::for_terminal(&told_differences(all)));
-    }
-    text
-}
-
-fn markdown(all: &[Measured]) -> String {
-    let tables = all
-        .iter()
-        .map(|measured| present::markdown(&measured.heading, &measured.matrix));
-    let mut text = tables.collect::<Vec<_>>().join("\n");
-    if all.len() > 1 {
-        text.push_str(&told_differences(all));
-    }
-    text
-}
-
-fn told_differences(all: &[Measured]) -> String {
-    let headings: Vec<&Heading> = all.iter().map(|measured| &measured.heading).collect();
-    present::differences(&headings, &differences(&matrices(all)))
-}
-
-fn matrices(all: &[Measured]) -> Vec<&Matrix> {
-    all.iter().map(|measured| &measured.matrix).collect()
-}
-
-/// One engine by itself, several as a list with what differs between them.
-fn as_json(all: &[Measured]) -> String {
-    let one =
-        |measured: &Measured| json!({ "measured": measured.heading, "matrix": measured.matrix });
-    let document = match all {
-        [alone] => one(alone),
-        several => json!({
-            "engines": several.iter().map(one).collect::<Vec<_>>(),
-            "differences": differences(&matrices(several)),
-        }),
-    };
-    format!("{document:#}\n")
+    Failure::unusable(format!(
+        "nothing was measured with the engine {}:{}",
+        analysis.plan.engine,
+        reasons.collect::<String>()
+    ))
+    .hint("`pragmark doctor` shows what engines are compiled with")
 }

@@ -1,0 +1,76 @@
+//! The command that makes a witness again.
+
+use std::path::Path;
+
+use crash::{CrashSettings, Plan};
+use engine::Source;
+use lab::tier::ModelSafety;
+use lab::trial::DataTable;
+
+/// The command that makes the same image again and writes it to disk.
+pub(super) fn command(
+    variant: &CrashSettings,
+    model: &str,
+    plan: &Plan,
+    script: Option<&Path>,
+) -> String {
+    format!(
+        "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
+        variant.journal_mode,
+        variant.synchronous,
+        variant.locking_mode,
+        variant.page_size,
+        if variant.powersafe_overwrite {
+            ""
+        } else {
+            " --psow 0"
+        },
+        plan.images,
+        plan.seed.0,
+        engine_name(&plan.engine),
+        script.map_or(String::new(), |script| format!(
+            " --script {}",
+            quoted(script)
+        ))
+    )
+}
+
+/// The witnesses of corruption; none where there is none.
+pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
+    let rows: Vec<Vec<String>> = found
+        .iter()
+        .filter_map(|found| {
+            Some(vec![
+                found.model.clone(),
+                found.tier.to_string(),
+                found.witness.clone()?,
+                found.again.clone()?,
+            ])
+        })
+        .collect();
+    (!rows.is_empty()).then(|| DataTable {
+        title: "witnesses of what a crash can destroy".to_owned(),
+        columns: ["storage model", "found", "witness", "to write it to disk"]
+            .map(str::to_owned)
+            .into(),
+        rows,
+    })
+}
+
+/// The path of a library as a command takes it.
+pub(super) fn engine_name(source: &Source) -> String {
+    match source {
+        Source::Path(path) => quoted(path),
+        other => other.to_string(),
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    match path.to_str() {
+        Some(plain) if !plain.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) => {
+            plain.to_owned()
+        }
+        _ => format!("'{}'", path.display().to_string().replace('\'', r"'\''")),
+    }
+}

@@ -1,0 +1,120 @@
+//! Processes that are killed while they write, as a workload: an accident that really happens, on the file
+//! system that is measured.
+
+use std::sync::atomic::AtomicBool;
+
+use accidents::kill::{self, COMMAND, Outcome, Setting};
+use crash::{CrashSettings, Model, documented};
+use lab::catalogue::{Parameter, WorkloadInfo};
+use lab::tier::{KILL, ModelSafety, Tier};
+use lab::trial::{Artifact, Measured};
+
+use super::super::common::{from, parameter, refuse_counting, set};
+use super::super::{Trial, Workload};
+use super::settings;
+use crate::error::TrialError;
+use crate::settings::Reader;
+
+/// The workload `kill`.
+pub(in super::super) struct Kill;
+
+/// Default number of processes to kill.
+const KILLS: i64 = 100;
+
+fn parameters() -> Vec<Parameter> {
+    vec![parameter(
+        "kills",
+        from(1),
+        KILLS.into(),
+        "processes to kill while they write",
+    )]
+}
+
+impl Workload for Kill {
+    fn info(&self) -> WorkloadInfo {
+        WorkloadInfo {
+            name: KILL.to_owned(),
+            about: "kills processes while they write, at random moments, and checks what they leave (docs/crash-safety.md)"
+                .to_owned(),
+            parameters: parameters(),
+            phases: Vec::new(),
+            counts: false,
+        }
+    }
+
+    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
+        refuse_counting(trial, "killed processes are not timed")?;
+        settings::check(trial.settings, &parameters())?;
+        let given = settings::with_defaults(trial.settings, &parameters());
+        let kills = Reader(&given).count("kills")? as u64;
+        let (variant, connections) = settings::read_back(trial, true)?;
+        let program = std::env::current_exe()
+            .map_err(|error| TrialError::CannotRun(format!("cannot find this program: {error}")))?;
+        let plan = kill::Plan {
+            program,
+            arguments: vec![COMMAND.into()],
+            engine: super::source(&trial.library.identity().origin),
+            settings: vec![setting(&variant)],
+            kills,
+            seed: trial.seed.0,
+            folder: trial.directory.to_owned(),
+            keep: trial.artifacts.map(Into::into),
+        };
+        (trial.phase)("write and kill");
+        let outcomes = kill::run(&plan, &AtomicBool::new(false), |_| {})
+            .map_err(|error| TrialError::CannotRun(error.to_string()))?;
+        let mut measured = Measured::default();
+        for outcome in &outcomes {
+            record(outcome, &variant, &mut measured);
+        }
+        measured.connections = connections;
+        Ok(measured)
+    }
+}
+
+fn setting(variant: &CrashSettings) -> Setting {
+    Setting {
+        journal_mode: variant.journal_mode.to_string(),
+        synchronous: variant.synchronous.to_string(),
+        locking_mode: variant.locking_mode.to_string(),
+    }
+}
+
+fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
+    for (metric, count) in [
+        ("kills", outcome.kills),
+        ("unfinished_kills", outcome.unfinished),
+        ("checked_databases", outcome.checked),
+        ("acknowledged_commits", outcome.acknowledged),
+    ] {
+        set(measured, metric, count as f64);
+    }
+    let lost = outcome.findings.iter();
+    let losing = lost.filter(|finding| finding.damage.is_loss()).count() as u64;
+    let bad = outcome.findings.len() as u64 - losing;
+    let lost = outcome.findings.iter();
+    let most = lost.filter_map(|finding| finding.damage.lost()).max();
+    let first = outcome.findings.first();
+    measured.safety = vec![ModelSafety {
+        model: "killed process".to_owned(),
+        assumed: true,
+        tier: Tier::of_counts(outcome.kills, bad, losing, most.unwrap_or_default()),
+        adds_up: true,
+        documented: documented(variant, Model::Kill),
+        witness: first.map(|finding| format!("kill {}: {}", finding.kill, finding.damage)),
+        again: None,
+        narrowed: None,
+        cause: None,
+    }];
+    let kept = outcome.findings.iter().filter_map(|finding| {
+        let name = finding.kept.as_ref()?.file_name()?;
+        Some(Artifact {
+            path: name.into(),
+            about: format!(
+                "the database after kill {}: {}",
+                finding.kill, finding.damage
+            ),
+        })
+    });
+    measured.artifacts = kept.collect();
+}

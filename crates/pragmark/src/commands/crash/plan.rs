@@ -1,0 +1,329 @@
+//! From the options of `crash` to an experiment: which settings are tried with which engine.
+
+use std::path::{Path, PathBuf};
+
+use ::crash::{JournalMode, LockingMode, Synchronous};
+use lab::design::{Variant, variants};
+use lab::engine_name::ENGINE;
+use lab::experiment::{Experiment, Scale};
+use lab::level::{Level, Settings, label, overlaid};
+use lab::plan::{ad_hoc, settings_that_decide};
+use lab::tier::{KILL, SCHEDULES, TierSet, WORKLOAD};
+
+use crate::cli::CrashArgs;
+use crate::commands::engine::name_in_plan;
+use crate::failure::Failure;
+use crate::library;
+
+/// Images under each model.
+const IMAGES: u32 = 9000;
+const QUICK_IMAGES: u32 = 600;
+
+/// The most kills of one trial, so that Ctrl-C loses few.
+const KILLS_OF_A_TRIAL: u64 = 100;
+
+/// The journal modes under which processes are killed, unless stated: those that promise to survive it.
+const SURVIVING: [&str; 4] = ["delete", "truncate", "persist", "wal"];
+
+/// An experiment, and where it is to be run.
+pub(super) struct CrashPlan {
+    /// The engine of variants that name none.
+    pub(super) engine: String,
+    pub(super) experiment: Experiment,
+    pub(super) variants: Vec<Variant>,
+    /// How often each variant is measured.
+    pub(super) rounds: u32,
+    pub(super) directory: PathBuf,
+}
+
+/// What the options ask for.
+pub(super) fn of(args: &CrashArgs) -> Result<CrashPlan, Failure> {
+    let mut engines: Vec<String> = Vec::new();
+    for engine in &args.engine {
+        let engine = name_in_plan(engine)?;
+        if !engines.contains(&engine) {
+            engines.push(engine);
+        }
+    }
+    if args.accidents.any() && engines.len() > 1 {
+        return Err(
+            Failure::usage("accidents are made to happen with one engine at a time")
+                .hint("name one --engine"),
+        );
+    }
+    let dir = args.accidents.dir.as_deref();
+    let (question, variants, rounds, directory) =
+        match (args.accidents.kill, args.accidents.schedules) {
+            (Some(kills), _) => {
+                let (variants, rounds) = kills_of(kills, args);
+                let question = "What do processes leave that are killed while they write?";
+                let directory = dir.unwrap_or(Path::new(".")).to_owned();
+                ((KILL, question, "kills"), variants, rounds, directory)
+            }
+            (None, Some(limit)) => {
+                let question = "What goes wrong where two connections meet at the wrong instant?";
+                let variants = schedules_of(limit, args)?;
+                ((SCHEDULES, question, "schedules"), variants, 1, memory(dir))
+            }
+            (None, None) => {
+                let question = "What can a crash destroy?";
+                let variants = crashes_of(args, &engines)?;
+                (
+                    (WORKLOAD, question, "images_per_s"),
+                    variants,
+                    1,
+                    memory(dir),
+                )
+            }
+        };
+    let (workload, question, metric) = question;
+    Ok(CrashPlan {
+        engine: engines.swap_remove(0),
+        experiment: ad_hoc(workload, question, workload, metric),
+        variants,
+        rounds,
+        directory,
+    })
+}
+
+/// A directory in memory where the system has one: what needs no disk is not slowed by it.
+pub(super) fn memory(given: Option<&Path>) -> PathBuf {
+    let shared_memory = Path::new("/dev/shm");
+    match given {
+        Some(directory) => directory.to_owned(),
+        None if shared_memory.is_dir() => shared_memory.to_owned(),
+        None => std::env::temp_dir(),
+    }
+}
+
+fn variant(levels: Settings, rest: &Settings) -> Variant {
+    Variant {
+        label: label(&levels),
+        settings: overlaid(rest, &levels),
+        levels,
+        ..Variant::default()
+    }
+}
+
+/// A setting for each of the names.
+fn levels<const N: usize>(named: [(&str, Level); N]) -> Settings {
+    named
+        .map(|(name, level)| (name.to_owned(), level))
+        .into_iter()
+        .collect()
+}
+
+fn names<T: ToString>(given: &[T], otherwise: &[T]) -> Vec<String> {
+    let values = if given.is_empty() { otherwise } else { given };
+    values.iter().map(T::to_string).collect()
+}
+
+/// Crashes with the settings of the options, or with those of an experiment's variants.
+fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Failure> {
+    let usual = if args.quick { QUICK_IMAGES } else { IMAGES };
+    let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
+    let script = args.script.as_deref().map(std::path::absolute).transpose();
+    let script = script.map_err(Failure::unusable)?.unwrap_or_default();
+    let number = |number: u32| Level::Int(number.into());
+    let rest = levels([
+        ("images", number(args.images.unwrap_or(usual))),
+        ("second_crash_every", number(args.second_crash_every)),
+        ("threads", number(args.threads.unwrap_or(0).into())),
+        ("script", script.to_string_lossy().as_ref().into()),
+        ("schedules", 0.into()),
+        ("stop_after_ms", 0.into()),
+        (
+            "models",
+            match models.as_slice() {
+                [] => "all".into(),
+                models => models.join(",").as_str().into(),
+            },
+        ),
+    ]);
+    let mut variants = Vec::new();
+    for engine in engines {
+        let sets = match &args.experiment {
+            Some(experiment) => of_experiment(experiment, engine)?,
+            None => of_options(args)
+                .into_iter()
+                .map(|set| (engine.clone(), set))
+                .collect(),
+        };
+        for (engine, (mut settings, levels)) in sets {
+            settings.insert(ENGINE.to_owned(), engine.as_str().into());
+            variants.push((variant(levels, &overlaid(&rest, &settings)), engine));
+        }
+    }
+    Ok(with_engines(variants))
+}
+
+/// The variants, which name their engine where there are several.
+fn with_engines(variants: Vec<(Variant, String)>) -> Vec<Variant> {
+    let several = variants.iter().any(|(_, engine)| *engine != variants[0].1);
+    let named = variants.into_iter().map(|(mut variant, engine)| {
+        if several {
+            let level = engine.as_str().into();
+            variant.levels.insert(ENGINE.to_owned(), level);
+            variant.label = label(&variant.levels);
+        }
+        variant
+    });
+    named.collect()
+}
+
+/// Every combination of the values given: all settings, and those that name a variant.
+fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
+    let locking_modes = match args.quick {
+        true => &[LockingMode::Normal],
+        false => LockingMode::ALL,
+    };
+    let mut sets = Vec::new();
+    for psow in &args.psow {
+        for page_size in &args.page_size {
+            for locking_mode in names(&args.locking_mode, locking_modes) {
+                for journal_mode in names(&args.journal_mode, JournalMode::ALL) {
+                    for synchronous in names(&args.synchronous, Synchronous::ALL) {
+                        let mut named = levels([
+                            ("journal_mode", journal_mode.as_str().into()),
+                            ("synchronous", synchronous.as_str().into()),
+                            ("locking_mode", locking_mode.as_str().into()),
+                        ]);
+                        let others = levels([
+                            ("psow", (*psow).into()),
+                            ("page_size", i64::from(*page_size).into()),
+                        ]);
+                        if args.page_size.len() > 1 {
+                            named.insert("page_size".to_owned(), others["page_size"].clone());
+                        }
+                        if args.psow.len() > 1 {
+                            named.insert("psow".to_owned(), others["psow"].clone());
+                        }
+                        sets.push((others, named));
+                    }
+                }
+            }
+        }
+    }
+    sets
+}
+
+/// The settings of the variants of an experiment, each once, with their engines: those that decide what a
+/// crash can destroy. The engine's own hold where the variant names none, and others have no part in it.
+fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, (Settings, Settings))>, Failure> {
+    let catalogue = drivers::catalogue(None)?;
+    let mut deciding = settings_that_decide(&catalogue);
+    deciding.push("psow".to_owned());
+    let mut sets: Vec<TierSet> = Vec::new();
+    for experiment in library::named(&[name.to_owned()], &catalogue)? {
+        for variant in variants(&experiment, Scale::Default, &catalogue) {
+            let set = TierSet::of(&variant.settings, &deciding, engine);
+            if !sets.contains(&set) {
+                sets.push(set);
+            }
+        }
+    }
+    let sets = sets.into_iter();
+    Ok(sets
+        .map(|set| (set.engine, (Settings::new(), set.settings)))
+        .collect())
+}
+
+/// Kills, dealt out to the settings in turn, in trials of few; and how many trials each has.
+fn kills_of(kills: u64, args: &CrashArgs) -> (Vec<Variant>, u32) {
+    let surviving = SURVIVING.map(str::to_owned);
+    let journal_modes = match args.journal_mode.as_slice() {
+        [] => surviving.to_vec(),
+        given => names(given, &[]),
+    };
+    let mut sets = Vec::new();
+    for locking_mode in names(&args.locking_mode, &[LockingMode::Normal]) {
+        for synchronous in names(&args.synchronous, &[Synchronous::Full]) {
+            for journal_mode in &journal_modes {
+                sets.push(levels([
+                    ("journal_mode", journal_mode.as_str().into()),
+                    ("synchronous", synchronous.as_str().into()),
+                    ("locking_mode", locking_mode.as_str().into()),
+                ]));
+            }
+        }
+    }
+    let number = sets.len() as u64;
+    let rounds = kills.div_ceil(number).div_ceil(KILLS_OF_A_TRIAL);
+    let variants = sets.into_iter().enumerate().filter_map(|(index, set)| {
+        let own = kills / number + u64::from((index as u64) < kills % number);
+        let each = own.div_ceil(rounds) as i64;
+        (each > 0).then(|| variant(set, &levels([("kills", each.into())])))
+    });
+    (
+        variants.collect(),
+        u32::try_from(rounds).unwrap_or(u32::MAX),
+    )
+}
+
+/// The journal modes that have scenarios of two connections.
+fn schedules_of(limit: u64, args: &CrashArgs) -> Result<Vec<Variant>, Failure> {
+    let wanted = names(&args.journal_mode, JournalMode::ALL);
+    let mut modes: Vec<&str> = Vec::new();
+    for (_, mode) in accidents::schedule::all() {
+        if !modes.contains(&mode) && wanted.iter().any(|wanted| wanted == mode) {
+            modes.push(mode);
+        }
+    }
+    if modes.is_empty() {
+        return Err(Failure::usage(format!(
+            "no scenario of two connections has journal_mode={}",
+            wanted.join(",")
+        )));
+    }
+    let each = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rest = levels([("schedules", each.into())]);
+    let modes = modes.into_iter();
+    Ok(modes
+        .map(|mode| variant(levels([("journal_mode", mode.into())]), &rest))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+
+    fn plan_of(options: &[&str]) -> CrashPlan {
+        let line = [&["pragmark", "crash"], options].concat();
+        match Cli::parse_from(line).command {
+            Command::Crash(args) => of(&args).unwrap(),
+            _ => unreachable!("another command"),
+        }
+    }
+
+    #[test]
+    fn kills_are_dealt_out_to_the_settings_in_trials_of_few() {
+        let dealt = |kills: &str| -> (Vec<i64>, u32) {
+            let plan = plan_of(&["--kill", kills]);
+            let each = plan.variants.iter();
+            let each = each.map(|variant| variant.settings["kills"].as_int().unwrap());
+            (each.collect(), plan.rounds)
+        };
+        assert_eq!(dealt("48"), (vec![12; 4], 1));
+        assert_eq!(dealt("5"), (vec![2, 1, 1, 1], 1));
+        assert_eq!(dealt("2"), (vec![1, 1], 1));
+        assert_eq!(dealt("1000"), (vec![84; 4], 3));
+    }
+
+    #[test]
+    fn all_combinations_are_tried_and_engines_named_where_there_are_several() {
+        assert_eq!(plan_of(&[]).variants.len(), 48);
+        assert_eq!(plan_of(&["--quick"]).variants.len(), 24);
+        let one = ["--journal-mode", "wal", "--synchronous", "full", "--quick"];
+        let label = &plan_of(&one).variants[0].label;
+        assert_eq!(
+            label,
+            "journal_mode=wal locking_mode=normal synchronous=full"
+        );
+        let two = [&one[..], &["--engine", "default", "--engine", "system"]].concat();
+        let labels = plan_of(&two).variants.into_iter().map(|it| it.label);
+        let labels: Vec<String> = labels.collect();
+        assert!(labels[0].starts_with("engine=default") && labels[1].starts_with("engine=system"));
+    }
+}

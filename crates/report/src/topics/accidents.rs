@@ -1,0 +1,158 @@
+//! What crash tests report besides tiers: where engines differ, the results of kills and of schedules, and
+//! the files with evidence of damage.
+
+use lab::analysis::{EngineDifference, ExperimentAnalysis, VariantAnalysis};
+use lab::engine_name::ENGINE;
+use lab::tier::{KILL, ModelSafety, SCHEDULES};
+
+use super::Subject;
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
+use crate::words::count;
+
+/// Artifacts that are named at most; the folder of the run holds all.
+const ARTIFACTS: usize = 8;
+
+/// The blocks of an experiment whose trials are crash tests.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let experiment = subject.experiment;
+    if !experiment.tries_crashes() {
+        return Vec::new();
+    }
+    let mut blocks: Vec<Block> = Block::list(differences(experiment)).into_iter().collect();
+    match experiment.workload.as_str() {
+        KILL => blocks.extend(kills(subject)),
+        SCHEDULES => blocks.extend(schedules(experiment)),
+        _ => {}
+    }
+    blocks.extend(Block::list(artifacts(experiment)));
+    blocks
+}
+
+/// Where engines were found to be safe in different degrees; nothing where one engine was tested.
+fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
+    let mut variants = experiment.variants.iter();
+    if !variants.any(|variant| variant.levels.contains_key(ENGINE)) {
+        return Vec::new();
+    }
+    match experiment.engine_differences.as_slice() {
+        [] => vec![Item::new("The engines differ in counts only.")],
+        differences => differences.iter().map(difference).collect(),
+    }
+}
+
+fn difference(difference: &EngineDifference) -> Item {
+    let tiers = difference.tiers.iter();
+    let tiers: Vec<String> = tiers
+        .map(|(engine, tier)| format!("{engine}: {}", tier.words(count)))
+        .collect();
+    Item::new(
+        Sentence::from("Engines differ with ")
+            .and_code(&difference.settings)
+            .words(format!(
+                " under {}: {}.",
+                difference.model,
+                tiers.join("; ")
+            )),
+    )
+}
+
+/// A row for every variant whose processes were killed.
+fn kills(subject: &Subject<'_>) -> [Block; 2] {
+    const COUNTS: [(&str, &str); 4] = [
+        ("kills", "kills"),
+        ("unfinished_kills", "unfinished"),
+        ("checked_databases", "databases checked"),
+        ("acknowledged_commits", "commits acknowledged"),
+    ];
+    let row = |(index, variant): (usize, &VariantAnalysis)| {
+        let counted = |(metric, _): &(&str, &str)| {
+            let number = variant.counts.get(*metric);
+            Cell::number(number.map(|number| count(*number as u64)))
+        };
+        let result = Cell::new(kill_result(variant));
+        Row::new(
+            [subject.names.cell(index), result]
+                .into_iter()
+                .chain(COUNTS.iter().map(counted)),
+        )
+    };
+    let columns = COUNTS.iter().map(|(_, heading)| Column::right(*heading));
+    let table = Table {
+        label: "Processes killed while they write".to_owned(),
+        columns: [Column::left("variant"), Column::left("result").prose()]
+            .into_iter()
+            .chain(columns)
+            .collect(),
+        rows: subject
+            .experiment
+            .variants
+            .iter()
+            .enumerate()
+            .map(row)
+            .collect(),
+        ..Table::default()
+    };
+    let how = "Unfinished: kills that left a journal or log to recover. Checked: databases that were opened and compared; the others were passed to the next process first. A killed process leaves its writes to the system, so this says nothing about power failures.";
+    [Block::table(table), Block::small(how)]
+}
+
+fn kill_result(variant: &VariantAnalysis) -> String {
+    let models = || variant.safety.iter().flat_map(|safety| &safety.models);
+    let damaged: u64 = models().map(|model| model.tier.damaged()).sum();
+    let witness = models().find_map(|model| model.witness.as_ref());
+    match (&variant.problem, damaged) {
+        (Some(problem), _) => problem.clone(),
+        (None, 0) => "no violation".to_owned(),
+        (None, some) => {
+            let witness = witness.map_or(String::new(), |witness| format!(": {witness}"));
+            format!("{} damaged databases{witness}", count(some))
+        }
+    }
+}
+
+/// Each scenario with its result, and how many schedules went wrong.
+fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
+    let tables = experiment.variants.iter().flat_map(|it| &it.tables);
+    let rows = tables.flat_map(|table| &table.rows);
+    let scenario = |row: &Vec<String>| {
+        let (name, result) = (row.first()?, row.last()?);
+        Some(Item::new(Sentence::code(name).words(format!(": {result}"))))
+    };
+    let models = || {
+        let safeties = experiment
+            .variants
+            .iter()
+            .filter_map(|it| it.safety.as_ref());
+        safeties.flat_map(|safety| &safety.models)
+    };
+    let sum = |of: fn(&ModelSafety) -> u64| models().map(of).sum::<u64>();
+    let mut summary = Sentence::from(format!(
+        "{} of {} schedules went wrong.",
+        count(sum(|model| model.tier.damaged())),
+        count(sum(|model| model.tier.images()))
+    ));
+    if let Some(again) = models().find_map(|model| model.again.as_ref()) {
+        summary = summary.words(" To see one call by call: ").and_code(again);
+    }
+    let scenarios = Block::list(rows.filter_map(scenario));
+    scenarios
+        .into_iter()
+        .chain([Block::paragraph(summary)])
+        .collect()
+}
+
+/// The files that show damage, the first by name.
+fn artifacts(experiment: &ExperimentAnalysis) -> Vec<Item> {
+    let all = || experiment.variants.iter().flat_map(|it| &it.artifacts);
+    let total = all().count();
+    let named = all().take(ARTIFACTS).map(|artifact| {
+        let path = Sentence::code(artifact.path.display().to_string());
+        Item::new(path.words(format!(": {}", artifact.about)))
+    });
+    let folder = Sentence::code(format!("artifacts/{}", experiment.key));
+    let more = (total > ARTIFACTS).then(|| {
+        let words = format!(" holds {} witnesses in all.", count(total as u64));
+        Item::new(folder.words(words))
+    });
+    named.chain(more).collect()
+}

@@ -1,0 +1,79 @@
+//! What carries trials out.
+//!
+//! A [`Task`] names what it needs in the words of the run: the engine by its name, the directory that is
+//! measured, the place of its artifacts in the folder of the run. Whoever executes it finds these where it
+//! stands, so that an executor may as well stand on another machine.
+
+use lab::environment::Covariates;
+use lab::trial::{Outcome, TrialSpec};
+
+use crate::error::RunError;
+
+/// A trial to be carried out.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The specification, but for what the executor completes: `engine` is the name of the engine in
+    /// the run, `directory` the one to be measured, `artifacts` relative to the folder of the run, and a
+    /// PostgreSQL server is still to be found where the settings ask for one.
+    pub spec: TrialSpec,
+    /// Time after which the trial is stopped, in seconds.
+    pub limit_s: f64,
+}
+
+/// How a task ended, and what was seen meanwhile.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// When it began: RFC 3339, UTC.
+    pub started: String,
+    /// Time from the start of its process to the end of the clean-up, in seconds.
+    pub wall_s: f64,
+    /// What the machine did meanwhile.
+    pub covariates: Covariates,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How a run, or a block of it, came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything was carried out.
+    Finished,
+    /// It was cancelled; what was measured is recorded and it can be resumed.
+    Cancelled,
+}
+
+/// Carries out blocks of trials.
+pub trait Executor {
+    /// Carries out the tasks of a block one after another, and hands over each execution as soon as it has
+    /// ended. A trial that goes wrong is an outcome like any other. One that is cancelled leaves nothing.
+    ///
+    /// # Errors
+    /// When a measured directory cannot be used at all, a driver cannot be started, or `watch` has an error.
+    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError>;
+
+    /// Gives back what only blocks like the last ones need, such as database servers.
+    fn rest(&mut self) {}
+}
+
+/// Follows a block that is carried out.
+pub trait Watch {
+    /// The task with this index begins.
+    fn begins(&mut self, _task: usize) {}
+
+    /// The driver has entered a phase.
+    fn phase(&mut self, _phase: &str) {}
+
+    /// The task with this index has ended.
+    ///
+    /// # Errors
+    /// When it cannot be recorded; then the block is not carried on.
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError>;
+}
+
+/// Keeps the executions of a block in their order.
+impl Watch for Vec<Execution> {
+    fn ended(&mut self, _task: usize, execution: Execution) -> Result<(), RunError> {
+        self.push(execution);
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Trials on this machine: each in a fresh process on a fresh directory.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lab::record::{EngineRecord, engine_to_load};
+use lab::trial::{Measured, Outcome, TrialSpec};
+
+use crate::error::{Context, RunError};
+use crate::executor::{End, Execution, Executor, Task, Watch};
+use crate::machine::Sampler;
+use crate::postgres::Servers;
+use crate::process::{Driver, run_trial};
+use crate::stamp::now;
+use crate::workdir::WorkDir;
+
+/// Carries out trials on this machine.
+#[derive(Debug)]
+pub struct Local<'a> {
+    driver: &'a Driver,
+    run: String,
+    engines: Vec<EngineRecord>,
+    servers: Servers,
+    folder: Option<PathBuf>,
+    cancelled: &'a AtomicBool,
+    /// The run's directory in each measured one.
+    work: HashMap<PathBuf, WorkDir>,
+}
+
+impl<'a> Local<'a> {
+    /// An executor for trials of the run with this id, with the engines as they were looked at ahead of it.
+    /// PostgreSQL servers are private ones; no artifacts are kept.
+    pub fn new(
+        driver: &'a Driver,
+        run: &str,
+        engines: &[EngineRecord],
+        cancelled: &'a AtomicBool,
+    ) -> Local<'a> {
+        Local {
+            driver,
+            run: run.to_owned(),
+            engines: engines.to_vec(),
+            servers: Servers::installed(),
+            folder: None,
+            cancelled,
+            work: HashMap::new(),
+        }
+    }
+
+    /// The same with these PostgreSQL servers.
+    pub fn with_servers(self, servers: Servers) -> Local<'a> {
+        Local { servers, ..self }
+    }
+
+    /// The same with artifacts kept in the folder of a run.
+    pub fn keeping_artifacts_in(self, folder: &Path) -> Local<'a> {
+        Local {
+            folder: Some(folder.to_owned()),
+            ..self
+        }
+    }
+
+    /// Runs one trial; none when it was cancelled.
+    fn outcome(
+        &mut self,
+        task: &Task,
+        on_phase: &mut dyn FnMut(&str),
+    ) -> Result<Option<Outcome>, RunError> {
+        let measured = &task.spec.directory;
+        let work = match self.work.entry(measured.clone()) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(missing) => missing.insert(WorkDir::create(measured, &self.run)?),
+        };
+        // A directory that cannot be made now (a full disk) may be made for the next trial.
+        let directory = match work.trial() {
+            Ok(directory) => directory,
+            Err(error) => {
+                let why = error.to_string();
+                return Ok(Some(Outcome::Failed { why }));
+            }
+        };
+        let engine = match engine_to_load(&self.engines, &task.spec.engine) {
+            Ok(engine) => engine,
+            Err(why) => return Ok(Some(Outcome::Skipped { why })),
+        };
+        let mut spec = TrialSpec {
+            engine,
+            directory: directory.path().to_owned(),
+            artifacts: self.place_of_artifacts(&task.spec)?,
+            ..task.spec.clone()
+        };
+        if let Err(instead) = self
+            .servers
+            .provide(&mut spec, measured, &self.run, self.cancelled)
+        {
+            return Ok(instead);
+        }
+        let limit = Duration::from_secs_f64(task.limit_s);
+        let outcome = run_trial(self.driver, &spec, limit, self.cancelled, on_phase)?;
+        Ok(outcome.map(|outcome| {
+            let outcome = self.servers.explained(measured, outcome);
+            in_folder_of_run(outcome, task.spec.artifacts.as_deref())
+        }))
+    }
+
+    /// Where the trial keeps its artifacts; what a killed one has left there is removed.
+    fn place_of_artifacts(&self, spec: &TrialSpec) -> Result<Option<PathBuf>, RunError> {
+        let Some((folder, place)) = self.folder.as_ref().zip(spec.artifacts.as_ref()) else {
+            return Ok(None);
+        };
+        let place = std::path::absolute(folder)
+            .context("find", folder)?
+            .join(place);
+        if place.exists() {
+            std::fs::remove_dir_all(&place).context("remove", &place)?;
+        }
+        Ok(Some(place))
+    }
+}
+
+/// Artifacts as the record names them.
+fn in_folder_of_run(outcome: Outcome, place: Option<&Path>) -> Outcome {
+    match (outcome, place) {
+        (Outcome::Measured(mut measured), Some(place)) => {
+            let Measured { artifacts, .. } = &mut *measured;
+            for artifact in artifacts {
+                artifact.path = place.join(&artifact.path);
+            }
+            Outcome::Measured(measured)
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+impl Executor for Local<'_> {
+    fn execute(&mut self, block: &[Task], watch: &mut dyn Watch) -> Result<End, RunError> {
+        for (index, task) in block.iter().enumerate() {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Ok(End::Cancelled);
+            }
+            watch.begins(index);
+            let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
+            let Some(outcome) = self.outcome(task, &mut |phase| watch.phase(phase))? else {
+                return Ok(End::Cancelled);
+            };
+            let execution = Execution {
+                started,
+                wall_s: clock.elapsed().as_secs_f64(),
+                covariates: sampler.finish(),
+                outcome,
+            };
+            watch.ended(index, execution)?;
+        }
+        Ok(End::Finished)
+    }
+
+    fn rest(&mut self) {
+        self.servers.stop();
+    }
+}

@@ -1,0 +1,223 @@
+//! One part of a run: block after block until the design says stop.
+
+use lab::analysis::observation;
+use lab::design::{History, Next, StopReason, block, expected_seconds, outlook, turn};
+use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use lab::tier::{TierPlan, stop_after};
+
+use super::event::{Event, Observer};
+use super::task::{Slot, task};
+use crate::error::RunError;
+use crate::executor::{End, Execution, Executor, Task, Watch};
+use crate::record::Appender;
+
+/// Time beyond that of the trying in which a trial for a safety tier has to end, in seconds.
+const GRACE_S: f64 = 60.0;
+
+/// How far the observer has seen an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    Nothing,
+    Begun,
+    Ended,
+}
+
+/// Carries out a part of a run.
+pub(super) struct Conductor<'a> {
+    /// The plan of the run.
+    pub(super) whole: &'a RunPlan,
+    /// The plan of this part.
+    pub(super) part: &'a RunPlan,
+    pub(super) purpose: Purpose,
+    /// The time that the parts before have left, in seconds; none for no limit.
+    pub(super) left_s: Option<f64>,
+    pub(super) histories: Vec<History>,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) appender: &'a mut Appender,
+    pub(super) stages: Vec<Stage>,
+}
+
+impl Conductor<'_> {
+    /// Carries out what remains of the part.
+    pub(super) fn run(&mut self, executor: &mut dyn Executor) -> Result<End, RunError> {
+        while let Some((experiment, slots)) = self.look_ahead() {
+            let planned = &self.part.experiments[experiment];
+            let tasks = slots.iter().map(|slot| task(self.part, planned, *slot));
+            let mut tasks: Vec<Task> = tasks.collect();
+            if self.purpose == Purpose::Tier && !self.share_time(&mut tasks) {
+                break;
+            }
+            self.show_begin(experiment);
+            let mut block = Block {
+                conductor: self,
+                experiment,
+                slots,
+            };
+            if executor.execute(&tasks, &mut block)? == End::Cancelled {
+                return Ok(End::Cancelled);
+            }
+        }
+        Ok(End::Finished)
+    }
+
+    /// The time that all trials of the part took, in seconds.
+    pub(super) fn elapsed_s(&self) -> f64 {
+        self.histories.iter().map(History::elapsed_s).sum()
+    }
+
+    /// The next block and its experiment, after showing which experiments have ended; none at the end.
+    fn look_ahead(&mut self) -> Option<(usize, Vec<Slot>)> {
+        let so_far: Vec<&History> = self.histories.iter().collect();
+        let courses = self.part.courses(&so_far);
+        let outlook = outlook(&courses, &so_far);
+        let next = turn(&outlook).map(|index| {
+            let trials = block(&courses[index], so_far[index]).into_iter();
+            (index, trials.filter_map(Slot::of).collect())
+        });
+        for (index, next) in outlook.iter().enumerate() {
+            if let Next::Stop(reason) = next {
+                self.show_end(index, *reason);
+            }
+        }
+        next
+    }
+
+    fn show_begin(&mut self, index: usize) {
+        if self.stages[index] == Stage::Nothing {
+            self.stages[index] = Stage::Begun;
+            self.observer.event(Event::ExperimentBegins {
+                planned: &self.part.experiments[index],
+                number: index + 1,
+                of: self.part.experiments.len(),
+                purpose: self.purpose,
+            });
+        }
+    }
+
+    fn show_end(&mut self, index: usize, reason: StopReason) {
+        if self.stages[index] == Stage::Begun && self.purpose != Purpose::Tier {
+            let planned = &self.part.experiments[index];
+            self.observer
+                .event(Event::ExperimentEnds { planned, reason });
+        }
+        self.stages[index] = Stage::Ended;
+    }
+
+    /// Gives trials for safety tiers their time: under a time limit the sets that remain share what is left
+    /// of it. False where nothing is left; what remains stays unmeasured.
+    fn share_time(&self, tasks: &mut [Task]) -> bool {
+        let Some((tiers, sets_left)) = self.tiers_left() else {
+            return false;
+        };
+        let left_s = self.left_s.map(|left_s| left_s - self.elapsed_s());
+        let Some(seconds) = share(tiers.seconds, left_s, sets_left) else {
+            return false;
+        };
+        for task in tasks {
+            stop_after(&mut task.spec.settings, seconds);
+            task.limit_s = task.limit_s.min(seconds + GRACE_S);
+        }
+        true
+    }
+
+    /// The plan of safety tiers, and how many are not measured yet.
+    fn tiers_left(&self) -> Option<(&TierPlan, usize)> {
+        let tiers = self.whole.tiers.as_ref()?;
+        let measured: usize = self.histories.iter().map(History::len).sum();
+        Some((tiers, tiers.sets.len().saturating_sub(measured)))
+    }
+
+    /// Seconds that what remains of the run will probably take, once a trial has ended.
+    fn seconds_left(&self) -> Option<f64> {
+        if self.purpose == Purpose::Tier {
+            let (tiers, left) = self.tiers_left()?;
+            return Some(tiers.seconds * left as f64);
+        }
+        let so_far: Vec<&History> = self.histories.iter().collect();
+        let trials: usize = self.histories.iter().map(History::len).sum();
+        if trials == 0 {
+            return None;
+        }
+        let courses = self.part.courses(&so_far);
+        let elapsed = self.elapsed_s();
+        let trial_s = elapsed / trials as f64;
+        let left: f64 = outlook(&courses, &so_far)
+            .iter()
+            .zip(courses.iter().zip(&self.histories))
+            .filter(|(next, _)| matches!(next, Next::Trial { .. }))
+            .map(|(_, (course, history))| expected_seconds(course, history, trial_s))
+            .sum();
+        let rounds = self
+            .part
+            .rounds_budget_s()
+            .map_or(left, |limit| left.min((limit - elapsed).max(0.0)));
+        Some(rounds + self.part.tiers.as_ref().map_or(0.0, TierPlan::expected_s))
+    }
+}
+
+/// Time for the next of the sets that are left; none where nothing is left of a time limit.
+pub(super) fn share(wanted_s: f64, left_s: Option<f64>, sets_left: usize) -> Option<f64> {
+    let Some(left_s) = left_s else {
+        return Some(wanted_s);
+    };
+    let share = left_s / sets_left as f64;
+    (share > 0.0).then_some(wanted_s.min(share))
+}
+
+/// A block that is carried out: each trial is recorded as it ends.
+struct Block<'a, 'b> {
+    conductor: &'a mut Conductor<'b>,
+    experiment: usize,
+    slots: Vec<Slot>,
+}
+
+impl Watch for Block<'_, '_> {
+    fn begins(&mut self, task: usize) {
+        let left_s = self.conductor.seconds_left();
+        let slot = self.slots[task];
+        let planned = &self.conductor.part.experiments[self.experiment];
+        self.conductor.observer.event(Event::TrialBegins {
+            planned,
+            round: slot.place.0,
+            variant: planned.label(slot.variant),
+            left_s,
+        });
+    }
+
+    fn phase(&mut self, phase: &str) {
+        self.conductor.observer.event(Event::Phase(phase));
+    }
+
+    fn ended(&mut self, task: usize, execution: Execution) -> Result<(), RunError> {
+        let planned = &self.conductor.part.experiments[self.experiment];
+        let purpose = self.conductor.purpose;
+        let record = record(purpose, planned, self.slots[task], execution);
+        self.conductor.appender.append(&record)?;
+        self.conductor.observer.event(Event::TrialEnded(&record));
+        if let Some(observation) = observation(planned, &record) {
+            self.conductor.histories[self.experiment].add(observation);
+        }
+        Ok(())
+    }
+}
+
+fn record(
+    purpose: Purpose,
+    planned: &PlannedExperiment,
+    slot: Slot,
+    execution: Execution,
+) -> TrialRecord {
+    TrialRecord {
+        purpose,
+        experiment: planned.key.clone(),
+        round: slot.place.0,
+        block: slot.place.1,
+        position: slot.place.2,
+        variant: planned.label(slot.variant).to_owned(),
+        role: slot.role,
+        started: execution.started,
+        wall_s: execution.wall_s,
+        covariates: execution.covariates,
+        outcome: execution.outcome,
+    }
+}

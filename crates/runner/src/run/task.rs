@@ -1,0 +1,73 @@
+//! From a position in the design to the task of an executor.
+
+use lab::design::{Next, Role};
+use lab::engine_name::{engine_of, without_engine};
+use lab::level::Level;
+use lab::record::{PlannedExperiment, RunPlan};
+use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
+
+use super::artifacts_of;
+use crate::executor::Task;
+
+/// Which trial, and where it stands in its block.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) place: (u32, u32, u32),
+    pub(crate) variant: usize,
+    pub(crate) role: Role,
+}
+
+impl Slot {
+    /// The place of a trial that comes next.
+    pub(super) fn of(next: Next) -> Option<Slot> {
+        match next {
+            Next::Trial {
+                place,
+                variant,
+                role,
+            } => Some(Slot {
+                place,
+                variant,
+                role,
+            }),
+            Next::Stop(_) => None,
+        }
+    }
+}
+
+/// What is to be done for this trial.
+pub(crate) fn task(plan: &RunPlan, planned: &PlannedExperiment, slot: Slot) -> Task {
+    let (workload, settings) = match slot.variant.checked_sub(planned.variants.len()) {
+        None => (
+            &planned.experiment.workload,
+            &planned.variants[slot.variant].settings,
+        ),
+        Some(bound) => (
+            &planned.upper_bounds[bound].workload,
+            &planned.upper_bounds[bound].settings,
+        ),
+    };
+    let mut rest = without_engine(settings);
+    let binding = match rest.remove(DRIVER) {
+        Some(Level::Text(driver)) if driver != NATIVE => Some(BindingSpec {
+            driver,
+            ..BindingSpec::default()
+        }),
+        _ => None,
+    };
+    Task {
+        spec: TrialSpec {
+            protocol: PROTOCOL,
+            workload: workload.clone(),
+            settings: rest,
+            engine: engine_of(settings, &plan.engine),
+            directory: planned.directory.clone(),
+            seed: plan.data_seed(planned, slot.place.0).0,
+            counting: slot.role == Role::Counting,
+            artifacts: planned.alone.then(|| artifacts_of(&planned.key, slot)),
+            binding,
+            postgres: None,
+        },
+        limit_s: plan.trial_limit_s,
+    }
+}

@@ -1,0 +1,42 @@
+//! The look at the machine ahead of a run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
+use lab::tier;
+
+use crate::machine::{MachineError, capture, noise_probe};
+
+/// The machine, the disks of the measured directories, and the noise on the first of them, which is probed for
+/// `probe_s` seconds; `on_probe` is called before. No noise is probed in no time.
+///
+/// # Errors
+/// When a directory cannot be used.
+pub fn survey(
+    plan: &RunPlan,
+    engines: Vec<EngineRecord>,
+    probe_s: f64,
+    on_probe: impl FnOnce(),
+) -> Result<EnvironmentFile, MachineError> {
+    // What works in memory says nothing of a disk.
+    let on_disk = plan.experiments.iter().filter(|planned| {
+        let workload = planned.experiment.workload.as_str();
+        ![tier::WORKLOAD, tier::SCHEDULES].contains(&workload)
+    });
+    let mut directories: Vec<&Path> = on_disk.map(|planned| planned.directory.as_path()).collect();
+    directories.sort();
+    directories.dedup();
+    let machine = capture(&directories)?;
+    let probed = directories.first().filter(|_| probe_s > 0.0);
+    let noise = probed.map(|directory| {
+        on_probe();
+        noise_probe(directory, Duration::from_secs_f64(probe_s))
+    });
+    Ok(EnvironmentFile {
+        format: FORMAT,
+        machine,
+        engines,
+        noise: noise.transpose()?,
+    })
+}
