@@ -36,7 +36,7 @@ pub use registry::{Description, Registry, State};
 /// # Errors
 /// When a manifest cannot be read.
 pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue, DriverError> {
-    let manifests = manifest::found(directory)?;
+    let manifests = manifest::discover(directory)?;
     let drivers = manifests.iter().map(Manifest::info).collect();
     Ok(bench::catalogue().with_drivers(drivers))
 }

@@ -122,7 +122,7 @@ struct File {
 ///
 /// # Errors
 /// When a directory or a manifest cannot be read or is malformed, or the directory given holds none.
-pub(crate) fn found(given: Option<&Path>) -> Result<Vec<Manifest>, ManifestError> {
+pub(crate) fn discover(given: Option<&Path>) -> Result<Vec<Manifest>, ManifestError> {
     let mut all = BTreeMap::new();
     let mut add = |manifests: Vec<Manifest>| {
         let named = manifests.into_iter().map(|it| (it.name.clone(), it));
@@ -275,14 +275,14 @@ mod tests {
         };
         write("a", &entry("python-sqlite3"));
         write("b", &entry("perl"));
-        let all = found(Some(directory.path())).unwrap();
+        let all = discover(Some(directory.path())).unwrap();
         let mine = |name: &str| {
             let mut named = all.iter().filter(|manifest| manifest.name == name);
             (named.next().unwrap().about == "mine") && named.next().is_none()
         };
         assert!(mine("python-sqlite3") && mine("perl") && !mine("python-apsw"));
         write("c", &entry("perl"));
-        let error = found(Some(directory.path())).unwrap_err().to_string();
+        let error = discover(Some(directory.path())).unwrap_err().to_string();
         assert!(error.contains("two drivers named perl"), "{error}");
     }
 
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_directory_without_drivers_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
-        let error = found(Some(directory.path())).unwrap_err().to_string();
+        let error = discover(Some(directory.path())).unwrap_err().to_string();
         assert!(error.contains("holds no drivers"), "{error}");
     }
 }

@@ -97,7 +97,7 @@ fn before_and_after(others: usize, run: u64) -> (Analysis, Analysis) {
     (chosen, told.finish())
 }
 
-fn found(analysis: &Analysis) -> Option<&Finding> {
+fn the_finding(analysis: &Analysis) -> Option<&Finding> {
     analysis.findings.first()
 }
 
@@ -106,7 +106,7 @@ fn the_gain_of_the_best_of_many_is_told_by_rounds_that_did_not_choose_it() {
     let (mut chosen, mut told) = (Vec::new(), Vec::new());
     for run in 0..60 {
         let (before, after) = before_and_after(24, run);
-        let (Some(before), Some(after)) = (found(&before), found(&after)) else {
+        let (Some(before), Some(after)) = (the_finding(&before), the_finding(&after)) else {
             continue;
         };
         assert_eq!(before.levels, after.levels);
@@ -137,7 +137,7 @@ fn the_best_of_few_is_not_measured_again() {
 fn confirmation_rounds_change_neither_choice_nor_ranks_nor_the_figures_of_variants() {
     let (before, after) = (0..60)
         .map(|run| before_and_after(24, run))
-        .find(|(before, _)| found(before).is_some())
+        .find(|(before, _)| the_finding(before).is_some())
         .unwrap();
     assert_eq!(after.confirmation_trials.measured, 7 * 3);
     assert_eq!(before.trials, after.trials);

@@ -76,7 +76,7 @@ impl Registry {
         program: PathBuf,
     ) -> Result<Registry, DriverError> {
         Ok(Registry {
-            manifests: manifest::found(directory)?,
+            manifests: manifest::discover(directory)?,
             home,
             program,
             describe_limit: DESCRIBE_LIMIT,

@@ -34,7 +34,7 @@ pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDiff
         for model in first.safety.iter().flat_map(|safety| &safety.models) {
             let tiers = engines.iter().filter_map(|variant| {
                 let engine = engine_of(&variant.levels, "default");
-                Some((engine, found(variant, &model.model)?.tier.clone()))
+                Some((engine, of_model(variant, &model.model)?.tier.clone()))
             });
             let tiers: Vec<(String, Tier)> = tiers.collect();
             if tiers
@@ -52,7 +52,7 @@ pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDiff
     differences
 }
 
-fn found<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSafety> {
+fn of_model<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSafety> {
     let safety = variant.safety.as_ref()?;
     safety.models.iter().find(|found| found.model == model)
 }

@@ -1,8 +1,8 @@
 //! Measuring again what was chosen from many variants.
 //!
-//! The best of many owes a part of its lead to chance: of 54 identical variants, the best looks 6.6 % faster
+//! Choosing the best of many is biased: of 54 identical variants, the best looks 6.6 % faster
 //! after three rounds with 5 % of noise (`docs/method.md`). Where so many could be chosen, the rounds that
-//! choose are not those that tell the gain: the chosen variants and the baseline get rounds of their own, in
+//! choose are not those that report the gain: the chosen variants and the baseline get rounds of their own, in
 //! an order and on data of their own ([`crate::plan::confirmation_plan`]).
 
 use super::{Course, Stopping};

@@ -103,7 +103,7 @@ impl Counts {
     }
 }
 
-/// What is told for each row and for each transaction: the metric, what it divides, and the rate
+/// What is reported per row and per transaction: the metric, what it divides, and the rate
 /// that tells how many there were.
 const EACH: &[(&str, &str, &str)] = &[
     ("pages_per_row", "pages_written", "rows_per_s"),
