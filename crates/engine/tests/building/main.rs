@@ -89,7 +89,7 @@ fn a_compiler_that_fails_is_quoted_and_leaves_nothing() {
     let fixture = Fixture::new();
     fixture.compile_with("touch \"$out\"; echo 'sqlite3.c:1: error: no such thing' >&2; exit 4");
     let error = fixture.build(NEWEST).expect_err("fails").to_string();
-    for part in ["no such thing", "exit status: 4", "-DSQLITE_ENABLE_FTS5"] {
+    for part in ["no such thing", "exit code 4", "-DSQLITE_ENABLE_FTS5"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(fixture.left().is_empty(), "{:?}", fixture.left());

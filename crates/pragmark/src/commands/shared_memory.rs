@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn the_pilots_are_valid_with_the_log_first() {
-        let catalogue = bench::catalogue();
+        let catalogue = drivers::catalogue(None).unwrap();
         let journals = crate::library::named(&["settings-journal-mode".to_owned()], &catalogue);
         let request = Request {
             id: "run".to_owned(),

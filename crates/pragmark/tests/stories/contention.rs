@@ -100,7 +100,7 @@ fn the_trap_of_the_deferred_upgrade_is_a_measured_result() {
             "2 confirmed",
             "transaction=concurrent",
             "skipped",
-            "no BEGIN CONCURRENT",
+            "lacks BEGIN CONCURRENT",
         ]);
 }
 

@@ -112,7 +112,7 @@ fn a_bad_build_is_caught_beside_a_sound_one() {
         ])
         .exits(0)
         .says(&[
-            "- engines differ: journal\\_mode=wal locking\\_mode=normal synchronous=normal under reorder: ",
+            "- Engines differ with `journal_mode=wal locking_mode=normal synchronous=normal` under reorder: ",
             "sound.so: loses recent commits",
             "wal-sync-before-checkpoint.so: can corrupt",
         ]);
@@ -152,9 +152,9 @@ fn harm_that_is_done_on_an_occasion_only_is_told_with_the_occasion_and_its_cause
     let built_in = crash(&[]).stdout();
     let told = built_in.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "(○)!",
+        "○ ! ",
         "only where the database file shrinks (VACUUM); otherwise",
-        "a commit that shrinks the database truncates the file after the journal was deleted",
+        "a commit that shrinks the database truncates the file after deleting the journal",
     ] {
         assert!(told.contains(part), "`{part}` is not in:\n{built_in}");
     }
