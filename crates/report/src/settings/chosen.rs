@@ -44,6 +44,22 @@ impl Pragma {
         self.name == name && self.value == value
     }
 
+    /// The value in a program: a number as it is, a word as text.
+    pub(super) fn literal(&self) -> String {
+        match self.is_number() {
+            true => self.value.clone(),
+            false => format!("\"{}\"", self.value),
+        }
+    }
+
+    /// The value in YAML, which would take `off` for the truth value `false`.
+    pub(super) fn yaml(&self) -> String {
+        match &self.value[..] {
+            "on" | "off" => format!("\"{}\"", self.value),
+            value => value.to_owned(),
+        }
+    }
+
     /// `PRAGMA name = value`.
     pub(super) fn sql(&self) -> String {
         format!("PRAGMA {} = {}", self.name, self.value)
@@ -67,20 +83,6 @@ impl Begin {
             Begin::Exclusive => "exclusive",
         }
     }
-
-    /// As in SQL.
-    pub(super) fn upper(self) -> String {
-        self.name().to_uppercase()
-    }
-
-    /// With a capital.
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Begin::Deferred => "Deferred",
-            Begin::Immediate => "Immediate",
-            Begin::Exclusive => "Exclusive",
-        }
-    }
 }
 
 /// Mutexes of a connection.
@@ -93,6 +95,14 @@ pub(super) enum Mutex {
 }
 
 impl Mutex {
+    /// In lower case.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mutex::No => "no",
+            Mutex::Full => "full",
+        }
+    }
+
     /// The flag of `sqlite3_open_v2` (<https://sqlite.org/c3ref/open.html>).
     pub(super) fn flag(self) -> &'static str {
         match self {
@@ -175,9 +185,14 @@ impl Chosen {
         self.connection.iter().any(wal)
     }
 
-    /// Whether every connection has something to set besides how it is opened.
-    pub(super) fn has_connection_pragmas(&self) -> bool {
-        !self.connection.is_empty()
+    /// How transactions begin, where that is not the default.
+    pub(super) fn unusual_begin(&self) -> Option<Begin> {
+        self.begin.filter(|begin| *begin != Begin::Deferred)
+    }
+
+    /// How long a statement waits for a lock, in seconds as a program writes them: `5.0`, `0.25`.
+    pub(super) fn busy_timeout_s(&self) -> Option<String> {
+        Some(format!("{:?}", self.busy_timeout_ms? as f64 / 1000.0))
     }
 }
 
@@ -187,11 +202,8 @@ fn begin(name: &str) -> Option<Begin> {
 }
 
 fn mutex(name: &str) -> Option<Mutex> {
-    match name {
-        "no" => Some(Mutex::No),
-        "full" => Some(Mutex::Full),
-        _ => None,
-    }
+    let all = [Mutex::No, Mutex::Full];
+    all.into_iter().find(|mutex| mutex.name() == name)
 }
 
 /// The place of a PRAGMA in an order that names only some; the others follow as they are.

@@ -10,22 +10,14 @@
 //! 2. what is set *on every connection* ([`Binding::text`]). `journal_mode = wal` stays with the file
 //!    and is set on connections all the same, where it costs nothing and cannot be forgotten.
 //!
-//! The forms follow the sources of the bindings; `tests/bindings` applies them through the bindings
+//! The forms are in `templates/settings.txt` and follow the sources of the bindings; `tests/bindings` applies them through the bindings
 //! themselves, `crates/pragmark/tests/settings.rs` the PRAGMAs in them with the embedded engine.
 
 mod chosen;
-mod go;
-mod java;
-mod node;
-mod python;
-mod ruby;
-mod rust;
-mod shell;
+mod form;
 
+use chosen::Pragma;
 pub use chosen::{BadValue, Chosen};
-
-/// The name under which the database stands in every form.
-const FILE: &str = "app.db";
 
 /// A way to use SQLite from a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,21 +109,7 @@ impl Binding {
 
     /// What to paste for every connection. Lines end in a line feed.
     pub fn text(self, chosen: &Chosen) -> String {
-        let lines = match self {
-            Binding::Shell => shell::connection(chosen),
-            Binding::C => shell::c(chosen),
-            Binding::Python => python::sqlite3(chosen),
-            Binding::Django => python::django(chosen),
-            Binding::SqlAlchemy => python::sqlalchemy(chosen),
-            Binding::Rails => ruby::rails(chosen),
-            Binding::Mattn => go::mattn(chosen),
-            Binding::Modernc => go::modernc(chosen),
-            Binding::BetterSqlite3 => node::better_sqlite3(chosen),
-            Binding::Jdbc => java::jdbc(chosen),
-            Binding::Rusqlite => rust::rusqlite(chosen),
-            Binding::Sqlx => rust::sqlx(chosen),
-        };
-        ended(lines)
+        form::text(self, chosen)
     }
 
     /// What the binding does by itself, which was not measured unless it is among the settings.
@@ -172,19 +150,29 @@ impl Binding {
 
 /// What to do once for each database file, new or with content, as a script for the `sqlite3` shell
 /// while nothing else has the file open; none where nothing shapes the file.
+///
+/// A database in WAL mode keeps its page size even through VACUUM, so the script leaves that mode first
+/// (<https://sqlite.org/pragma.html#pragma_page_size>). The encoding is set ahead of everything, and
+/// VACUUM does not write it as long as there has been no table.
 pub fn once(chosen: &Chosen) -> Option<String> {
-    shell::once(chosen).map(ended)
-}
-
-fn ended(lines: Vec<String>) -> String {
-    lines.into_iter().map(|line| line + "\n").collect()
-}
-
-/// Seconds as a program writes them: `5.0`, `0.25`.
-fn seconds(ms: i64) -> String {
-    let text = format!("{}", ms as f64 / 1000.0);
-    match text.contains('.') {
-        true => text,
-        false => text + ".0",
-    }
+    let statements = |pragmas: &[Pragma]| -> String {
+        let all = pragmas.iter().map(|pragma| pragma.sql() + ";\n");
+        all.collect()
+    };
+    let is_encoding = |pragma: &Pragma| pragma.name == "encoding";
+    let (encoding, shape) = chosen
+        .file
+        .split_at(chosen.file.partition_point(is_encoding));
+    let table = match encoding {
+        [] => "",
+        _ => "CREATE TABLE sets_the_encoding(x);\nDROP TABLE sets_the_encoding;\n",
+    };
+    let wal = match chosen.is_wal() {
+        true => "PRAGMA journal_mode = wal;\n",
+        false => "",
+    };
+    (!chosen.file.is_empty()).then(|| {
+        let (encoding, shape) = (statements(encoding), statements(shape));
+        format!("{encoding}PRAGMA journal_mode = delete;\n{shape}{table}VACUUM;\n{wal}")
+    })
 }
