@@ -1,82 +1,24 @@
 //! The words of the field that reports use, each with its meaning in one sentence.
 
+use std::sync::LazyLock;
+
 use crate::document::{Piece, Sentence, Term};
 
 /// Every word that is explained, in the order of the guide.
-pub(crate) const TERMS: [Term; 13] = [
-    term(
-        "variant",
-        "guide-variant",
-        "One set of settings that is measured; every trial of it runs in a fresh process on a fresh database.",
-    ),
-    term(
-        "baseline",
-        "guide-baseline",
-        "The variant that all others are compared with, within the same block of trials, so that drift of the machine cancels out.",
-    ),
-    term(
-        "upper bound",
-        "guide-upper-bound",
-        "The same input without SQLite, measured in the same blocks: what the variants cannot exceed; neither ranked nor compared.",
-    ),
-    term(
-        "detectable difference",
-        "guide-detectable",
-        "A difference this large would have been found in four of five such experiments (80 % power); “no detectable difference” never means “no difference”.",
-    ),
-    term(
-        "A/A check",
-        "guide-aa-check",
-        "The baseline compared with itself: where the two differ, the instrument sees differences that are not there, and small effects are not to be trusted.",
-    ),
-    term(
-        "groups",
-        "guide-groups",
-        "Variants that share a letter are not distinguishable from each other; the first letter marks the best.",
-    ),
-    term(
-        "preliminary",
-        "guide-preliminary",
-        "Fewer than seven rounds: a first answer that more rounds may overturn.",
-    ),
-    term(
-        "dropped",
-        "guide-dropped",
-        "A block of trials is dropped when other work disturbed the machine (CPU steal or pressure), never because of what it measured.",
-    ),
-    term(
-        "interaction",
-        "guide-interaction",
-        "What two settings do together, divided by the product of what each does alone; ×1 means that they are independent.",
-    ),
-    term(
-        "confirmation run",
-        "guide-confirmation",
-        "A variant chosen from many is measured again in rounds of its own, to remove selection bias.",
-    ),
-    term(
-        "safety tier",
-        "guide-safety-tier",
-        "What a crash can destroy with a variant’s settings, measured: a workload is recorded, crashed in memory under several storage models and recovered by the same engine; the worst model within SQLite’s assumptions about hardware decides.",
-    ),
-    term(
-        "crash image",
-        "guide-crash-image",
-        "One state of the files that a crash may leave; counts of images are properties of the sample, not probabilities.",
-    ),
-    term(
-        "Pareto set",
-        "guide-pareto",
-        "The variants that no other variant beats in safety and speed at once.",
-    ),
-];
+pub(crate) static TERMS: LazyLock<Vec<Term>> =
+    LazyLock::new(|| TEXT.lines().filter_map(term).collect());
 
-const fn term(word: &'static str, anchor: &'static str, meaning: &'static str) -> Term {
-    Term {
+/// A line for each term: the word, the name under which it is linked to, and its meaning.
+const TEXT: &str = include_str!("../templates/terms.txt");
+
+fn term(line: &'static str) -> Option<Term> {
+    let (word, rest) = line.split_once(" | ")?;
+    let (anchor, meaning) = rest.split_once(" | ")?;
+    Some(Term {
         word,
         anchor,
         meaning,
-    }
+    })
 }
 
 /// Text in which the first occurrence of every explained word is marked as such.

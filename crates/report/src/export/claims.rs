@@ -6,25 +6,9 @@ use lab::claims::Judged;
 use super::{number, table};
 use crate::Result;
 
-const HEADER: [&str; 17] = [
-    "experiment",
-    "source",
-    "claim",
-    "says",
-    "verdict",
-    "measure",
-    "unit",
-    "figure",
-    "low",
-    "high",
-    "alpha",
-    "bound_low",
-    "bound_high",
-    "published",
-    "rounds",
-    "preliminary",
-    "why",
-];
+const HEADER: &str = "\
+    experiment,source,claim,says,verdict,measure,unit,figure,low,high,alpha,bound_low,\
+    bound_high,published,rounds,preliminary,why";
 
 /// The claims of a run as CSV: verdict, measured figure with its interval at error rate `alpha`
 /// (0 to 1), the bounds that confirm, and the published figure. Where `unit` names a metric, figures
@@ -34,16 +18,14 @@ const HEADER: [&str; 17] = [
 /// When the table cannot be built.
 pub fn claims_csv(analysis: &Analysis) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
-        experiment
-            .claims
-            .iter()
-            .map(move |judged| row(experiment, judged))
+        let claims = experiment.claims.iter();
+        claims.map(move |judged| row(experiment, judged))
     });
     table("claims", HEADER, rows)
 }
 
-fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> [String; 17] {
-    [
+fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<String> {
+    vec![
         experiment.key.clone(),
         experiment.source.clone().unwrap_or_default(),
         judged.claim.id.clone(),

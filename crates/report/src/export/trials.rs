@@ -11,18 +11,7 @@ use super::number;
 use crate::{Error, Result};
 
 /// Columns before those of the metrics.
-const HEAD: [&str; 10] = [
-    "experiment",
-    "round",
-    "block",
-    "position",
-    "variant",
-    "role",
-    "started",
-    "wall_s",
-    "outcome",
-    "problem",
-];
+const HEAD: &str = "experiment,round,block,position,variant,role,started,wall_s,outcome,problem";
 
 /// Writes trials as CSV: a fixed header, one column for each metric of [`METRICS`], and a last
 /// column `more` with every other figure as `name=value;name=value` (metrics of one phase, such as
@@ -51,7 +40,7 @@ impl<W: Write> TrialsCsv<W> {
         let places = [record.round, record.block, record.position].map(|place| place.to_string());
         let [round, block, position] = &places;
         let wall = record.wall_s.to_string();
-        let head: [&str; HEAD.len()] = [
+        let head: [&str; 10] = [
             &record.experiment,
             round,
             block,
@@ -88,7 +77,7 @@ impl<W: Write> TrialsCsv<W> {
             return Ok(());
         }
         let metrics = METRICS.iter().map(|metric| metric.name);
-        let names = HEAD.into_iter().chain(metrics).chain(["more"]);
+        let names = HEAD.split(',').chain(metrics).chain(["more"]);
         self.writer
             .write_record(names)
             .map_err(Error::csv("trials"))

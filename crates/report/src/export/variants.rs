@@ -7,38 +7,10 @@ use super::{number, table};
 use crate::Result;
 use crate::words::{UPPER_BOUND, upper_bound_problem};
 
-const HEADER: [&str; 30] = [
-    "experiment",
-    "variant",
-    "role",
-    "metric",
-    "rank",
-    "groups",
-    "median",
-    "min",
-    "max",
-    "n",
-    "ratio",
-    "low",
-    "high",
-    "level",
-    "q_value",
-    "detectable",
-    "preliminary",
-    "measured",
-    "skipped",
-    "failed",
-    "timed_out",
-    "problem",
-    "sqlite",
-    "tier",
-    "tier_bad",
-    "tier_losing",
-    "tier_most_lost",
-    "tier_images",
-    "tier_problem",
-    "pareto",
-];
+const HEADER: &str = "\
+    experiment,variant,role,metric,rank,groups,median,min,max,n,ratio,low,high,level,q_value,\
+    detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,tier,tier_bad,\
+    tier_losing,tier_most_lost,tier_images,tier_problem,pareto";
 
 /// The variants of a run as CSV, each with its role: `baseline`, `variant`, or `limit` for what bounds the
 /// variants and is neither ranked nor compared.
@@ -80,7 +52,7 @@ fn row(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
     rank: Option<usize>,
-) -> [String; 30] {
+) -> Vec<String> {
     let [median, least, most, n] = figures(variant.summaries.get(&experiment.metric));
     let tier = TierColumns::of(variant);
     let effect = variant.effect.as_ref();
@@ -90,15 +62,15 @@ fn row(
     } else {
         variant.problem.clone().unwrap_or_default()
     };
-    [
+    let role = match variant.baseline {
+        true => "baseline",
+        false => "variant",
+    };
+    let engine = variant.engine.as_ref();
+    vec![
         experiment.key.clone(),
         variant.label.clone(),
-        if variant.baseline {
-            "baseline"
-        } else {
-            "variant"
-        }
-        .to_owned(),
+        role.to_owned(),
         experiment.metric.clone(),
         rank.map(|rank| rank.to_string()).unwrap_or_default(),
         variant.groups.clone(),
@@ -112,19 +84,13 @@ fn row(
         number(estimate.map(|estimate| estimate.level)),
         number(effect.map(|effect| effect.q_value)),
         number(estimate.map(|estimate| estimate.detectable)),
-        estimate
-            .map(|estimate| estimate.preliminary.to_string())
-            .unwrap_or_default(),
+        estimate.map_or(String::new(), |it| it.preliminary.to_string()),
         variant.trials.measured.to_string(),
         variant.trials.skipped.to_string(),
         variant.trials.failed.to_string(),
         variant.trials.timed_out.to_string(),
         problem,
-        variant
-            .engine
-            .as_ref()
-            .map(|engine| engine.version.clone())
-            .unwrap_or_default(),
+        engine.map_or(String::new(), |it| it.version.clone()),
         tier.class,
         tier.bad,
         tier.losing,
@@ -199,7 +165,7 @@ fn pareto(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> String 
 }
 
 /// A limit has figures of its own and nothing that compares it with a variant.
-fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) -> [String; 30] {
+fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) -> Vec<String> {
     let [median, least, most, n] = figures(limit.summary.as_ref());
     let filled = [
         ("experiment", experiment.key.clone()),
@@ -212,10 +178,11 @@ fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) 
         ("n", n),
         ("problem", upper_bound_problem(limit).unwrap_or_default()),
     ];
-    HEADER.map(|column| {
+    let cell = |column: &str| {
         let cell = filled.iter().find(|(name, _)| *name == column);
         cell.map(|(_, text)| text.clone()).unwrap_or_default()
-    })
+    };
+    HEADER.split(',').map(cell).collect()
 }
 
 /// Median, smallest, largest and number of the figures.
@@ -224,8 +191,6 @@ fn figures(summary: Option<&Summary>) -> [String; 4] {
         number(summary.map(|summary| summary.median)),
         number(summary.map(|summary| summary.range.low)),
         number(summary.map(|summary| summary.range.high)),
-        summary
-            .map(|summary| summary.n.to_string())
-            .unwrap_or_default(),
+        summary.map_or(String::new(), |it| it.n.to_string()),
     ]
 }

@@ -166,7 +166,9 @@ pub fn duration(seconds: f64) -> String {
 
 /// The divisor and the suffix that suit a value of this unit.
 fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
-    const RATES: [(f64, &str); 4] = [(1e9, "G "), (1e6, "M "), (1e3, "k "), (1.0, "")];
+    const RATES: [f64; 4] = [1e9, 1e6, 1e3, 1.0];
+    const ROWS: [&str; 4] = ["G rows/s", "M rows/s", "k rows/s", "rows/s"];
+    const OPS: [&str; 4] = ["G ops/s", "M ops/s", "k ops/s", "ops/s"];
     const SECONDS: [(f64, &str); 4] = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")];
     const MICROSECONDS: [(f64, &str); 3] = [(1e6, "s"), (1e3, "ms"), (1.0, "µs")];
     const NANOSECONDS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
@@ -182,6 +184,9 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
             .find(|(step, _)| rounded(value.abs() / step) >= 1.0);
         *fits.or(steps.last()).unwrap_or(&(1.0, ""))
     };
+    let rate = |names: [&'static str; 4]| {
+        pick(&std::array::from_fn::<_, 4, _>(|it| (RATES[it], names[it])))
+    };
     match unit {
         Unit::Seconds if value == 0.0 => (1.0, "s"),
         Unit::Seconds => pick(&SECONDS),
@@ -193,19 +198,9 @@ fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
         Unit::Count => (1.0, ""),
         Unit::Percent => (1.0, "%"),
         Unit::Share => (0.01, "%"),
-        Unit::RowsPerSecond => rate(pick(&RATES), ["G rows/s", "M rows/s", "k rows/s", "rows/s"]),
-        Unit::OpsPerSecond => rate(pick(&RATES), ["G ops/s", "M ops/s", "k ops/s", "ops/s"]),
+        Unit::RowsPerSecond => rate(ROWS),
+        Unit::OpsPerSecond => rate(OPS),
     }
-}
-
-fn rate(picked: (f64, &str), names: [&'static str; 4]) -> (f64, &'static str) {
-    let name = match picked.1 {
-        "G " => names[0],
-        "M " => names[1],
-        "k " => names[2],
-        _ => names[3],
-    };
-    (picked.0, name)
 }
 
 /// A whole number of bytes or of things has no decimals however small it is.
