@@ -13,7 +13,7 @@ pub use chart::{
     MapRow, Mark, Marks, Plot, Point, Scale, Strip,
 };
 pub use sentence::{Piece, Sentence, Term, joined, plain};
-pub use table::{Abridge, Cell, Column, Row, Table};
+pub use table::{Abridge, Cell, Column, Row, Table, led};
 
 /// A whole report or answer.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +65,19 @@ pub enum Kind {
     Folded,
     /// What terms link to: left out where a form has footnotes.
     Glossary,
+}
+
+impl Section {
+    /// A section without an eyebrow.
+    pub fn new(anchor: &str, kind: Kind, title: &str, blocks: Vec<Block>) -> Section {
+        Section {
+            anchor: anchor.to_owned(),
+            kind,
+            title: title.into(),
+            blocks,
+            ..Section::default()
+        }
+    }
 }
 
 impl Kind {
@@ -233,6 +246,11 @@ impl Block {
     /// A table.
     pub fn table(table: Table) -> Block {
         Block::Table(Box::new(table))
+    }
+
+    /// A chart.
+    pub fn chart(chart: Chart) -> Block {
+        Block::Chart(Box::new(chart))
     }
 
     /// What is folded away, and printed.

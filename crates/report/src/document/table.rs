@@ -84,6 +84,22 @@ pub struct Cell {
     pub strip: Option<Strip>,
 }
 
+impl Table {
+    /// A table that is neither sorted nor abridged.
+    pub fn new(
+        label: impl Into<String>,
+        columns: impl IntoIterator<Item = Column>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Table {
+        Table {
+            label: label.into(),
+            columns: columns.into_iter().collect(),
+            rows: rows.into_iter().collect(),
+            ..Table::default()
+        }
+    }
+}
+
 impl Column {
     /// A column of text.
     pub fn left(heading: impl Into<Sentence>) -> Column {
@@ -176,4 +192,14 @@ impl Row {
             ..Row::default()
         }
     }
+
+    /// A row of a first cell and others.
+    pub fn led(first: Cell, others: impl IntoIterator<Item = Cell>) -> Row {
+        Row::new(led(first, others))
+    }
+}
+
+/// One thing, then others.
+pub fn led<T>(first: T, others: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    std::iter::once(first).chain(others)
 }

@@ -77,21 +77,13 @@ fn kills(subject: &Subject<'_>) -> [Block; 2] {
         )
     };
     let columns = COUNTS.iter().map(|(_, heading)| Column::right(*heading));
-    let table = Table {
-        label: "Processes killed while they write".to_owned(),
-        columns: [Column::left("variant"), Column::left("result").prose()]
+    let table = Table::new(
+        "Processes killed while they write",
+        [Column::left("variant"), Column::left("result").prose()]
             .into_iter()
-            .chain(columns)
-            .collect(),
-        rows: subject
-            .experiment
-            .variants
-            .iter()
-            .enumerate()
-            .map(row)
-            .collect(),
-        ..Table::default()
-    };
+            .chain(columns),
+        subject.experiment.variants.iter().enumerate().map(row),
+    );
     let how = "Unfinished: kills that left a journal or log to recover. Checked: databases that were opened and compared; the others were passed to the next process first. A killed process leaves its writes to the system, so this says nothing about power failures.";
     [Block::table(table), Block::small(how)]
 }

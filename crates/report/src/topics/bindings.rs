@@ -63,11 +63,12 @@ fn costs(bindings: &Bindings, cell: fn(Option<Cost>) -> Cell) -> Table {
     });
     let first = [Column::left("binding"), Column::left("SQLite").full_only()];
     Table {
-        label: "Cost of a row, and over the native binding".to_owned(),
-        columns: first.into_iter().chain(parts).collect(),
-        rows: rows.collect(),
         sortable: true,
-        ..Table::default()
+        ..Table::new(
+            "Cost of a row, and over the native binding",
+            first.into_iter().chain(parts),
+            rows,
+        )
     }
 }
 
@@ -83,17 +84,13 @@ fn defaults(bindings: &Bindings) -> Block {
         .map(|row| Column::left(row.name.as_str()));
     let row = |(name, values): &(String, Vec<Option<String>>)| {
         let cells = values.iter().map(|value| Cell::number(value.clone()));
-        Row::new([Cell::code(name)].into_iter().chain(cells))
+        Row::led(Cell::code(name), cells)
     };
-    let table = Table {
-        label: "Defaults of each binding".to_owned(),
-        columns: [Column::left("PRAGMA")]
-            .into_iter()
-            .chain(columns)
-            .collect(),
-        rows: bindings.defaults.iter().map(row).collect(),
-        ..Table::default()
-    };
+    let table = Table::new(
+        "Defaults of each binding",
+        [Column::left("PRAGMA")].into_iter().chain(columns),
+        bindings.defaults.iter().map(row),
+    );
     Block::Depth {
         brief: vec![Block::small(brief)],
         full: vec![Block::small(DEFAULTS), Block::table(table)],

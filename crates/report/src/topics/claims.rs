@@ -20,12 +20,11 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Column::right("published"),
         Column::right("confirmed by"),
     ];
-    let table = Table {
-        label: "Claims".to_owned(),
-        columns: columns.into_iter().chain(figures).collect(),
-        rows: claims.iter().map(row).collect(),
-        ..Table::default()
-    };
+    let table = Table::new(
+        "Claims",
+        columns.into_iter().chain(figures),
+        claims.iter().map(row),
+    );
     let heading = Block::Heading("Claims".to_owned());
     let depth = Block::Depth {
         brief: Block::list(claims.iter().map(item)).into_iter().collect(),

@@ -28,13 +28,12 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         false => "",
     };
     let lead = Block::small(format!("{LEAD}{elsewhere}"));
-    vec![Section {
-        anchor: "directories".to_owned(),
-        kind: Kind::Chapter,
-        title: "The directories side by side".into(),
-        blocks: [lead].into_iter().chain(tables).collect(),
-        ..Section::default()
-    }]
+    vec![Section::new(
+        "directories",
+        Kind::Chapter,
+        "The directories side by side",
+        [lead].into_iter().chain(tables).collect(),
+    )]
 }
 
 fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
@@ -55,22 +54,19 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
     let columns = all.iter().map(|it| column(analysis, it.experiment));
     let row = |variant: usize| {
         let cells = all.iter().map(|it| cell(it.experiment, variant));
-        Row::new([first.names.cell(variant)].into_iter().chain(cells))
+        Row::led(first.names.cell(variant), cells)
     };
     let heading = Column::left(metric_heading(first.metric()).to_lowercase());
     let ratios = side_by_side.to_first.iter().map(|it| to_first(it.as_ref()));
     let table = Table {
-        label: question.clone(),
-        columns: [heading].into_iter().chain(columns).collect(),
-        rows: by_rank(first.experiment).into_iter().map(row).collect(),
-        foot: vec![Row::new(
-            [Cell::new("all variants, to the first")]
-                .into_iter()
-                .chain(ratios),
-        )],
+        foot: vec![Row::led(Cell::new("all variants, to the first"), ratios)],
         sortable: true,
         abridge: Abridge::End,
-        ..Table::default()
+        ..Table::new(
+            question.clone(),
+            [heading].into_iter().chain(columns),
+            by_rank(first.experiment).into_iter().map(row),
+        )
     };
     vec![Block::Heading(question), Block::table(table)]
 }

@@ -20,20 +20,17 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let rows = classes.iter().enumerate();
-    let table = Table {
-        label: "By what survives of an acknowledged change".to_owned(),
-        columns: vec![
+    let table = Table::new(
+        "By what survives of an acknowledged change",
+        [
             Column::left("what survives").prose(),
             Column::left("best"),
             Column::right(metric_heading(subject.metric()).to_lowercase()),
             Column::left("others, to the best").prose(),
             Column::left("than the classes above").prose(),
         ],
-        rows: rows
-            .map(|(index, class)| row(subject, class, index == 0))
-            .collect(),
-        ..Table::default()
-    };
+        rows.map(|(index, class)| row(subject, class, index == 0)),
+    );
     let heading = Block::Heading("By what survives of an acknowledged change".to_owned());
     vec![heading, Block::table(table)]
 }

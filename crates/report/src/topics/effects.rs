@@ -313,18 +313,19 @@ fn table(effects: &Effects, of: Of<'_>) -> Table {
         ])
     };
     Table {
-        label: "Every effect in figures".to_owned(),
-        columns: vec![
-            Column::left("level"),
-            Column::left("instead of"),
-            Column::left("ratio"),
-            Column::left("smallest to largest").full_only(),
-            Column::right("settings"),
-        ],
-        rows: effects.main.iter().map(row).collect(),
         sortable: true,
         abridge: Abridge::End,
-        ..Table::default()
+        ..Table::new(
+            "Every effect in figures",
+            [
+                Column::left("level"),
+                Column::left("instead of"),
+                Column::left("ratio"),
+                Column::left("smallest to largest").full_only(),
+                Column::right("settings"),
+            ],
+            effects.main.iter().map(row),
+        )
     }
 }
 

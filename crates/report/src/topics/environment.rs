@@ -29,13 +29,12 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         .chain(volumes)
         .chain(heading)
         .chain(engines);
-    vec![Section {
-        anchor: "environment".to_owned(),
-        kind: Kind::Folded,
-        title: "The machine and SQLite".into(),
-        blocks: blocks.chain([pragmas::of_run(analysis)]).collect(),
-        ..Section::default()
-    }]
+    vec![Section::new(
+        "environment",
+        Kind::Folded,
+        "The machine and SQLite",
+        blocks.chain([pragmas::of_run(analysis)]).collect(),
+    )]
 }
 
 fn facts(facts: impl IntoIterator<Item = Fact>) -> Block {
@@ -161,9 +160,9 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
     if volumes.is_empty() {
         return Vec::new();
     }
-    let table = Table {
-        label: "Volumes".to_owned(),
-        columns: vec![
+    let table = Table::new(
+        "Volumes",
+        [
             Column::left("directory"),
             Column::left("storage").prose(),
             Column::right("fsync, median"),
@@ -171,9 +170,8 @@ fn volumes(volumes: &[Volume]) -> Vec<Block> {
             Column::left("result of the fsync probe").prose(),
             Column::right("free"),
         ],
-        rows: volumes.iter().map(volume).collect(),
-        ..Table::default()
-    };
+        volumes.iter().map(volume),
+    );
     vec![Block::Heading("Volumes".to_owned()), Block::table(table)]
 }
 

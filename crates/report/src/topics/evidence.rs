@@ -109,16 +109,17 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
                 figures::figure(value, metric)
             })
         });
-        Row::new([Cell::new(part)].into_iter().chain(cells))
+        Row::led(Cell::new(part), cells)
     };
     let title = format!("{} by class, medians", metric_heading(base));
     let table = Table {
-        label: title.clone(),
-        columns: [Column::left("class")].into_iter().chain(columns).collect(),
-        rows: parts.iter().map(row).collect(),
         sortable: true,
         dense: true,
-        ..Table::default()
+        ..Table::new(
+            title.clone(),
+            [Column::left("class")].into_iter().chain(columns),
+            parts.iter().map(row),
+        )
     };
     Block::unprinted(title, vec![Block::table(table)])
 }
@@ -140,7 +141,7 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
             let count = counts.get(*metric).copied().or(none);
             Cell::figure(count, |value| figures::compact(value, metric))
         });
-        Row::new([subject.names.cell(variant)].into_iter().chain(cells))
+        Row::led(subject.names.cell(variant), cells)
     });
     let headings = columns.iter().map(|name| Column {
         about: Some((*name).to_owned()),
@@ -150,15 +151,13 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
         })
     });
     let table = Table {
-        label: "What the work did".to_owned(),
-        columns: [Column::left("variant")]
-            .into_iter()
-            .chain(headings)
-            .collect(),
-        rows: rows.collect(),
         sortable: true,
         dense: true,
-        ..Table::default()
+        ..Table::new(
+            "What the work did",
+            [Column::left("variant")].into_iter().chain(headings),
+            rows,
+        )
     };
     let blocks = vec![Block::small(HOW), Block::table(table)];
     Some(Block::unprinted(
@@ -245,15 +244,12 @@ fn data_table(title: &str, table: &DataTable) -> Table {
     let cell = |cell: &String| Cell::new(Sentence::from(cell.as_str()));
     let columns = table.columns.iter();
     Table {
-        label: title.to_owned(),
-        columns: columns.map(|it| Column::left(it.as_str())).collect(),
-        rows: table
-            .rows
-            .iter()
-            .map(|row| Row::new(row.iter().map(cell)))
-            .collect(),
         data: true,
         abridge: Abridge::End,
-        ..Table::default()
+        ..Table::new(
+            title,
+            columns.map(|it| Column::left(it.as_str())),
+            table.rows.iter().map(|row| Row::new(row.iter().map(cell))),
+        )
     }
 }

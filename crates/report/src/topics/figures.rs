@@ -212,15 +212,14 @@ fn table(subject: &Subject<'_>, ranked: &[usize]) -> Table {
     let rows = ranked.iter().map(|index| row(subject, *index, has_tiers));
     let bounds = experiment.upper_bounds.iter();
     Table {
-        label: "Every variant in figures".to_owned(),
-        columns: (columns.into_iter().chain(tier))
-            .chain([Column::left(explained("groups"))])
-            .collect(),
-        rows: rows.collect(),
         foot: bounds.map(|it| bound_cells(it, subject.metric())).collect(),
         sortable: true,
         abridge: Abridge::Middle,
-        ..Table::default()
+        ..Table::new(
+            "Every variant in figures",
+            (columns.into_iter().chain(tier)).chain([Column::left(explained("groups"))]),
+            rows,
+        )
     }
 }
 

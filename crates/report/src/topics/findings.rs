@@ -35,13 +35,12 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
             items,
         })],
     };
-    vec![Section {
-        anchor: "findings".to_owned(),
-        kind: Kind::Highlights,
-        title: "What matters on this machine".into(),
+    vec![Section::new(
+        "findings",
+        Kind::Highlights,
+        "What matters on this machine",
         blocks,
-        ..Section::default()
-    }]
+    )]
 }
 
 fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {

@@ -16,11 +16,10 @@ pub(super) fn sections(_: &Analysis) -> Vec<Section> {
         let term_itself = Sentence(vec![Piece::Term(term)]);
         (term_itself, Sentence::from(term.meaning))
     });
-    vec![Section {
-        anchor: "reading".to_owned(),
-        kind: Kind::Glossary,
-        title: "How to read this page".into(),
-        blocks: vec![Block::Facts(marks.chain(terms).collect())],
-        ..Section::default()
-    }]
+    vec![Section::new(
+        "reading",
+        Kind::Glossary,
+        "How to read this page",
+        vec![Block::Facts(marks.chain(terms).collect())],
+    )]
 }

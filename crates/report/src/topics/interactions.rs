@@ -48,15 +48,16 @@ fn table(effects: &Effects, of: Of<'_>) -> Option<Table> {
         ])
     });
     (!found.is_empty()).then(|| Table {
-        label: "Interactions".to_owned(),
-        columns: vec![
-            Column::left("together"),
-            Column::left("with"),
-            Column::left("ratio to the product of both alone"),
-        ],
-        rows: rows.collect(),
         abridge: Abridge::End,
-        ..Table::default()
+        ..Table::new(
+            "Interactions",
+            [
+                Column::left("together"),
+                Column::left("with"),
+                Column::left("ratio to the product of both alone"),
+            ],
+            rows,
+        )
     })
 }
 

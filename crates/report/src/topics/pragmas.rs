@@ -127,12 +127,11 @@ fn table(subject: &Subject<'_>, differing: &[&str]) -> Table {
         .map(|name| Column::left(Sentence::code(*name)));
     let variants = by_rank(subject.experiment).into_iter();
     let rows = variants.flat_map(|variant| rows(subject, variant, differing));
-    Table {
-        label: "PRAGMAs that differ".to_owned(),
-        columns: columns.into_iter().chain(pragmas).collect(),
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::new(
+        "PRAGMAs that differ",
+        columns.into_iter().chain(pragmas),
+        rows,
+    )
 }
 
 /// One row for all connections of a variant that agree in what differs.

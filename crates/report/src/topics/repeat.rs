@@ -16,19 +16,18 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         .words(". The same seed gives the same data and the same order of trials; the plan with its claims and bounds was written to ")
         .and_code("run.json")
         .words(" before the first trial.");
-    vec![Section {
-        anchor: "repeat".to_owned(),
-        kind: Kind::Background,
-        title: "To repeat this run".into(),
-        blocks: vec![
+    vec![Section::new(
+        "repeat",
+        Kind::Background,
+        "To repeat this run",
+        vec![
             Block::Code(Code {
                 language: "sh",
                 text: command(plan),
             }),
             Block::small(planned),
         ],
-        ..Section::default()
-    }]
+    )]
 }
 
 /// The command that plans the same run again.

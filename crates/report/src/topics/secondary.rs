@@ -42,15 +42,12 @@ pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) ->
     let measured = measured.filter(|variant| !variants[*variant].unmeasured());
     let rows = measured.map(|variant| {
         let cells = metrics.iter().map(|metric| cell(variant, metric));
-        Row::new([subject.names.cell(variant)].into_iter().chain(cells))
+        Row::led(subject.names.cell(variant), cells)
     });
     Table {
-        label: label.to_owned(),
-        columns: headed("variant", metrics),
-        rows: rows.collect(),
         sortable: true,
         dense: true,
-        ..Table::default()
+        ..Table::new(label, headed("variant", metrics), rows)
     }
 }
 

@@ -107,14 +107,12 @@ fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -
     };
     let models = columns.iter().map(heading).chain(schedules);
     Table {
-        label: "Safety by storage model".to_owned(),
-        columns: [Column::left("variant").prose()]
-            .into_iter()
-            .chain(models)
-            .collect(),
-        rows: rows.iter().map(row).collect(),
         dense: true,
-        ..Table::default()
+        ..Table::new(
+            "Safety by storage model",
+            [Column::left("variant").prose()].into_iter().chain(models),
+            rows.iter().map(row),
+        )
     }
 }
 

@@ -139,17 +139,16 @@ fn table(subject: &Subject<'_>) -> Table {
             Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
         ])
     };
-    Table {
-        label: "Best variant at each safety tier (bold: the Pareto set)".to_owned(),
-        columns: vec![
+    Table::new(
+        "Best variant at each safety tier (bold: the Pareto set)",
+        [
             Column::left(explained("safety tier")).prose(),
             Column::left("best variant"),
             Column::right(metric_heading(subject.metric()).to_lowercase()),
             Column::left("to the baseline"),
         ],
-        rows: subject.experiment.best_at_tiers.iter().map(row).collect(),
-        ..Table::default()
-    }
+        subject.experiment.best_at_tiers.iter().map(row),
+    )
 }
 
 /// What a reader must know of the best at a tier besides.
