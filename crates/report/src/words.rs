@@ -197,6 +197,18 @@ pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{} {what}", figures::count(count))
 }
 
+/// What belongs together by its keys, in the order in which these first occur.
+pub(crate) fn grouped<K: PartialEq, T>(all: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    for (key, one) in all {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((key, vec![one])),
+        }
+    }
+    groups
+}
+
 /// The first letter in upper case.
 pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();

@@ -1,7 +1,7 @@
 //! What text renderers leave out of tables.
 
 use crate::document::Column;
-use crate::document::{Abridge, Cell, Map, MapCell, MapRow, Row, Sentence, Table};
+use crate::document::{Abridge, Cell, Map, MapCell, MapRow, Row, Sentence, Table, led};
 
 /// Up to this number every row of a table is shown in a brief form.
 const ALL_UP_TO: usize = 12;
@@ -88,7 +88,7 @@ pub(super) fn of_map(map: &Map) -> Table {
         .map(|it| Column::left(Sentence::code(it)));
     let first = Column::left(names.join(" \\ "));
     Table {
-        columns: [first].into_iter().chain(columns).collect(),
+        columns: led(first, columns).collect(),
         rows: map.rows.iter().map(row).collect(),
         ..Table::default()
     }

@@ -6,7 +6,7 @@ use lab::metric::Unit;
 use lab::stats::Interval;
 
 use super::Subject;
-use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
 use crate::figures::with_unit;
 
 /// Parts from which on there is no table here: those of many parts have tables of their own.
@@ -88,7 +88,7 @@ fn defaults(bindings: &Bindings) -> Block {
     };
     let table = Table::new(
         "Defaults of each binding",
-        [Column::left("PRAGMA")].into_iter().chain(columns),
+        led(Column::left("PRAGMA"), columns),
         bindings.defaults.iter().map(row),
     );
     Block::Depth {

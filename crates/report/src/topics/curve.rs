@@ -64,20 +64,16 @@ fn chart(subject: &Subject<'_>, curve: &Curve) -> Block {
             .words("; the chart of variants has them.")
     });
     let caption = Sentence::from(format!("{}, along ", metric_axis(metric)));
-    Block::Chart(Box::new(Chart {
-        caption: caption.and_code(&curve.factor).and(by),
-        remark: None,
-        plot: Plot::Curve(crate::document::Curve {
-            metric: metric.to_owned(),
-            factor: curve.factor.clone(),
-            lines: drawable(curve)
-                .take(LINES)
-                .map(|it| line(it, metric))
-                .collect(),
-        }),
-        figures: None,
+    let lines = drawable(curve).take(LINES).map(|it| line(it, metric));
+    let plot = Plot::Curve(crate::document::Curve {
+        metric: metric.to_owned(),
+        factor: curve.factor.clone(),
+        lines: lines.collect(),
+    });
+    Block::chart(Chart {
         notes: note.into_iter().collect(),
-    }))
+        ..Chart::new(caption.and_code(&curve.factor).and(by), plot)
+    })
 }
 
 fn line(series: &Series, metric: &str) -> Line {

@@ -4,9 +4,8 @@ use lab::analysis::{Analysis, ExperimentAnalysis, SideBySide};
 use lab::stats::Estimate;
 
 use super::Subject;
-use crate::document::{Abridge, Block, Cell, Column, Kind, Row, Section, Sentence, Table};
+use crate::document::{Abridge, Block, Cell, Column, Kind, Row, Section, Sentence, Table, led};
 use crate::figures;
-use crate::names::Names;
 use crate::words::{by_rank, mark, metric_heading};
 
 /// What the tables say and what not.
@@ -38,15 +37,8 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 
 fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
     let indices = side_by_side.experiments.iter();
-    let all: Vec<Subject<'_>> = indices
-        .map(|index| Subject {
-            analysis,
-            experiment: &analysis.experiments[*index],
-            planned: &analysis.plan.experiments[*index],
-            finding: None,
-            names: Names::of(&analysis.experiments[*index]),
-        })
-        .collect();
+    let all = indices.map(|index| Subject::of(analysis, *index));
+    let all: Vec<Subject<'_>> = all.collect();
     let Some(first) = all.first() else {
         return Vec::new();
     };
@@ -64,7 +56,7 @@ fn blocks(analysis: &Analysis, side_by_side: &SideBySide) -> Vec<Block> {
         abridge: Abridge::End,
         ..Table::new(
             question.clone(),
-            [heading].into_iter().chain(columns),
+            led(heading, columns),
             by_rank(first.experiment).into_iter().map(row),
         )
     };

@@ -5,7 +5,6 @@ use lab::analysis::AtDurability;
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table};
-use crate::figures;
 use crate::names::listed;
 use crate::words::metric_heading;
 
@@ -44,7 +43,6 @@ pub(super) fn footnote(subject: &Subject<'_>) -> Option<String> {
 }
 
 fn row(subject: &Subject<'_>, class: &AtDurability, is_strongest: bool) -> Row {
-    let metric = subject.metric();
     let best = class.tied.clamp(1, class.variants.len());
     let (best, behind) = class.variants.split_at(best);
     let shares = &class.to_best[best.len()..];
@@ -53,11 +51,10 @@ fn row(subject: &Subject<'_>, class: &AtDurability, is_strongest: bool) -> Row {
         let name = subject.names.sentence(*variant);
         name.words(format!(" (×\u{a0}{share:.2})"))
     });
-    let summary = subject.experiment.variants[best[0]].summaries.get(metric);
     Row::new([
         Cell::new(class.class.words()),
         Cell::new(crate::document::joined(names, " or ")),
-        Cell::number(summary.map(|it| figures::figure(it.median, metric))),
+        Cell::number(subject.median(best[0])),
         Cell::new(listed(behind.collect::<Vec<Sentence>>(), NAMED)),
         Cell::new(match (is_strongest, class.buys) {
             (true, _) => "",

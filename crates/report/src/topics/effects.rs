@@ -12,7 +12,7 @@ use super::Subject;
 use super::figures::ratio_cell;
 use crate::document::{
     Abridge, Bar, Bars, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot,
-    Row, Scale, Sentence, Table, joined,
+    Row, Scale, Sentence, Table, joined, led,
 };
 use crate::figures;
 use crate::names::listed;
@@ -67,11 +67,11 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     };
     let sentences = sentences(subject, effects).into_iter();
     let list = Block::list(sentences.map(Item::new));
-    let chart = Block::Chart(Box::new(chart(subject, effects)));
+    let chart = Block::chart(chart(subject, effects));
     let shares = shares(effects);
     let how = Block::small(how(effects));
     let heading = Block::Heading(HEADING.to_owned());
-    let blocks = [heading].into_iter().chain(list);
+    let blocks = led(heading, list);
     blocks.chain([chart]).chain(shares).chain([how]).collect()
 }
 
@@ -234,26 +234,25 @@ fn matters_only(
 
 fn chart(subject: &Subject<'_>, effects: &Effects) -> Chart {
     let of = Of::subject(subject);
-    let metric = of.metric;
     let rows = effects.main.iter().map(|effect| {
         let is_condition = subject.experiment.conditions.contains(&effect.factor);
         forest_row(effect, of, is_condition)
     });
+    let forest = Forest {
+        scale: Scale::Ratio,
+        baseline: Some(1.0),
+        columns: ["ratio", "settings"].map(str::to_owned).into(),
+        rows: rows.collect(),
+        bounds: Vec::new(),
+    };
+    let caption = format!(
+        "{}: ratio to the level of the baseline",
+        metric_axis(of.metric)
+    );
+    let remark = "thick line: interval; thin line: smallest to largest among the settings of the other factors";
     Chart {
-        caption: format!("{}: ratio to the level of the baseline", metric_axis(metric)).into(),
-        remark: Some(
-            "thick line: interval; thin line: smallest to largest among the settings of the other factors"
-                .to_owned(),
-        ),
-        plot: Plot::Forest(Forest {
-            scale: Scale::Ratio,
-            baseline: Some(1.0),
-            columns: ["ratio", "settings"].map(str::to_owned).into(),
-            rows: rows.collect(),
-            bounds: Vec::new(),
-        }),
         figures: Some(table(effects, of)),
-        notes: Vec::new(),
+        ..Chart::new(caption, Plot::Forest(forest)).with_remark(remark)
     }
 }
 
@@ -363,13 +362,8 @@ fn shares(effects: &Effects) -> Option<Block> {
         }
     };
     (!bars.is_empty()).then(|| {
-        Block::Chart(Box::new(Chart {
-            caption: "Differences between variants are attributed to".into(),
-            remark: Some(remark.to_owned()),
-            plot: Plot::Bars(Bars { bars }),
-            figures: None,
-            notes: Vec::new(),
-        }))
+        let caption = "Differences between variants are attributed to";
+        Block::chart(Chart::new(caption, Plot::Bars(Bars { bars })).with_remark(remark))
     })
 }
 

@@ -9,10 +9,10 @@ use lab::trial::DataTable;
 
 use super::Subject;
 use super::secondary::medians;
-use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table};
+use crate::document::{Abridge, Block, Cell, Column, Row, Sentence, Table, led};
 use crate::figures;
 use crate::names::listed;
-use crate::words::{by_rank, file_kind, metric_heading};
+use crate::words::{by_rank, file_kind, grouped, metric_heading};
 
 /// Parts of a metric from which on they have a table of their own: more columns cannot be read.
 const CLASSES_FROM: usize = 6;
@@ -117,7 +117,7 @@ fn class_table(subject: &Subject<'_>, base: &str, parts: &[&String]) -> Block {
         dense: true,
         ..Table::new(
             title.clone(),
-            [Column::left("class")].into_iter().chain(columns),
+            led(Column::left("class"), columns),
             parts.iter().map(row),
         )
     };
@@ -155,7 +155,7 @@ fn work(subject: &Subject<'_>) -> Option<Block> {
         dense: true,
         ..Table::new(
             "What the work did",
-            [Column::left("variant")].into_iter().chain(headings),
+            led(Column::left("variant"), headings),
             rows,
         )
     };
@@ -213,31 +213,20 @@ fn order(name: &str) -> (usize, usize) {
 /// Tables with the variants in which they were equal, by their titles: most variants of an experiment
 /// run the same statements, so a difference stands out by itself.
 fn data(subject: &Subject<'_>) -> Vec<Block> {
-    type Same<'a> = (&'a DataTable, Vec<usize>);
-    let mut titles: Vec<(&str, Vec<Same<'_>>)> = Vec::new();
-    for (index, variant) in subject.experiment.variants.iter().enumerate() {
-        for table in &variant.tables {
-            let known = titles.iter().position(|(title, _)| *title == table.title);
-            let known = known.unwrap_or_else(|| {
-                titles.push((&table.title, Vec::new()));
-                titles.len() - 1
-            });
-            let of_title = &mut titles[known].1;
-            match of_title.iter_mut().find(|(known, _)| *known == table) {
-                Some((_, variants)) => variants.push(index),
-                None => of_title.push((table, vec![index])),
-            }
-        }
-    }
-    let fold = |(title, tables): (&str, Vec<Same<'_>>)| {
-        let blocks = tables.into_iter().flat_map(|(table, variants)| {
+    let variants = subject.experiment.variants.iter().enumerate();
+    let tables = variants.flat_map(|(index, variant)| {
+        let tables = variant.tables.iter();
+        tables.map(move |table| (table.title.as_str(), (table, index)))
+    });
+    let fold = |(title, tables): (&str, Vec<(&DataTable, usize)>)| {
+        let blocks = grouped(tables).into_iter().flat_map(|(table, variants)| {
             let names = variants.iter().map(|it| subject.names.sentence(*it));
             let lead = listed(names.collect(), usize::MAX - 1);
             [Block::small(lead), Block::table(data_table(title, table))]
         });
         Block::unprinted(format!("Why: {title}"), blocks.collect())
     };
-    titles.into_iter().map(fold).collect()
+    grouped(tables).into_iter().map(fold).collect()
 }
 
 fn data_table(title: &str, table: &DataTable) -> Table {

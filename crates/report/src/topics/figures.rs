@@ -19,8 +19,8 @@ use crate::document::{
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{
-    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, class_short, mark, metric_axis, metric_heading,
-    narrowed_words, standing_words, tier_mark, upper_bound_problem,
+    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, class_short, grouped, mark, metric_axis,
+    metric_heading, narrowed_words, standing_words, tier_mark, upper_bound_problem,
 };
 
 /// Up to this number every variant is drawn.
@@ -67,14 +67,12 @@ fn chart(subject: &Subject<'_>) -> Vec<Block> {
         format!("Drawn: of {all} variants the {BEST} best, the baseline and the {WORST} worst.")
     });
     let left_out = left_out.map(|it| Block::full(vec![Block::small(it)]));
-    let chart = Chart {
-        caption: metric_axis(subject.metric()).into(),
-        remark: None,
-        plot: Plot::Forest(forest(subject, &drawn)),
+    let plot = Plot::Forest(forest(subject, &drawn));
+    let chart = Block::chart(Chart {
         figures: Some(table(subject, &ranked)),
         notes: notes(subject),
-    };
-    let chart = Block::Chart(Box::new(chart));
+        ..Chart::new(metric_axis(subject.metric()), plot)
+    });
     let bounds = subject.experiment.upper_bounds.iter();
     let bounds = bounds.filter_map(|it| Some(format!("{}: {}", it.name, upper_bound_problem(it)?)));
     let bounds = Block::list(bounds.map(Item::new)).map(|list| Block::brief(vec![list]));
@@ -311,25 +309,17 @@ fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
 
 fn problems(subject: &Subject<'_>) -> Vec<Sentence> {
     let experiment = subject.experiment;
-    let mut grouped: Vec<(String, Vec<usize>)> = Vec::new();
-    for index in by_rank(experiment) {
+    let problems = by_rank(experiment).into_iter().filter_map(|index| {
         let variant = &experiment.variants[index];
         let all = [problem(variant), adjusted(experiment, variant)];
         let all: Vec<String> = all.into_iter().flatten().collect();
-        if all.is_empty() {
-            continue;
-        }
-        let problem = all.join("; ");
-        match grouped.iter_mut().find(|(known, _)| *known == problem) {
-            Some((_, variants)) => variants.push(index),
-            None => grouped.push((problem, vec![index])),
-        }
-    }
+        (!all.is_empty()).then(|| (all.join("; "), index))
+    });
     let note = |(problem, variants): (String, Vec<usize>)| {
         let names = subject.names.list(&variants, NAMED);
         names.words(format!(": {problem}"))
     };
-    grouped.into_iter().map(note).collect()
+    grouped(problems).into_iter().map(note).collect()
 }
 
 /// Why trials of a variant are missing.

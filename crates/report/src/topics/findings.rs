@@ -10,7 +10,7 @@ use super::{Subject, anchor, run};
 use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
-use crate::names::{Names, named};
+use crate::names::named;
 use crate::words::{class_words, count, gain_words, metric_heading, plural, tier_words};
 
 /// Variants that are named; of more only the number is given.
@@ -46,13 +46,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
 fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     let mut experiments = analysis.experiments.iter().enumerate();
     let (index, experiment) = experiments.find(|(_, it)| it.key == finding.experiment)?;
-    let subject = Subject {
-        analysis,
-        experiment,
-        planned: &analysis.plan.experiments[index],
-        finding: Some(finding),
-        names: Names::of(experiment),
-    };
+    let subject = Subject::of(analysis, index);
     let directory = run::directory_name(analysis, experiment);
     let question = Piece::Link {
         text: Sentence::marked(&finding.question).plain(),
@@ -187,7 +181,7 @@ fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .and(names.sentence(0))
                 .words(".")
         }
-        Answer::OnlyBaseline => match median(subject, 0) {
+        Answer::OnlyBaseline => match subject.median(0) {
             Some(median) => (names.sentence(0).words(": ").figure(median))
                 .words(". There is nothing to compare it with."),
             None => "There is nothing to compare.".into(),
@@ -232,7 +226,7 @@ fn tiers(subject: &Subject<'_>, classes: &[(Option<Class>, usize)]) -> Sentence 
 
 /// From where to where the figures go when there is nothing to choose.
 fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
-    let figure = |variant| median(subject, variant).unwrap_or_default();
+    let figure = |variant| subject.median(variant).unwrap_or_default();
     Sentence::from("From ")
         .figure(figure(best))
         .words(" at ")
@@ -242,12 +236,6 @@ fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
         .words(" at ")
         .and(subject.names.sentence(worst))
         .words("; nothing here is to be chosen.")
-}
-
-fn median(subject: &Subject<'_>, variant: usize) -> Option<String> {
-    let metric = subject.metric();
-    let summary = subject.experiment.variants[variant].summaries.get(metric)?;
-    Some(figures::figure(summary.median, metric))
 }
 
 /// What there is to know of a finding besides.

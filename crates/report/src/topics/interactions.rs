@@ -7,7 +7,7 @@ use super::Subject;
 use super::effects::Of;
 use super::figures::ratio_cell;
 use crate::document::{
-    Abridge, Block, Cell, Chart, Column, Map, MapCell, MapRow, Plot, Row, Table, Tone,
+    Abridge, Block, Cell, Chart, Column, Map, MapCell, MapRow, Plot, Row, Sentence, Table, Tone,
 };
 use crate::figures;
 use crate::words::mark;
@@ -95,13 +95,8 @@ fn overview(effects: &Effects, metric: &str) -> Option<Block> {
 }
 
 fn chart(caption: &str, remark: &str, map: Map) -> Block {
-    Block::Chart(Box::new(Chart {
-        caption: crate::document::Sentence::marked(caption),
-        remark: Some(remark.to_owned()),
-        plot: Plot::Map(map),
-        figures: None,
-        notes: Vec::new(),
-    }))
+    let chart = Chart::new(Sentence::marked(caption), Plot::Map(map));
+    Block::chart(chart.with_remark(remark))
 }
 
 /// The strongest interaction of a pair that was found.

@@ -17,13 +17,8 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         return Vec::new();
     }
     let map = map(subject).map(|map| {
-        Block::Chart(Box::new(Chart {
-            caption: "Ratio to the baseline, with the median".into(),
-            remark: Some("blue is better, orange is worse".to_owned()),
-            plot: Plot::Map(map),
-            figures: None,
-            notes: Vec::new(),
-        }))
+        let chart = Chart::new("Ratio to the baseline, with the median", Plot::Map(map));
+        Block::chart(chart.with_remark("blue is better, orange is worse"))
     });
     map.map(|map| Block::full(vec![map])).into_iter().collect()
 }

@@ -83,10 +83,31 @@ pub(crate) struct Subject<'a> {
     pub(crate) names: Names,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    /// The experiment of this number.
+    fn of(analysis: &'a Analysis, index: usize) -> Subject<'a> {
+        let experiment = &analysis.experiments[index];
+        let mut findings = analysis.findings.iter();
+        Subject {
+            analysis,
+            experiment,
+            planned: &analysis.plan.experiments[index],
+            finding: findings.find(|finding| finding.experiment == experiment.key),
+            names: Names::of(experiment),
+        }
+    }
+
     /// The metric by which variants are compared.
     fn metric(&self) -> &str {
         &self.experiment.metric
+    }
+
+    /// The median of a variant in that metric.
+    fn median(&self, variant: usize) -> Option<String> {
+        let summary = self.experiment.variants[variant]
+            .summaries
+            .get(self.metric())?;
+        Some(crate::figures::figure(summary.median, self.metric()))
     }
 }
 
@@ -103,27 +124,15 @@ pub fn report(analysis: &Analysis) -> Document {
 }
 
 fn experiments(analysis: &Analysis) -> Vec<Section> {
-    let planned = analysis.plan.experiments.iter();
-    let experiments = analysis.experiments.iter().zip(planned).enumerate();
-    let section =
-        |(index, (experiment, planned))| experiment_section(analysis, index, experiment, planned);
-    experiments.map(section).collect()
+    let indices = 0..analysis.experiments.len();
+    indices
+        .map(|index| experiment_section(analysis, index))
+        .collect()
 }
 
-fn experiment_section(
-    analysis: &Analysis,
-    index: usize,
-    experiment: &ExperimentAnalysis,
-    planned: &PlannedExperiment,
-) -> Section {
-    let mut findings = analysis.findings.iter();
-    let subject = Subject {
-        analysis,
-        experiment,
-        planned,
-        finding: findings.find(|finding| finding.experiment == experiment.key),
-        names: Names::of(experiment),
-    };
+fn experiment_section(analysis: &Analysis, index: usize) -> Section {
+    let subject = Subject::of(analysis, index);
+    let experiment = subject.experiment;
     let of = |verdict| {
         let judged = experiment.claims.iter();
         judged.filter(|judged| judged.verdict == verdict).count()

@@ -5,7 +5,7 @@
 
 use super::Subject;
 use super::bindings::compared;
-use crate::document::{Block, Cell, Column, Row, Table};
+use crate::document::{Block, Cell, Column, Row, Table, led};
 use crate::figures;
 use crate::words::{by_rank, metric_heading};
 
@@ -58,5 +58,5 @@ pub(super) fn headed(first: &str, metrics: &[String]) -> Vec<Column> {
         ..Column::right(metric_heading(metric))
     };
     let metrics = metrics.iter().map(column);
-    [Column::left(first)].into_iter().chain(metrics).collect()
+    led(Column::left(first), metrics).collect()
 }

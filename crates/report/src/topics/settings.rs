@@ -3,7 +3,7 @@
 use lab::analysis::{Analysis, ExperimentAnalysis, Recommendation};
 
 use super::Subject;
-use crate::document::{Block, Code, Sentence};
+use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
 use crate::names::Names;
 use crate::settings::{BadValue, Binding, Chosen, once};
@@ -105,7 +105,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let hint = is_last.then(|| Block::brief(vec![Block::small(hint.words("."))]));
     match own.is_empty() {
         true => own,
-        false => [heading].into_iter().chain(own).chain(hint).collect(),
+        false => led(heading, own).chain(hint).collect(),
     }
 }
 

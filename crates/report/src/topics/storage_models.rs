@@ -4,21 +4,18 @@
 use lab::tier::{Class, ModelSafety, Promise, Safety, Schedules, Tier};
 
 use super::Subject;
-use crate::document::{Block, Cell, Column, Fold, Item, List, Row, Sentence, Table, Tone};
+use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
 use crate::glossary::explained;
 use crate::names::listed;
-use crate::words::{NOT_MEASURED, count, plural, tier_legend, tier_mark, tier_words};
+use crate::words::{NOT_MEASURED, count, grouped, plural, tier_legend, tier_mark, tier_words};
 
 /// Storage models that a sentence names.
 const MODELS: usize = 5;
 /// Variants that are named where several have the same findings.
 const NAMED: usize = 3;
 
-/// What was found, variants with the same findings together.
-struct Alike<'a> {
-    safety: &'a Safety,
-    variants: Vec<usize>,
-}
+/// What was found, with the variants of which it was.
+type Alike<'a> = (&'a Safety, Vec<usize>);
 
 /// The matrix; nothing where no model was tried.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -57,26 +54,14 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
 }
 
 fn rows<'a>(subject: &Subject<'a>) -> Vec<Alike<'a>> {
-    let mut rows: Vec<Alike<'a>> = Vec::new();
-    for (index, variant) in subject.experiment.variants.iter().enumerate() {
-        let Some(safety) = &variant.safety else {
-            continue;
-        };
-        match rows.iter_mut().find(|row| row.safety == safety) {
-            Some(row) => row.variants.push(index),
-            None => rows.push(Alike {
-                safety,
-                variants: vec![index],
-            }),
-        }
-    }
-    rows
+    let variants = subject.experiment.variants.iter().enumerate();
+    grouped(variants.filter_map(|(index, variant)| Some((variant.safety.as_ref()?, index))))
 }
 
 /// Names of the models, and whether SQLite's assumptions about hardware cover them.
 fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
     let mut columns: Vec<(&str, bool)> = Vec::new();
-    for model in rows.iter().flat_map(|row| &row.safety.models) {
+    for model in rows.iter().flat_map(|(safety, _)| &safety.models) {
         if !columns.iter().any(|(name, _)| *name == model.model) {
             columns.push((&model.model, model.assumed));
         }
@@ -85,19 +70,18 @@ fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
 }
 
 fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -> Table {
-    let has_schedules = rows.iter().any(|row| row.safety.schedules.is_some());
+    let has_schedules = rows.iter().any(|(safety, _)| safety.schedules.is_some());
     let heading = |(name, assumed): &(&str, bool)| {
         Column::left(format!("{name}{}", if *assumed { "" } else { "*" }))
     };
     let schedules = has_schedules.then(|| Column::left("schedules"));
-    let row = |row: &Alike<'_>| {
-        let safety = row.safety;
+    let row = |(safety, variants): &Alike<'_>| {
         let of = |(name, _): &(&str, bool)| {
             let model = safety.models.iter().find(|model| model.model == *name);
             model.map_or_else(|| missing(&safety.tier), model_cell)
         };
         let schedules = has_schedules.then(|| schedules_cell(safety.schedules.as_ref()));
-        let names = Cell::new(subject.names.list(&row.variants, NAMED));
+        let names = Cell::new(subject.names.list(variants, NAMED));
         Row::new(
             [names]
                 .into_iter()
@@ -110,7 +94,7 @@ fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -
         dense: true,
         ..Table::new(
             "Safety by storage model",
-            [Column::left("variant").prose()].into_iter().chain(models),
+            led(Column::left("variant").prose(), models),
             rows.iter().map(row),
         )
     }
@@ -148,21 +132,22 @@ fn counted(tier: &Tier, is_broken: bool) -> Sentence {
     Sentence::number(format!("{mark}{}", counts(tier)))
 }
 
+fn unknown(why: impl Into<String>) -> Cell {
+    Cell {
+        title: Some(why.into()),
+        ..Cell::default()
+    }
+    .signed(tier_mark(None).0, Tone::Missing)
+}
+
 fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
-    let unknown = |why: &str| {
-        Cell {
-            title: Some(why.to_owned()),
-            ..Cell::default()
-        }
-        .signed(tier_mark(None).0, Tone::Missing)
-    };
     let (played, wrong, first) = match schedules {
         Some(Schedules::Played {
             played,
             wrong,
             first,
         }) => (*played, *wrong, first),
-        Some(Schedules::NotMeasured { why }) => return unknown(&format!("{NOT_MEASURED} ({why})")),
+        Some(Schedules::NotMeasured { why }) => return unknown(format!("{NOT_MEASURED} ({why})")),
         None => return unknown(NOT_MEASURED),
     };
     let class = match wrong {
@@ -183,15 +168,10 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
 }
 
 fn missing(tier: &Tier) -> Cell {
-    let words = match tier {
-        Tier::NotMeasured { .. } => tier.words(count),
-        _ => "not measured (the model was not tried)".to_owned(),
-    };
-    Cell {
-        title: Some(words),
-        ..Cell::default()
+    match tier {
+        Tier::NotMeasured { .. } => unknown(tier.words(count)),
+        _ => unknown("not measured (the model was not tried)"),
     }
-    .signed(tier_mark(None).0, Tone::Missing)
 }
 
 /// The counts of a tier: bad or losing images of all.
@@ -210,10 +190,10 @@ pub(super) fn counts(tier: &Tier) -> String {
 }
 
 /// Where what was found breaks what is documented, with a witness, the cause and the command to repeat it.
-fn broken(subject: &Subject<'_>, row: &Alike<'_>) -> Vec<Item> {
-    let models = row.safety.models.iter();
+fn broken(subject: &Subject<'_>, (safety, variants): &Alike<'_>) -> Vec<Item> {
+    let models = safety.models.iter();
     let models = models.filter(|model| model.assumed && model.breaks_a_promise());
-    let names = subject.names.list(&row.variants, NAMED);
+    let names = subject.names.list(variants, NAMED);
     let item = |(what, again): (String, Option<&str>)| {
         let text = names.clone().words(what);
         let again = again.map(|again| Sentence::from("To repeat it: ").and_code(again));
@@ -223,7 +203,7 @@ fn broken(subject: &Subject<'_>, row: &Alike<'_>) -> Vec<Item> {
         }
     };
     let models = models.filter_map(broken_words);
-    models.chain(wrong_schedule(row.safety)).map(item).collect()
+    models.chain(wrong_schedule(safety)).map(item).collect()
 }
 
 fn broken_words(model: &ModelSafety) -> Option<(String, Option<&str>)> {
@@ -259,66 +239,37 @@ fn wrong_schedule(safety: &Safety) -> Option<(String, Option<&str>)> {
 
 /// Where the documentation allows more than was found: by cause, under which models which variants.
 fn safer(subject: &Subject<'_>, rows: &[Alike<'_>]) -> Option<Block> {
-    let mut causes: Vec<(&str, Vec<Safer>)> = Vec::new();
-    for row in rows {
-        let models = row.safety.models.iter();
-        let better: Vec<&ModelSafety> = models.filter(|it| it.is_safer_than_documented()).collect();
-        for of_cause in better.chunk_by(|one, other| cause_of(one) == cause_of(other)) {
-            let cause = cause_of(of_cause[0]);
-            let index = causes.iter().position(|(known, _)| *known == cause);
-            let index = index.unwrap_or_else(|| {
-                causes.push((cause, Vec::new()));
-                causes.len() - 1
-            });
-            let models = of_cause.iter().map(|it| it.model.clone()).collect();
-            Safer::add(&mut causes[index].1, models, &row.variants);
-        }
-    }
-    let item = |(cause, all): (&str, Vec<Safer>)| {
-        let all = all.iter().map(|it| it.sentence(subject));
-        Item::new(Sentence::from(format!("{cause}: ")).and(crate::document::joined(all, "; ")))
-    };
-    let items: Vec<Item> = causes.into_iter().map(item).collect();
-    (!items.is_empty()).then(|| {
-        let list = Block::List(List {
-            numbered: false,
-            items,
+    let causes = rows.iter().flat_map(|(safety, variants)| {
+        let models = safety.models.iter();
+        let safer: Vec<&ModelSafety> = models.filter(|it| it.is_safer_than_documented()).collect();
+        let by_cause = safer.chunk_by(|one, other| cause_of(one) == cause_of(other));
+        let with_names = by_cause.map(|models| {
+            let names: Vec<&str> = models.iter().map(|it| it.model.as_str()).collect();
+            (cause_of(models[0]), (names, variants.as_slice()))
         });
-        Block::unprinted(
-            "Safer than documented, in these images, and why",
-            vec![list],
-        )
-    })
+        with_names.collect::<Vec<_>>()
+    });
+    let item = |(cause, all): (&str, Vec<(Vec<&str>, &[usize])>)| {
+        let all = grouped(all).into_iter();
+        let all = all.map(|(models, variants)| under(subject, models, &variants.concat()));
+        Item::new(Sentence::from(format!("{cause}: ")).and(joined(all, "; ")))
+    };
+    let list = Block::list(grouped(causes).into_iter().map(item))?;
+    let title = "Safer than documented, in these images, and why";
+    Some(Block::unprinted(title, vec![list]))
 }
 
-/// Variants that are safer than documented under the same models.
-struct Safer {
-    models: Vec<String>,
-    variants: Vec<usize>,
-}
-
-impl Safer {
-    fn add(all: &mut Vec<Safer>, models: Vec<String>, variants: &[usize]) {
-        match all.iter_mut().find(|known| known.models == models) {
-            Some(known) => known.variants.extend_from_slice(variants),
-            None => all.push(Safer {
-                models,
-                variants: variants.to_vec(),
-            }),
-        }
-    }
-
-    fn sentence(&self, subject: &Subject<'_>) -> Sentence {
-        let models = self.models.iter().map(|model| model.as_str().into());
-        let names = subject.names.list(&self.variants, NAMED);
-        let under = Sentence::from("under ").and(listed(models.collect(), MODELS));
-        match self.variants.len() {
-            1 => under.words(" ").and(names),
-            many => under
-                .words(format!(" {} (", plural(many, "variant", "variants")))
-                .and(names)
-                .words(")"),
-        }
+/// The variants that are safer than documented under the same models.
+fn under(subject: &Subject<'_>, models: Vec<&str>, variants: &[usize]) -> Sentence {
+    let models = models.into_iter().map(Sentence::from);
+    let names = subject.names.list(variants, NAMED);
+    let under = Sentence::from("under ").and(listed(models.collect(), MODELS));
+    match variants.len() {
+        1 => under.words(" ").and(names),
+        many => under
+            .words(format!(" {} (", plural(many, "variant", "variants")))
+            .and(names)
+            .words(")"),
     }
 }
 

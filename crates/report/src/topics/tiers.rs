@@ -11,8 +11,8 @@ use crate::document::{
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{
-    by_rank, capital, class_words, mark, metric_axis, metric_heading, plural, safety_words,
-    standing_words, tier_legend, tier_mark,
+    by_rank, capital, class_words, grouped, mark, metric_axis, metric_heading, plural,
+    safety_words, standing_words, tier_legend, tier_mark,
 };
 
 /// Variants that are named where several have the same settings.
@@ -30,7 +30,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let gaps = gaps(subject).into_iter();
     let gaps = Block::list(gaps.map(Item::new));
     let has_choice = experiment.best_at_tiers.len() > 1 && !experiment.tries_crashes();
-    let chart = has_choice.then(|| Block::Chart(Box::new(chart(subject))));
+    let chart = has_choice.then(|| Block::chart(chart(subject)));
     legend.into_iter().chain(chart).chain(gaps).collect()
 }
 
@@ -52,18 +52,14 @@ fn chart(subject: &Subject<'_>) -> Chart {
         )
         .into()
     });
+    let caption = format!("What safety costs: {}", metric_axis(subject.metric()));
+    let metric = subject.metric().to_owned();
     Chart {
-        caption: format!("What safety costs: {}", metric_axis(subject.metric())).into(),
-        remark: Some(
-            "a dot per variant; filled and joined: the Pareto set; diamond: the baseline"
-                .to_owned(),
-        ),
-        plot: Plot::Bands(Bands {
-            metric: subject.metric().to_owned(),
-            bands,
-        }),
         figures: Some(table(subject)),
         notes: remarks.chain(left_out).collect(),
+        ..Chart::new(caption, Plot::Bands(Bands { metric, bands })).with_remark(
+            "a dot per variant; filled and joined: the Pareto set; diamond: the baseline",
+        )
     }
 }
 
@@ -83,7 +79,7 @@ fn band(subject: &Subject<'_>, class: Option<Class>) -> Option<Band> {
         sign,
         name: class_words(class).to_owned(),
         detail: best.map_or_else(Sentence::default, |best| {
-            let figure = figure(subject, best.variant).unwrap_or_default();
+            let figure = subject.median(best.variant).unwrap_or_default();
             let name = Sentence::from("best: ").and(subject.names.sentence(best.variant));
             name.words(", ").and(Sentence::number(figure))
         }),
@@ -114,12 +110,6 @@ fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option
     })
 }
 
-fn figure(subject: &Subject<'_>, variant: usize) -> Option<String> {
-    let metric = subject.metric();
-    let summary = subject.experiment.variants[variant].summaries.get(metric)?;
-    Some(figures::figure(summary.median, metric))
-}
-
 /// The best variant at each tier, the safest first.
 fn table(subject: &Subject<'_>) -> Table {
     let row = |best: &BestAtTier| {
@@ -135,7 +125,7 @@ fn table(subject: &Subject<'_>) -> Table {
                 strong: best.pareto,
                 ..subject.names.cell(best.variant)
             },
-            Cell::number(figure(subject, best.variant)),
+            Cell::number(subject.median(best.variant)),
             Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
         ])
     };
@@ -166,17 +156,13 @@ fn remark(best: &BestAtTier) -> Option<String> {
 /// Why tiers were not measured, variants with the same reason together.
 fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
     let variants = &subject.experiment.variants;
-    let mut gaps: Vec<(&str, Vec<usize>)> = Vec::new();
-    for index in by_rank(subject.experiment) {
-        let tier = variants[index].safety.as_ref().map(|safety| &safety.tier);
-        let Some(Tier::NotMeasured { why }) = tier else {
-            continue;
-        };
-        match gaps.iter_mut().find(|(known, _)| known == why) {
-            Some((_, of_reason)) => of_reason.push(index),
-            None => gaps.push((why, vec![index])),
-        }
-    }
+    let ranked = by_rank(subject.experiment).into_iter();
+    let gaps = grouped(
+        ranked.filter_map(|index| match &variants[index].safety.as_ref()?.tier {
+            Tier::NotMeasured { why } => Some((why.as_str(), index)),
+            _ => None,
+        }),
+    );
     let gap = |(why, of_reason): (&str, Vec<usize>)| match of_reason.len() == variants.len() {
         true => capital(&format!("no safety tier was measured: {why}")).into(),
         false => Sentence::from("No safety tier of ")

@@ -44,14 +44,8 @@ pub(super) fn contents(html: &mut Html, sections: &[&Section]) {
 
 /// The groups in the order in which they first occur, those without a source last.
 fn grouped<'a>(sections: &[&'a Section]) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for section in sections {
-        let group = section.group.as_deref();
-        match groups.iter_mut().find(|known| known.0 == group) {
-            Some(known) => known.1.push(section),
-            None => groups.push((group, vec![section])),
-        }
-    }
+    let sections = sections.iter();
+    let mut groups = crate::words::grouped(sections.map(|it| (it.group.as_deref(), *it)));
     groups.sort_by_key(|(group, _)| group.is_some_and(|group| group.starts_with("Without")));
     groups
 }
