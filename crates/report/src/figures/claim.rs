@@ -4,7 +4,7 @@
 //! spread, which is a ratio less one, in per cent, and for an absolute figure in the unit of its
 //! metric.
 
-use lab::claims::{Bounds, Form, Judged};
+use lab::claims::{Form, Judged};
 use lab::stats::Interval;
 
 use super::{
@@ -51,26 +51,14 @@ pub fn claim_published(judged: &Judged) -> Option<String> {
 /// The bounds that confirm a claim: `at least ×2`.
 pub fn claim_bounds(judged: &Judged) -> String {
     let show = |value| claim_value(judged, value);
-    match judged.bounds {
-        Bounds {
-            low: Some(low),
-            high: Some(high),
-        } => match &judged.unit {
+    match (judged.bounds.low, judged.bounds.high) {
+        (Some(low), Some(high)) => match &judged.unit {
             Some(metric) => stated_range(low, high, metric),
             None => format!("{} to {}", show(low), show(high)),
         },
-        Bounds {
-            low: Some(low),
-            high: None,
-        } => format!("at least {}", show(low)),
-        Bounds {
-            low: None,
-            high: Some(high),
-        } => format!("at most {}", show(high)),
-        Bounds {
-            low: None,
-            high: None,
-        } => "any".to_owned(),
+        (Some(low), None) => format!("at least {}", show(low)),
+        (None, Some(high)) => format!("at most {}", show(high)),
+        (None, None) => "any".to_owned(),
     }
 }
 

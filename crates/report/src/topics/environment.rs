@@ -64,46 +64,31 @@ fn machine(environment: &Environment) -> Vec<Fact> {
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name} {}", percent(value? / 100.0))))
         .collect();
+    let cpu_limit = limit(limits.cpu_quota, |it| format!("{} CPUs", significant(it)));
+    let memory_limit = limit(limits.memory_max_bytes, |bytes| size(Some(bytes)));
+    let average = load
+        .load_average
+        .map(|it| it.map(|load| format!("{load:.2}")));
+    let steal = load.steal_fraction.map_or_else(unknown, percent);
+    let system = &environment.system;
     vec![
-        (
-            "Operating system",
-            text(&environment.system.operating_system),
-        ),
-        ("Kernel", text(&environment.system.kernel)),
-        ("Architecture", text(&environment.system.architecture)),
+        ("Operating system", text(&system.operating_system)),
+        ("Kernel", text(&system.kernel)),
+        ("Architecture", text(&system.architecture)),
         ("Processor", text(&cpu.model)),
         ("CPUs", cpus),
         ("Frequency governor", text(&cpu.governor)),
         ("Turbo", yes_no(cpu.turbo, "allowed", "off")),
         ("Virtual machine", yes_no(cpu.hypervisor, "yes", "no")),
         ("Memory", memory(environment)),
-        (
-            "CPU limit",
-            limit(limits.cpu_quota, |cpus| {
-                format!("{} CPUs", significant(cpus))
-            }),
-        ),
-        (
-            "Memory limit",
-            limit(limits.memory_max_bytes, |bytes| size(Some(bytes))),
-        ),
+        ("CPU limit", cpu_limit),
+        ("Memory limit", memory_limit),
         (
             "Load average",
-            load.load_average
-                .map_or_else(unknown, |l| l.map(|l| format!("{l:.2}")).join(", ")),
+            average.map_or_else(unknown, |it| it.join(", ")),
         ),
-        (
-            "Pressure, last 10 s",
-            if pressure.is_empty() {
-                unknown()
-            } else {
-                pressure.join(", ")
-            },
-        ),
-        (
-            "CPU steal since boot",
-            load.steal_fraction.map_or_else(unknown, percent),
-        ),
+        ("Pressure, last 10 s", known(pressure)),
+        ("CPU steal since boot", steal),
     ]
 }
 
@@ -123,6 +108,14 @@ fn noise(probe: &NoiseProbe) -> Fact {
 
 fn unknown() -> String {
     "unknown".to_owned()
+}
+
+/// What is known, in a row.
+fn known(all: Vec<String>) -> String {
+    match all.is_empty() {
+        true => unknown(),
+        false => all.join(", "),
+    }
 }
 
 fn yes_no(value: Option<bool>, yes: &str, no: &str) -> String {
@@ -217,12 +210,9 @@ fn fsync_verdict(verdict: FsyncVerdict) -> &'static str {
 }
 
 fn device(volume: &Volume) -> String {
-    let rotational = volume.rotational.map(|rotates| {
-        if rotates {
-            "rotates"
-        } else {
-            "does not rotate"
-        }
+    let rotational = volume.rotational.map(|rotates| match rotates {
+        true => "rotates",
+        false => "does not rotate",
     });
     let cache = volume.write_cache.map(|cache| match cache {
         WriteCache::WriteBack => "write-back cache",
@@ -236,12 +226,7 @@ fn device(volume: &Volume) -> String {
         cache,
         fua,
     ];
-    let known: Vec<&str> = named.into_iter().flatten().collect();
-    if known.is_empty() {
-        unknown()
-    } else {
-        known.join(", ")
-    }
+    known(named.into_iter().flatten().map(str::to_owned).collect())
 }
 
 /// One library: what it is, and its options folded away.

@@ -172,32 +172,21 @@ fn tally(html: &mut Html, title: &str, counts: &[Count]) {
     let percent = |count: usize| 100.0 * count as f64 / all.max(1) as f64;
     html.class("div", "tally", |html| {
         html.leaf("h2", &[("class", "tally-title")], title);
-        html.element(
-            "svg",
-            &[("class", "bar"), ("aria-hidden", "true")],
-            |html| {
-                let mut from = 0.0;
-                for count in counts {
-                    let (x, width) = (
-                        format!("{from:.2}%"),
-                        format!("{:.2}%", percent(count.count)),
-                    );
-                    let class = tone_class(count.tone);
-                    let place = [("x", x.as_str()), ("width", &width), ("height", "100%")];
-                    let attributes = [&[("class", class)][..], &place].concat();
-                    html.empty("rect", &attributes);
-                    from += percent(count.count);
-                }
-            },
-        );
+        html.drawing("bar", |html| {
+            let mut from = 0.0;
+            for count in counts {
+                let percent = percent(count.count);
+                let (x, width) = (format!("{from:.2}%"), format!("{percent:.2}%"));
+                let class = [("class", tone_class(count.tone)), ("x", &x)];
+                let size = [("width", &*width), ("height", "100%")];
+                html.empty("rect", &[class, size].concat());
+                from += percent;
+            }
+        });
         html.class("ul", "counts", |html| {
             for count in counts {
                 html.class("li", tone_class(count.tone), |html| {
-                    html.leaf(
-                        "span",
-                        &[("class", "sign"), ("aria-hidden", "true")],
-                        count.sign,
-                    );
+                    html.sign(count.sign);
                     html.leaf("b", &[], &count.count.to_string());
                     html.text(&format!(" {}", count.words));
                 });

@@ -50,6 +50,23 @@ impl Html {
         self.element(name, &[("class", class)], within);
     }
 
+    /// One sign before what it is repeated by in words.
+    pub(super) fn sign(&mut self, sign: &str) {
+        self.leaf("span", &[("class", "sign"), ("aria-hidden", "true")], sign);
+    }
+
+    /// A drawing that only repeats what text says.
+    pub(super) fn drawing(&mut self, class: &str, within: impl FnOnce(&mut Html)) {
+        self.element("svg", &[("class", class), ("aria-hidden", "true")], within);
+    }
+
+    /// A region that scrolls by itself where it is too wide.
+    pub(super) fn scrolling(&mut self, label: &str, within: impl FnOnce(&mut Html)) {
+        let region = [("class", "scroll"), ("tabindex", "0")];
+        let region = [region, [("role", "region"), ("aria-label", label)]];
+        self.element("div", &region.concat(), within);
+    }
+
     /// An element with nothing in it, such as a mark of a chart.
     pub(super) fn empty(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.open(name, attributes, "/>");

@@ -9,23 +9,14 @@ use crate::document::{Cell, Column, Piece, Row, Table, Tone};
 impl Writer {
     /// A table that scrolls by itself where it is too wide.
     pub(super) fn table(&mut self, html: &mut Html, table: &Table) {
-        let region = [
-            ("tabindex", "0"),
-            ("role", "region"),
-            ("aria-label", &table.label),
-        ];
-        let attributes = [&[("class", "scroll")][..], &region].concat();
-        html.element("div", &attributes, |html| {
+        html.scrolling(&table.label, |html| {
             let kinds = [
                 (table.dense, " dense"),
                 (table.sortable, " sortable"),
                 (table.data, " data"),
             ];
-            let kinds = kinds
-                .iter()
-                .filter(|(is_so, _)| *is_so)
-                .map(|(_, class)| *class);
-            let class = format!("figures{}", kinds.collect::<String>());
+            let kinds = kinds.map(|(is_so, class)| if is_so { class } else { "" });
+            let class = format!("figures{}", kinds.concat());
             html.class("table", &class, |html| {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {

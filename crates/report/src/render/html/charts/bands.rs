@@ -63,11 +63,7 @@ impl Writer {
 
     fn band(&mut self, html: &mut Html, band: &Band) {
         html.class("li", tone_class(band.tone), |html| {
-            html.leaf(
-                "span",
-                &[("class", "sign"), ("aria-hidden", "true")],
-                band.sign,
-            );
+            html.sign(band.sign);
             html.element("span", &[], |html| {
                 html.leaf("b", &[], &band.name);
                 if !band.detail.is_empty() {

@@ -12,17 +12,12 @@ impl Writer {
             for bar in &bars.bars {
                 html.element("li", &[], |html| {
                     html.element("span", &[], |html| self.sentence(html, &bar.name));
-                    html.element(
-                        "svg",
-                        &[("class", "rail-of"), ("aria-hidden", "true")],
-                        |html| {
-                            let width = Percent(100.0 * bar.share.min(1.0)).text();
-                            let class = if bar.filled { "fill" } else { "fill left" };
-                            let attributes =
-                                [("class", class), ("width", &width), ("height", "100%")];
-                            html.empty("rect", &attributes);
-                        },
-                    );
+                    html.drawing("rail-of", |html| {
+                        let width = Percent(100.0 * bar.share.min(1.0)).text();
+                        let class = if bar.filled { "fill" } else { "fill left" };
+                        let attributes = [("class", class), ("width", &width), ("height", "100%")];
+                        html.empty("rect", &attributes);
+                    });
                     html.leaf("span", &[("class", "num r")], &bar.text);
                 });
             }

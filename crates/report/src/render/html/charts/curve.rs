@@ -63,11 +63,8 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
     html.class("div", "plot", |html| {
         up_labels(html, &up);
         html.element("svg", &[("class", "area"), ("role", "img")], |html| {
-            html.leaf(
-                "title",
-                &[],
-                &format!("A line chart along {}", curve.factor),
-            );
+            let title = format!("A line chart along {}", curve.factor);
+            html.leaf("title", &[], &title);
             for tick in &up {
                 let at = tick.at.flipped().text();
                 line(html, "grid", ["0", "100%"], [&at, &at]);
@@ -86,16 +83,12 @@ pub(super) fn draw(html: &mut Html, curve: &Curve) {
 }
 
 fn up_labels(html: &mut Html, ticks: &[Tick]) {
-    html.element("svg", &[("class", "up"), ("aria-hidden", "true")], |html| {
+    html.drawing("up", |html| {
         for tick in ticks {
             let at = tick.at.flipped().text();
-            let place = [
-                ("x", "100%"),
-                ("y", &at),
-                ("dy", ".32em"),
-                ("text-anchor", "end"),
-            ];
-            html.leaf("text", &place, &tick.label);
+            let place = [("x", "100%"), ("y", &at)];
+            let aligned = [("dy", ".32em"), ("text-anchor", "end")];
+            html.leaf("text", &[place, aligned].concat(), &tick.label);
         }
     });
 }
@@ -118,9 +111,8 @@ fn draw_line(html: &mut Html, axes: &Axes, it: &Line) {
             html.empty("polyline", &[("class", "model"), ("points", &course)]);
         }
     });
-    it.points
-        .iter()
-        .for_each(|point| draw_point(html, axes, point));
+    let points = it.points.iter();
+    points.for_each(|point| draw_point(html, axes, point));
     if let Some(bend) = &it.bend {
         let (x, y) = axes.at(bend.at);
         dot(html, (&x.text(), &y.text()), Mark::Diamond, 4.0, "hollow");
@@ -133,12 +125,8 @@ fn draw_point(html: &mut Html, axes: &Axes, point: &Point) {
     let x = x.text();
     html.element("g", &[], |html| {
         html.leaf("title", &[], &point.words);
-        line(
-            html,
-            "range",
-            [&x, &x],
-            [&end(point.range.low), &end(point.range.high)],
-        );
+        let ends = [&*end(point.range.low), &end(point.range.high)];
+        line(html, "range", [&x, &x], ends);
         dot(html, (&x, &y.text()), Mark::Circle, 4.5, "dot");
     });
 }
@@ -155,17 +143,10 @@ fn bend_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
             continue;
         }
         placed.push(x.0);
-        let class = format!("bend {class}");
-        let place = [("x", x.text()), ("y", "-0.5em".to_owned())];
-        let place = place
-            .each_ref()
-            .map(|(name, value)| (*name, value.as_str()));
+        let (class, x) = (format!("bend {class}"), x.text());
         let middle = [("class", class.as_str()), ("text-anchor", "middle")];
-        html.leaf(
-            "text",
-            &[&middle[..], &place].concat(),
-            &format!("◇ {label}"),
-        );
+        let attributes = [middle, [("x", &x), ("y", "-0.5em")]].concat();
+        html.leaf("text", &attributes, &format!("◇ {label}"));
     }
 }
 
@@ -180,14 +161,8 @@ fn end_labels(html: &mut Html, axes: &Axes, curve: &Curve) {
     html.element("svg", &[("class", "ends")], |html| {
         for (label, class) in ends.iter().zip(CLASSES) {
             for (text, at) in label.lines() {
-                let at = at.text();
-                let place = [
-                    ("class", class),
-                    ("x", "0"),
-                    ("y", at.as_str()),
-                    ("dy", ".32em"),
-                ];
-                html.leaf("text", &place, text);
+                let middle = ("dy", ".32em");
+                super::label(html, class, ["0", &at.text()], middle, text);
             }
         }
     });

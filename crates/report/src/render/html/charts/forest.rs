@@ -84,11 +84,7 @@ impl Writer {
         let attributes = [("class", tone_class(row.tone)), (data, row.id.as_str())];
         html.element("li", &attributes, |html| {
             html.class("span", "name", |html| {
-                html.leaf(
-                    "span",
-                    &[("class", "sign"), ("aria-hidden", "true")],
-                    row.sign,
-                );
+                html.sign(row.sign);
                 html.element("span", &[], |html| {
                     self.sentence(html, &row.name);
                     if !row.detail.is_empty() {
@@ -137,18 +133,14 @@ fn draw_axis(html: &mut Html, forest: &Forest, axis: Axis, grid: &str) {
     let ticks = ticks(forest, axis);
     let baseline: Option<Percent> = forest.baseline.map(|value| axis.at(value));
     html.class("div", "axis", |html| {
-        html.element(
-            "svg",
-            &[("class", "rule"), ("aria-hidden", "true")],
-            |html| {
-                html.element("g", &[("id", grid)], |html| {
-                    ticks.iter().for_each(|tick| upright(html, "grid", tick.at));
-                    if let Some(at) = baseline {
-                        upright(html, "zero", at);
-                    }
-                });
-            },
-        );
+        html.drawing("rule", |html| {
+            html.element("g", &[("id", grid)], |html| {
+                ticks.iter().for_each(|tick| upright(html, "grid", tick.at));
+                if let Some(at) = baseline {
+                    upright(html, "zero", at);
+                }
+            });
+        });
         tick_labels(html, &ticks);
     });
 }

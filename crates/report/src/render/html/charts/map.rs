@@ -4,29 +4,20 @@
 //! the map can be read without it.
 
 use crate::document::{Map, MapCell, MapRow, Tone};
-use crate::render::html::markup::Html;
+use crate::render::html::markup::{Attributes, Html};
 
 /// The map, and why cells have no figure.
 pub(super) fn draw(html: &mut Html, map: &Map) {
     let names = [&map.row_factor, &map.column_factor].map(|it| it.as_deref().unwrap_or("pairs"));
     let label = format!("Map of {}", names.join(" and "));
-    let region = [
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", label.as_str()),
-    ];
-    html.element(
-        "div",
-        &[&[("class", "scroll")][..], &region].concat(),
-        |html| {
-            html.element("table", &[], |html| {
-                html.element("thead", &[], |html| head(html, map));
-                html.element("tbody", &[], |html| {
-                    map.rows.iter().for_each(|it| row(html, it))
-                });
+    html.scrolling(&label, |html| {
+        html.element("table", &[], |html| {
+            html.element("thead", &[], |html| head(html, map));
+            html.element("tbody", &[], |html| {
+                map.rows.iter().for_each(|it| row(html, it))
             });
-        },
-    );
+        });
+    });
     if !map.reasons.is_empty() {
         html.class("ol", "reasons", |html| {
             map.reasons
@@ -41,38 +32,23 @@ fn head(html: &mut Html, map: &Map) {
         html.element("tr", &[], |html| {
             html.empty_cell();
             let columns = map.columns.len().to_string();
-            let attributes = [
-                ("scope", "colgroup"),
-                ("colspan", &columns),
-                ("class", "factor"),
-            ];
-            html.element("th", &attributes, |html| html.leaf("code", &[], factor));
+            let scope = [("scope", "colgroup"), ("colspan", &columns)];
+            html.heading(&[&scope[..], &[("class", "factor")]].concat(), factor);
         });
     }
     html.element("tr", &[], |html| {
         match &map.row_factor {
-            Some(factor) => html.element(
-                "th",
-                &[("scope", "col"), ("class", "factor rows")],
-                |html| {
-                    html.leaf("code", &[], factor);
-                },
-            ),
+            Some(factor) => html.heading(&[("scope", "col"), ("class", "factor rows")], factor),
             None => html.empty_cell(),
         }
-        for column in &map.columns {
-            html.element("th", &[("scope", "col")], |html| {
-                html.leaf("code", &[], column)
-            });
-        }
+        let columns = map.columns.iter();
+        columns.for_each(|column| html.heading(&[("scope", "col")], column));
     });
 }
 
 fn row(html: &mut Html, row: &MapRow) {
     html.element("tr", &[], |html| {
-        html.element("th", &[("scope", "row")], |html| {
-            html.leaf("code", &[], &row.name)
-        });
+        html.heading(&[("scope", "row")], &row.name);
         row.cells.iter().for_each(|it| cell(html, it));
     });
 }
@@ -109,6 +85,10 @@ fn shade(cell: &MapCell) -> &'static str {
 }
 
 impl Html {
+    fn heading(&mut self, attributes: Attributes<'_>, name: &str) {
+        self.element("th", attributes, |html| html.leaf("code", &[], name));
+    }
+
     fn empty_cell(&mut self) {
         self.element("td", &[], |_| {});
     }

@@ -132,36 +132,27 @@ fn dot(html: &mut Html, (x, y): (&str, &str), mark: Mark, radius: f64, class: &s
     let r = radius;
     match mark {
         Mark::Circle => {
-            let place = [
-                ("class", class),
-                ("cx", x),
-                ("cy", y),
-                ("r", &r.to_string()),
-            ];
-            html.empty("circle", &place);
+            let (class, r) = (("class", class), r.to_string());
+            html.empty("circle", &[class, ("cx", x), ("cy", y), ("r", &r)]);
         }
         Mark::Diamond => around(html, &format!("M0-{0} {0} 0 0 {0}-{0} 0z", r + 2.0)),
         Mark::Square => around(html, &format!("M-{r}-{r}h{0}v{0}h-{0}z", 2.0 * r)),
     }
 }
 
+/// Text of a class at a place of a chart.
+fn label(html: &mut Html, class: &str, at: [&str; 2], aligned: (&'static str, &str), text: &str) {
+    let attributes = [("class", class), ("x", at[0]), ("y", at[1]), aligned];
+    html.leaf("text", &attributes, text);
+}
+
 /// The labels of a horizontal axis.
 fn tick_labels(html: &mut Html, ticks: &[Tick]) {
-    html.element(
-        "svg",
-        &[("class", "ticks"), ("aria-hidden", "true")],
-        |html| {
-            for tick in ticks {
-                let at = tick.at.text();
-                let class = if tick.minor { "minor" } else { "major" };
-                let attributes = [
-                    ("class", class),
-                    ("x", &at),
-                    ("y", "1em"),
-                    ("text-anchor", "middle"),
-                ];
-                html.leaf("text", &attributes, &tick.label);
-            }
-        },
-    );
+    html.drawing("ticks", |html| {
+        for tick in ticks {
+            let class = if tick.minor { "minor" } else { "major" };
+            let middle = ("text-anchor", "middle");
+            label(html, class, [&tick.at.text(), "1em"], middle, &tick.label);
+        }
+    });
 }

@@ -20,37 +20,19 @@ pub(in crate::render::html) fn draw(html: &mut Html, strip: &Strip) {
         let rail = [("x", "0"), ("y", "11"), ("width", "100%"), ("height", "2")];
         html.empty("rect", &[&[("class", "rail")][..], &rail].concat());
         let (x, width) = (from.text(), Percent(to.0 - from.0).text());
-        let zone = [
-            ("x", x.as_str()),
-            ("y", "3"),
-            ("width", &width),
-            ("height", "18"),
-        ];
-        html.empty("rect", &[&[("class", "zone")][..], &zone].concat());
+        let zone = [("class", "zone"), ("x", &*x), ("y", "3")];
+        let size = [("width", &*width), ("height", "18")];
+        html.empty("rect", &[&zone[..], &size].concat());
         if let Some(interval) = strip.interval {
             let span = axis.span(interval);
-            line(
-                html,
-                "interval",
-                [&span.from.text(), &span.to.text()],
-                ["12", "12"],
-            );
+            let ends = [&*span.from.text(), &span.to.text()];
+            line(html, "interval", ends, ["12", "12"]);
         }
-        dot(
-            html,
-            (&axis.at(strip.dot).text(), "12"),
-            Mark::Circle,
-            4.5,
-            "dot",
-        );
+        let at = axis.at(strip.dot).text();
+        dot(html, (&at, "12"), Mark::Circle, 4.5, "dot");
         if let Some(other) = strip.other {
-            dot(
-                html,
-                (&axis.at(other).text(), "12"),
-                Mark::Diamond,
-                4.0,
-                "other",
-            );
+            let at = axis.at(other).text();
+            dot(html, (&at, "12"), Mark::Diamond, 4.0, "other");
         }
     });
 }
