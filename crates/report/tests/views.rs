@@ -254,6 +254,16 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
 }
 
 #[test]
+fn a_run_of_crash_tests_alone_has_no_section_on_speed() {
+    let mut analysis = made_up::nothing_yet();
+    for experiment in &mut analysis.experiments {
+        experiment.workload = "kill".to_owned();
+    }
+    let text = report::markdown(&analysis);
+    assert!(!text.contains("What matters") && !text.contains("No variant is better"));
+}
+
+#[test]
 fn variants_are_exported_with_every_digit() {
     insta::assert_snapshot!(rounded(&variants_csv(made_up::analysis()).unwrap()));
 }

@@ -19,8 +19,12 @@ const NAMED: usize = 3;
 /// Storage models that a sentence names.
 const MODELS: usize = 5;
 
-/// The findings of a run.
+/// The findings of a run; nothing where crashes alone were tried, which have no speed to compare.
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
+    let experiments = &analysis.experiments;
+    if !experiments.is_empty() && experiments.iter().all(|it| it.tries_crashes()) {
+        return Vec::new();
+    }
     let items: Vec<Item> = analysis
         .findings
         .iter()

@@ -17,6 +17,9 @@ const NAMED: usize = 3;
 /// What was found, with the variants of which it was.
 type Alike<'a> = (&'a Safety, Vec<usize>);
 
+/// Models under which variants are safer than documented, and these variants.
+type Safer<'a> = (Vec<&'a str>, &'a [usize]);
+
 /// The matrix; nothing where no model was tried.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let rows = rows(subject);
@@ -249,7 +252,7 @@ fn safer(subject: &Subject<'_>, rows: &[Alike<'_>]) -> Option<Block> {
         });
         with_names.collect::<Vec<_>>()
     });
-    let item = |(cause, all): (&str, Vec<(Vec<&str>, &[usize])>)| {
+    let item = |(cause, all): (&str, Vec<Safer<'_>>)| {
         let all = grouped(all).into_iter();
         let all = all.map(|(models, variants)| under(subject, models, &variants.concat()));
         Item::new(Sentence::from(format!("{cause}: ")).and(joined(all, "; ")))
