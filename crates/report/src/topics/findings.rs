@@ -111,8 +111,10 @@ fn risk(finding: &Finding) -> Option<String> {
         .map_or("", |change| class(&change.own));
     Some(match finding.safety_change() {
         SafetyChange::None => return None,
-        // The answer in the experiment's words says what it risks.
-        SafetyChange::SameTier | SafetyChange::Safer if finding.answer.is_some() => return None,
+        // The answer in the experiment's words is long already.
+        SafetyChange::SameTier | SafetyChange::Safer if finding.answer.is_some() => {
+            format!(" In a crash: {own}.")
+        }
         SafetyChange::SameTier => format!(" As safe in a crash as the baseline: {own}."),
         SafetyChange::Safer => format!(" Safer in a crash than the baseline: {own}."),
         SafetyChange::LessSafe(_) => format!(" Less safe in a crash than the baseline: {own}."),
