@@ -15,7 +15,6 @@ mod error;
 mod generate;
 mod import;
 mod measure;
-mod settings;
 mod target;
 mod training;
 mod workload;

@@ -7,8 +7,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::Level;
 use lab::trial::Measured;
 
 use super::Trial;
@@ -32,24 +30,6 @@ pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), Tri
 
 /// Bytes in a mebibyte.
 pub(super) const MIB: f64 = 1_048_576.0;
-
-/// A parameter of a workload.
-pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        accepts,
-        default: Some(default),
-        unit: None,
-        about: about.to_owned(),
-        scope: Scope::Workload,
-        crash_relevant: false,
-    }
-}
-
-/// A whole number from `min` on.
-pub(super) fn from(min: i64) -> Accepts {
-    Accepts::Int { min, max: i64::MAX }
-}
 
 /// Wall-clock and CPU time of the measured work.
 pub(super) struct Stopwatch {
@@ -276,6 +256,7 @@ pub(super) mod tests {
     use crate::workload;
     use engine::vfs::CountingVfs;
     use engine::{Library, Source};
+    use lab::level::Level;
     use lab::seed::Seed;
     use std::sync::Arc;
 

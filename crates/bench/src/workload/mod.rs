@@ -25,7 +25,7 @@ use std::sync::Arc;
 use engine::Library;
 use engine::vfs::CountingVfs;
 use lab::catalogue::WorkloadInfo;
-use lab::level::Settings;
+use lab::level::{Settings, overlaid};
 use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
@@ -100,6 +100,8 @@ pub(crate) trait Declared: Sync {
     /// Whether an experiment with parameters that contradict one another is refused before it starts;
     /// elsewhere such variants are skipped, so that factors can be crossed.
     const CHECKED_FIRST: bool = false;
+    /// Whether a trial may leave parameters out, which then have their defaults.
+    const PARTIAL: bool = false;
     /// Its parameters.
     type Parameters: Parameters;
 
@@ -130,9 +132,20 @@ pub(crate) trait Declared: Sync {
 
 /// The parameters of a workload, read and checked.
 fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
-    let parameters = W::Parameters::read(settings)?;
+    let parameters = match W::PARTIAL {
+        true => W::Parameters::read(&overlaid(&defaults::<W>(), settings))?,
+        false => W::Parameters::read(settings)?,
+    };
     W::check(&parameters, settings)?;
     Ok(parameters)
+}
+
+/// The default of each parameter that has one.
+fn defaults<W: Declared>() -> Settings {
+    let declared = W::Parameters::declared().into_iter();
+    declared
+        .filter_map(|parameter| Some((parameter.name, parameter.default?)))
+        .collect()
 }
 
 impl<W: Declared> Workload for W {
