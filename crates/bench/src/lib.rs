@@ -14,6 +14,7 @@ mod drive;
 mod error;
 mod generate;
 mod import;
+mod locks;
 mod measure;
 mod target;
 mod training;

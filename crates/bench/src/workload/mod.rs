@@ -15,6 +15,7 @@ mod orm;
 mod queue;
 mod quotes;
 mod set_query;
+mod team;
 mod text_insert;
 mod upper_bounds;
 mod user_insert;

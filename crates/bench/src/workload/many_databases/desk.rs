@@ -12,9 +12,9 @@ use super::parameters::{Connections, Parameters, YesNo};
 use super::quotes::{INSERT, Quotes};
 use super::stage::Stage;
 use super::tally::{Course, Latencies};
-use super::team::{Gate, Ticket};
 use crate::error::TrialError;
 use crate::workload::common::expect;
+use crate::workload::team::Gate;
 
 /// How databases are opened: as an application does, without proving every setting, which takes
 /// longer than the opening.
@@ -119,7 +119,6 @@ impl Work {
 /// Does the work of one thread, from the gate on, for the time given.
 pub(super) fn work(
     mut desk: Desk,
-    ticket: Ticket<'_>,
     gate: &Gate,
     stage: &Stage,
     time: Duration,
@@ -143,7 +142,7 @@ pub(super) fn work(
         }
         work.ahead = prepared.len() as u64;
     }
-    ticket.pass();
+    gate.pass();
     visitor.go_round(&mut work, &mut prepared, gate, time)?;
     drop(prepared);
     work.desk.connections = kept;

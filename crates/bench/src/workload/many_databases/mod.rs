@@ -11,7 +11,6 @@ mod parameters;
 mod quotes;
 mod stage;
 mod tally;
-mod team;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,6 @@
 mod jobs;
 mod marks;
 mod parameters;
-mod team;
 mod verify;
 
 use std::fs;
@@ -19,11 +18,12 @@ use lab::level::Settings;
 use lab::needs::Needs;
 use lab::trial::Measured;
 
-use self::jobs::{Maker, Part};
+use self::jobs::{Done, Maker, Part};
 use self::marks::Course;
 use self::parameters::{Parameters, Target, Work};
 use self::verify::Expected;
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
+use super::team::{Gate, together};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::target::postgres::Server;
@@ -204,14 +204,38 @@ fn work(
             seed: seed.child("choice").nth(worker as u64),
         });
         let before = store.notes();
-        let (done, elapsed) = team::work(store, parts.collect(), jobs::job)?;
+        let (done, elapsed) = together(parts.collect(), clock, |part, gate| {
+            attend(store, part, gate)
+        })?;
         worked.notes.push(store.notes().since(&before));
         worked.seconds.push(elapsed.seconds);
         worked.elapsed.add(elapsed);
-        let marks = expected.add(done)?;
+        let marks = expected.add(done.into_iter().flatten().collect())?;
         worked.course.add(marks, elapsed.seconds);
     }
     Ok(worked)
+}
+
+/// The time from the moment at which all workers begin to that at which the last has ended.
+fn clock(gate: &Gate) -> Result<Elapsed, TrialError> {
+    let watch = gate.start_clock()?;
+    gate.wait_until_done();
+    let elapsed = watch.stop()?;
+    gate.dismiss();
+    Ok(elapsed)
+}
+
+/// Has a worker do its part with a session of its own; returns none where another failed first.
+fn attend(store: &dyn Store, part: Part<'_>, gate: &Gate) -> Result<Option<Done>, TrialError> {
+    let (mut part, mut done) = (Some(part), None);
+    store.session(&mut |session| {
+        if let (Some(began), Some(part)) = (gate.pass(), part.take()) {
+            done = Some(jobs::job(part, session, began)?);
+            gate.wait_to_leave();
+        }
+        Ok(())
+    })?;
+    Ok(done)
 }
 
 /// Adds tasks outside the clock, in one transaction where there are transactions.
