@@ -47,7 +47,7 @@ parameters! {
         /// File of SQL to be crashed instead of the built-in workload; empty for none.
         script: String = "";
         /// Threads; 0 for as many as there are processors.
-        threads: usize = 0;
+        threads as "crash_threads": usize = 0;
     }
 }
 
