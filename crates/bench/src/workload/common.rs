@@ -74,8 +74,7 @@ impl Elapsed {
     /// Adds another part of the work.
     pub(super) fn add(&mut self, other: Elapsed) {
         self.seconds += other.seconds;
-        self.cpu.user += other.cpu.user;
-        self.cpu.system += other.cpu.system;
+        self.cpu = self.cpu.plus(other.cpu);
     }
 
     /// The times, and the rate of so many rows.
@@ -89,8 +88,7 @@ impl Elapsed {
     pub(super) fn times(&self) -> Measured {
         let mut measured = Measured::default();
         set(&mut measured, "seconds", self.seconds);
-        set(&mut measured, "cpu_user_s", self.cpu.user);
-        set(&mut measured, "cpu_system_s", self.cpu.system);
+        set_cpu(&mut measured, self.cpu);
         measured
     }
 
@@ -119,6 +117,12 @@ pub(super) fn in_windows(
 /// Notes a figure.
 pub(super) fn set(measured: &mut Measured, metric: &str, value: f64) {
     measured.metrics.insert(metric.to_owned(), value);
+}
+
+/// Notes CPU time.
+pub(super) fn set_cpu(measured: &mut Measured, cpu: CpuTime) {
+    set(measured, "cpu_user_s", cpu.user);
+    set(measured, "cpu_system_s", cpu.system);
 }
 
 /// Adds to a figure.

@@ -15,6 +15,7 @@ mod orm;
 mod queue;
 mod quotes;
 mod set_query;
+mod sums;
 mod team;
 mod text_insert;
 mod upper_bounds;
@@ -134,19 +135,11 @@ pub(crate) trait Declared: Sync {
 /// The parameters of a workload, read and checked.
 fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
     let parameters = match W::PARTIAL {
-        true => W::Parameters::read(&overlaid(&defaults::<W>(), settings))?,
+        true => W::Parameters::read(&overlaid(&W::Parameters::defaults(), settings))?,
         false => W::Parameters::read(settings)?,
     };
     W::check(&parameters, settings)?;
     Ok(parameters)
-}
-
-/// The default of each parameter that has one.
-fn defaults<W: Declared>() -> Settings {
-    let declared = W::Parameters::declared().into_iter();
-    declared
-        .filter_map(|parameter| Some((parameter.name, parameter.default?)))
-        .collect()
 }
 
 impl<W: Declared> Workload for W {

@@ -11,7 +11,7 @@ use super::sql::{self, COLUMNS, Sql};
 use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
 use crate::error::TrialError;
 use crate::locks::{locked, unlocked};
-use crate::target::postgres::{Server, Workspace, failed};
+use crate::target::postgres::{Server, Workspace, failed, value};
 
 /// A table of tasks on a server.
 pub(crate) struct Postgres {
@@ -81,12 +81,8 @@ impl Store for Postgres {
 
     fn close(self: Box<Self>) -> Result<Closing, TrialError> {
         let mut first = unlocked(self.first);
-        let size = first
-            .query_one("SELECT pg_total_relation_size('tasks')", &[])
-            .map_err(failed("read the size of the table"))?;
-        let bytes: i64 = size
-            .try_get(0)
-            .map_err(failed("read the size of the table"))?;
+        let size = "SELECT pg_total_relation_size('tasks')";
+        let bytes: i64 = value(&mut first, size, &[], "read the size of the table")?;
         let settings = self.server.settings(&mut first)?;
         first.end()?;
         Ok(Closing {

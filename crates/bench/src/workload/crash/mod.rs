@@ -142,11 +142,8 @@ fn check_result(measured: &Measured) -> Result<(), TrialError> {
     }
     for model in &measured.safety {
         if matches!(model.tier, Tier::CanCorrupt { .. }) && model.witness.is_none() {
-            return Err(TrialError::WrongResult {
-                what: format!("the witness of corruption under {}", model.model),
-                found: "none".to_owned(),
-                wanted: "an image".to_owned(),
-            });
+            let what = format!("the witness of corruption under {}", model.model);
+            return Err(TrialError::wrong(what, "none", "an image"));
         }
     }
     Ok(())

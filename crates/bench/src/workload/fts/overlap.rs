@@ -42,7 +42,7 @@ impl Declared for FtsOverlap {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let own = TableOptions::index_only(&parameters.tokenizer);
+        let own = TableOptions::index_only(&parameters.tokenizer)?;
         let source = Source::of(&parameters.documents, trial.seed)?;
         let queries = queries::chosen("all", "");
         let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();

@@ -23,7 +23,7 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Limit;
 use crate::target::sqlite;
-use crate::workload::common::{close, set, set_bytes_per_row, set_peak_memory};
+use crate::workload::common::{close, set, set_bytes_per_row, set_cpu, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-query`.
@@ -199,8 +199,7 @@ fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
         .iter()
         .filter_map(|response| response.answer.as_ref().ok());
     let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
-    set(measured, "cpu_user_s", cpu.user);
-    set(measured, "cpu_system_s", cpu.system);
+    set_cpu(measured, cpu);
 }
 
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the

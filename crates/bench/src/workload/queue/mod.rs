@@ -19,13 +19,14 @@ use lab::needs::Needs;
 use lab::trial::Measured;
 
 use self::jobs::{Done, Maker, Part};
-use self::marks::Course;
+use self::marks::{Course, Op};
 use self::parameters::{Parameters, Target, Work};
 use self::verify::Expected;
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
 use super::team::{Gate, together};
 use super::{Declared, Trial};
 use crate::error::TrialError;
+use crate::parameters::Choice;
 use crate::target::postgres::Server;
 use crate::target::queue::{Connections, Files, Memory, Notes, Postgres, Sqlite, Store, Task};
 
@@ -38,19 +39,13 @@ const FILES: &str = "tasks";
 impl Declared for Queue {
     const NAME: &'static str = "queue";
     const ABOUT: &'static str = "A task queue in SQLite, in files, on a PostgreSQL server or in memory: workers insert tasks, take them through their life cycle (insert, status, ten outputs, delete), claim those that are due, or read them. Every task must be stored exactly once as it was left, or be gone.";
-    const PHASES: &'static [&'static str] = &[
-        "insert",
-        "status",
-        "output",
-        "delete",
-        "claim",
-        "get",
-        "list",
-        "transaction",
-        "rebuild",
-    ];
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
+
+    fn phases() -> Vec<String> {
+        let operations = Op::ALL.iter().map(|(_, phase, _)| *phase);
+        operations.chain(["rebuild"]).map(str::to_owned).collect()
+    }
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
         parameters.check(settings)

@@ -24,7 +24,7 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{close, set, set_latency, set_peak_memory};
+use crate::workload::common::{close, set, set_cpu, set_latency, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-update`.
@@ -206,8 +206,7 @@ impl Work {
     }
 
     fn note(&self, rows: usize, measured: &mut Measured) -> Result<(), TrialError> {
-        set(measured, "cpu_user_s", self.cpu.user);
-        set(measured, "cpu_system_s", self.cpu.system);
+        set_cpu(measured, self.cpu);
         let seconds = self.active.as_secs_f64().max(1e-9);
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
