@@ -3,13 +3,14 @@
 use std::sync::atomic::AtomicBool;
 
 use accidents::schedule::{Explored, Extent, explore_all};
+use engine::Library;
 use lab::level::Settings;
-use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier, WrongSchedule};
+use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier};
 use lab::trial::{DataTable, Measured};
 
 use super::super::common::set;
 use super::super::{Declared, Trial};
-use super::again::engine_name;
+use super::schedules::wrong_schedule;
 use super::settings;
 use crate::error::TrialError;
 
@@ -63,26 +64,18 @@ impl Declared for Meetings {
             tables: vec![table(&explored)],
             ..Measured::default()
         };
-        let engine = engine_name(&super::source(&trial.library.identity().origin));
-        record(&explored, &engine, &mut measured);
+        record(&explored, &trial.library, &mut measured);
         Ok(measured)
     }
 }
 
-fn record(explored: &[Explored], engine: &str, measured: &mut Measured) {
+fn record(explored: &[Explored], library: &Library, measured: &mut Measured) {
     let played = explored.iter().map(|scenario| scenario.played).sum();
     let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
     let first = explored
         .iter()
         .find_map(|scenario| scenario.findings.first());
-    let first = first.map(|finding| WrongSchedule {
-        again: format!(
-            "pragmark crash --schedule {} --engine {engine}",
-            finding.schedule
-        ),
-        what: finding.what.join("; "),
-        schedule: finding.schedule.clone(),
-    });
+    let first = first.map(|finding| wrong_schedule(finding, library));
     measured.safety = vec![ModelSafety {
         model: "two connections".to_owned(),
         assumed: true,

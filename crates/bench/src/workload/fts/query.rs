@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
 use super::execute::{Answer, Cache, Effort, Executor, add_regexp, check_cold};
-use super::load::make_and_fill;
+use super::load::{BATCH, make_and_fill};
 use super::queries::{self, OWN, Query, QueryChoice, Sql};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
@@ -122,7 +122,7 @@ fn fill(
     setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let loaded = make_and_fill(trial, connection, setup.options, &setup.source)?;
+    let loaded = make_and_fill(trial, connection, setup.options, &setup.source, BATCH)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);

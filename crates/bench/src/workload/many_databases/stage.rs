@@ -153,12 +153,9 @@ impl Stage {
             0 => self.parameters.databases,
             _ => 2 * self.parameters.databases,
         };
-        let most = measured.metrics.get("open_files").copied();
-        set(
-            measured,
-            "open_files",
-            (now as f64).max(most.unwrap_or(0.0)),
-        );
+        let before_now = measured.metrics.get("open_files").copied();
+        let most = before_now.unwrap_or_default().max(now as f64);
+        set(measured, "open_files", most);
         let each = now.saturating_sub(before) as f64 / connections as f64;
         set(measured, "files_per_database", each);
     }
@@ -271,21 +268,14 @@ impl Stage {
 
     pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
         let ledger = self.ledger;
-        let [open, close, write, read] =
-            [ledger.open, ledger.close, ledger.write, ledger.read].map(Latencies::collect);
-        let (open, close, write, read) = (open?, close?, write?, read?);
-        for (metric, histogram) in [("open_us", &open), ("close_us", &close)] {
-            if histogram.count() > 0 {
-                set(measured, metric, histogram.mean_us());
-            }
-        }
-        for (phase, histogram) in [
-            ("open", &open),
-            ("close", &close),
-            ("write", &write),
-            ("read", &read),
-        ] {
+        let (open, write) = (ledger.open.collect()?, ledger.write.collect()?);
+        let (close, read) = (ledger.close.collect()?, ledger.read.collect()?);
+        let phases = ["open", "close", "write", "read"];
+        for (phase, histogram) in phases.into_iter().zip([&open, &close, &write, &read]) {
             measured.metrics.extend(histogram.metrics_of_phase(phase));
+            if histogram.count() > 0 && matches!(phase, "open" | "close") {
+                set(measured, &format!("{phase}_us"), histogram.mean_us());
+            }
         }
         let kept = if write.count() > 0 { &write } else { &open };
         measured.latency = Some(kept.latency()?);
