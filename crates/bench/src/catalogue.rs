@@ -1,12 +1,13 @@
 //! What experiment files may name: this room's workloads and the engine's PRAGMAs.
 
 use engine::build::EngineName;
-use lab::catalogue::{Accepts, Catalogue, Parameter, Scope};
+use lab::catalogue::{Accepts, Catalogue, Scope};
 use lab::engine_name::{ENGINE, ENGINE_OPTIONS, engine_of};
 use lab::level::Settings;
 use lab::trial::{DRIVER, NATIVE};
 
 use crate::bindings;
+use crate::parameters::setting;
 use crate::target::sqlite;
 use crate::workload;
 
@@ -15,9 +16,13 @@ use crate::workload;
 pub fn catalogue() -> Catalogue {
     let mut shared = sqlite::connection_settings();
     shared.extend(sqlite::pragma_settings());
-    shared.push(of_engine(ENGINE, ABOUT_ENGINE));
-    shared.push(of_engine(ENGINE_OPTIONS, ABOUT_ENGINE_OPTIONS));
-    shared.push(driver());
+    shared.extend(PROGRAMS.map(|(name, about)| {
+        let accepts = match name {
+            DRIVER => Accepts::choice(&[NATIVE]),
+            _ => Accepts::Text,
+        };
+        setting(name, accepts, Scope::Connection, about.to_owned())
+    }));
     Catalogue {
         workloads: workload::ALL
             .iter()
@@ -29,37 +34,25 @@ pub fn catalogue() -> Catalogue {
     }
 }
 
-fn driver() -> Parameter {
-    Parameter {
-        name: DRIVER.to_owned(),
-        accepts: Accepts::choice(&[NATIVE]),
-        // Without one the native driver does the work.
-        default: None,
-        unit: None,
-        about: "binding that does the work: native (pragmark itself) or a driver in another language; `pragmark driver list` shows which are ready".to_owned(),
-        scope: Scope::Connection,
-        crash_relevant: false,
-    }
-}
-
-const ABOUT_ENGINE: &str = "SQLite library: default, system, a version with option sets such as \
-3.54.1+recommended, the name of an added engine, or the path of a shared library; see `pragmark \
-engine list`";
-
-const ABOUT_ENGINE_OPTIONS: &str = "option sets that the engine's version is compiled with, \
-joined by +; default: those of the built-in engine; see `pragmark engine list`";
-
-fn of_engine(name: &str, about: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        accepts: Accepts::Text,
-        default: None,
-        unit: None,
-        about: about.to_owned(),
-        scope: Scope::Connection,
-        crash_relevant: false,
-    }
-}
+/// What does the work. Without a driver the native one does it.
+const PROGRAMS: [(&str, &str); 3] = [
+    (
+        ENGINE,
+        "SQLite library: default, system, a version with option sets such as \
+         3.54.1+recommended, the name of an added engine, or the path of a shared library; see `pragmark \
+         engine list`",
+    ),
+    (
+        ENGINE_OPTIONS,
+        "option sets that the engine's version is compiled with, joined by +; default: those of the \
+         built-in engine; see `pragmark engine list`",
+    ),
+    (
+        DRIVER,
+        "binding that does the work: native (pragmark itself) or a driver in another language; \
+         `pragmark driver list` shows which are ready",
+    ),
+];
 
 /// Why no engine and no machine can run a workload with these settings.
 fn why_impossible(workload: &str, settings: &Settings) -> Option<String> {

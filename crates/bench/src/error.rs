@@ -1,5 +1,6 @@
 //! Why a trial has no measurement.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use engine::EngineError;
@@ -94,6 +95,11 @@ impl TrialError {
     /// The variant cannot be run here.
     pub(crate) fn cannot_run(why: impl Into<String>) -> TrialError {
         TrialError::CannotRun(why.into())
+    }
+
+    /// The variant cannot be run here, for the reason that an error gives.
+    pub(crate) fn because(error: impl Display) -> TrialError {
+        TrialError::CannotRun(error.to_string())
     }
 
     /// What makes an error of the system's: what was tried, and on which path.

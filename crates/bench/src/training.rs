@@ -10,64 +10,38 @@ use lab::level::{Level, Settings};
 use crate::catalogue;
 
 /// The workloads with what differs from their defaults.
-fn exercises() -> Vec<(&'static str, Vec<(&'static str, Level)>)> {
-    let settings = |over: &[(&'static str, Level)]| over.to_vec();
-    let mut all = vec![
-        (
-            "bulk-insert",
-            settings(&[("order", "shuffled".into()), ("index", "before".into())]),
-        ),
-        (
-            "bulk-insert",
-            settings(&[
-                ("rows", 20_000.into()),
-                ("rows_per_txn", 10.into()),
-                ("journal_mode", "wal".into()),
-                ("synchronous", "off".into()),
-            ]),
-        ),
-        ("user-insert", settings(&[("rows", 50_000.into())])),
-        (
-            "quotes",
-            settings(&[("rows", 20_000.into()), ("copies", 0.into())]),
-        ),
-        (
-            "fts-update",
-            settings(&[
-                ("rows", 1_000.into()),
-                ("changes", 200.into()),
-                ("change", "mixed".into()),
-                ("repeat", 1.into()),
-            ]),
-        ),
-    ];
-    for (method, lookup) in [
-        ("in-list", "primary-key"),
-        ("temp-table", "index"),
-        ("json-each", "primary-key"),
-    ] {
-        all.push((
-            "set-query",
-            settings(&[
-                ("method", method.into()),
-                ("lookup", lookup.into()),
-                ("queries", 100.into()),
-            ]),
-        ));
-    }
-    all
+const EXERCISES: [(&str, &str); 8] = [
+    ("bulk-insert", "order=shuffled index=before"),
+    (
+        "bulk-insert",
+        "rows=20000 rows_per_txn=10 journal_mode=wal synchronous=off",
+    ),
+    ("user-insert", "rows=50000"),
+    ("quotes", "rows=20000 copies=0"),
+    ("fts-update", "rows=1000 changes=200 change=mixed repeat=1"),
+    ("set-query", "method=in-list lookup=primary-key queries=100"),
+    ("set-query", "method=temp-table lookup=index queries=100"),
+    (
+        "set-query",
+        "method=json-each lookup=primary-key queries=100",
+    ),
+];
+
+/// The level that is written so: a whole number or a name.
+fn level(text: &str) -> Level {
+    text.parse::<i64>().map_or_else(|_| text.into(), Level::Int)
 }
 
 /// The workloads of a training run, each with all its settings.
 pub fn training() -> Vec<(String, Settings)> {
     let catalogue = catalogue();
-    exercises()
-        .into_iter()
+    EXERCISES
+        .iter()
         .filter_map(|(workload, over)| {
             let mut settings = catalogue.defaults(catalogue.workload(workload)?);
-            let over = over.into_iter();
-            settings.extend(over.map(|(name, level)| (name.to_owned(), level)));
-            Some((workload.to_owned(), settings))
+            let over = over.split(' ').filter_map(|one| one.split_once('='));
+            settings.extend(over.map(|(name, value)| (name.to_owned(), level(value))));
+            Some(((*workload).to_owned(), settings))
         })
         .collect()
 }
@@ -80,7 +54,7 @@ mod tests {
     fn every_exercise_is_of_a_workload_that_exists_with_settings_that_it_takes() {
         let catalogue = catalogue();
         let training = training();
-        assert_eq!(training.len(), exercises().len());
+        assert_eq!(training.len(), EXERCISES.len());
         for (name, settings) in training {
             let workload = catalogue.workload(&name).unwrap();
             for (setting, level) in &settings {

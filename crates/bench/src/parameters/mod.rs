@@ -71,6 +71,14 @@ pub(crate) trait Parameters: Sized {
     /// Their entries in the catalogue.
     fn declared() -> Vec<Parameter>;
 
+    /// The default of each that has one.
+    fn defaults() -> Settings {
+        let declared = Self::declared().into_iter();
+        declared
+            .filter_map(|parameter| Some((parameter.name, parameter.default?)))
+            .collect()
+    }
+
     /// Their values.
     ///
     /// # Errors
@@ -129,12 +137,21 @@ pub(crate) fn declare<K: Kind>(
         about = format!("{about} {}.", names.join("; "));
     }
     Parameter {
-        name: name.to_owned(),
-        accepts: K::accepts(bounds),
         default: K::level(default),
         unit: K::UNIT,
+        ..setting(name, K::accepts(bounds), Scope::Workload, about)
+    }
+}
+
+/// The catalogue entry of a setting without a default.
+pub(crate) fn setting(name: &str, accepts: Accepts, scope: Scope, about: String) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        accepts,
+        default: None,
+        unit: None,
         about,
-        scope: Scope::Workload,
+        scope,
         crash_relevant: false,
     }
 }
@@ -276,10 +293,7 @@ mod tests {
     }
 
     fn settings(over: &[(&str, Level)]) -> Settings {
-        let declared = Example::declared().into_iter();
-        let mut settings: Settings = declared
-            .filter_map(|parameter| Some((parameter.name, parameter.default?)))
-            .collect();
+        let mut settings = Example::defaults();
         settings.extend(
             over.iter()
                 .map(|(name, level)| ((*name).to_owned(), level.clone())),

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::config::Config;
+use postgres::types::{FromSqlOwned, ToSql};
 use postgres::{Client, NoTls};
 
 use crate::error::TrialError;
@@ -147,10 +148,12 @@ impl Server {
     /// # Errors
     /// When the server knows none of this name.
     pub(crate) fn setting(&self, client: &mut Client, name: &str) -> Result<String, TrialError> {
-        client
-            .query_one("SELECT current_setting($1)", &[&name])
-            .and_then(|row| row.try_get(0))
-            .map_err(failed("read a setting"))
+        value(
+            client,
+            "SELECT current_setting($1)",
+            &[&name],
+            "read a setting",
+        )
     }
 
     /// What decides the figures: names and values.
@@ -169,19 +172,15 @@ impl Server {
     /// # Errors
     /// When the server cannot be asked.
     pub(crate) fn log_syncs(&self, client: &mut Client) -> Result<Option<u64>, TrialError> {
-        let number: i32 = client
-            .query_one("SELECT current_setting('server_version_num')::int", &[])
-            .and_then(|row| row.try_get(0))
-            .map_err(failed("read the server's version"))?;
+        let version = "SELECT current_setting('server_version_num')::int";
+        let number: i32 = value(client, version, &[], "read the server's version")?;
         let method = self.setting(client, "wal_sync_method")?;
         if !(140_000..180_000).contains(&number) || !matches!(&*method, "fsync" | "fdatasync") {
             return Ok(None);
         }
         self.wait_for_others(client)?;
-        let syncs: i64 = client
-            .query_one("SELECT wal_sync FROM pg_stat_wal", &[])
-            .and_then(|row| row.try_get(0))
-            .map_err(failed("read how often the log was synced"))?;
+        let synced = "SELECT wal_sync FROM pg_stat_wal";
+        let syncs: i64 = value(client, synced, &[], "read how often the log was synced")?;
         Ok(u64::try_from(syncs).ok())
     }
 
@@ -190,10 +189,7 @@ impl Server {
         const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()";
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let others: i64 = client
-                .query_one(OTHERS, &[&APPLICATION])
-                .and_then(|row| row.try_get(0))
-                .map_err(failed("look for other sessions"))?;
+            let others: i64 = value(client, OTHERS, &[&APPLICATION], "look for other sessions")?;
             if others == 0 || Instant::now() >= deadline {
                 return Ok(());
             }
@@ -233,10 +229,8 @@ fn remove_within(limit: Duration, server: Server) -> Result<(), TrialError> {
 fn lock(client: &mut Client) -> Result<(), TrialError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let locked: bool = client
-            .query_one("SELECT pg_try_advisory_lock($1)", &[&LOCK])
-            .and_then(|row| row.try_get(0))
-            .map_err(failed("lock the schema"))?;
+        let lock = "SELECT pg_try_advisory_lock($1)";
+        let locked: bool = value(client, lock, &[&LOCK], "lock the schema")?;
         if locked {
             return Ok(());
         }
@@ -292,6 +286,17 @@ impl Drop for Workspace {
             let _ = self.remove();
         }
     }
+}
+
+/// The only value that a query gives.
+pub(crate) fn value<T: FromSqlOwned>(
+    client: &mut Client,
+    sql: &str,
+    parameters: &[&(dyn ToSql + Sync)],
+    doing: &'static str,
+) -> Result<T, TrialError> {
+    let row = client.query_one(sql, parameters);
+    row.and_then(|row| row.try_get(0)).map_err(failed(doing))
 }
 
 /// Puts what was tried beside what the server or the driver says, which by itself says little.

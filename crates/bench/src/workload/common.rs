@@ -7,8 +7,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use engine::Connection;
-use lab::catalogue::{Accepts, Parameter, Scope};
-use lab::level::Level;
 use lab::trial::Measured;
 
 use super::Trial;
@@ -32,24 +30,6 @@ pub(super) fn check_host_parameters(values: usize, rows: &str) -> Result<(), Tri
 
 /// Bytes in a mebibyte.
 pub(super) const MIB: f64 = 1_048_576.0;
-
-/// A parameter of a workload.
-pub(super) fn parameter(name: &str, accepts: Accepts, default: Level, about: &str) -> Parameter {
-    Parameter {
-        name: name.to_owned(),
-        accepts,
-        default: Some(default),
-        unit: None,
-        about: about.to_owned(),
-        scope: Scope::Workload,
-        crash_relevant: false,
-    }
-}
-
-/// A whole number from `min` on.
-pub(super) fn from(min: i64) -> Accepts {
-    Accepts::Int { min, max: i64::MAX }
-}
 
 /// Wall-clock and CPU time of the measured work.
 pub(super) struct Stopwatch {
@@ -94,8 +74,7 @@ impl Elapsed {
     /// Adds another part of the work.
     pub(super) fn add(&mut self, other: Elapsed) {
         self.seconds += other.seconds;
-        self.cpu.user += other.cpu.user;
-        self.cpu.system += other.cpu.system;
+        self.cpu = self.cpu.plus(other.cpu);
     }
 
     /// The times, and the rate of so many rows.
@@ -109,8 +88,7 @@ impl Elapsed {
     pub(super) fn times(&self) -> Measured {
         let mut measured = Measured::default();
         set(&mut measured, "seconds", self.seconds);
-        set(&mut measured, "cpu_user_s", self.cpu.user);
-        set(&mut measured, "cpu_system_s", self.cpu.system);
+        set_cpu(&mut measured, self.cpu);
         measured
     }
 
@@ -139,6 +117,12 @@ pub(super) fn in_windows(
 /// Notes a figure.
 pub(super) fn set(measured: &mut Measured, metric: &str, value: f64) {
     measured.metrics.insert(metric.to_owned(), value);
+}
+
+/// Notes CPU time.
+pub(super) fn set_cpu(measured: &mut Measured, cpu: CpuTime) {
+    set(measured, "cpu_user_s", cpu.user);
+    set(measured, "cpu_system_s", cpu.system);
 }
 
 /// Adds to a figure.
@@ -276,6 +260,7 @@ pub(super) mod tests {
     use crate::workload;
     use engine::vfs::CountingVfs;
     use engine::{Library, Source};
+    use lab::level::Level;
     use lab::seed::Seed;
     use std::sync::Arc;
 

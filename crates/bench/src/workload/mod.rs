@@ -15,6 +15,8 @@ mod orm;
 mod queue;
 mod quotes;
 mod set_query;
+mod sums;
+mod team;
 mod text_insert;
 mod upper_bounds;
 mod user_insert;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 use engine::Library;
 use engine::vfs::CountingVfs;
 use lab::catalogue::WorkloadInfo;
-use lab::level::Settings;
+use lab::level::{Settings, overlaid};
 use lab::needs::Needs;
 use lab::seed::Seed;
 use lab::trial::Measured;
@@ -100,6 +102,8 @@ pub(crate) trait Declared: Sync {
     /// Whether an experiment with parameters that contradict one another is refused before it starts;
     /// elsewhere such variants are skipped, so that factors can be crossed.
     const CHECKED_FIRST: bool = false;
+    /// Whether a trial may leave parameters out, which then have their defaults.
+    const PARTIAL: bool = false;
     /// Its parameters.
     type Parameters: Parameters;
 
@@ -130,7 +134,10 @@ pub(crate) trait Declared: Sync {
 
 /// The parameters of a workload, read and checked.
 fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
-    let parameters = W::Parameters::read(settings)?;
+    let parameters = match W::PARTIAL {
+        true => W::Parameters::read(&overlaid(&W::Parameters::defaults(), settings))?,
+        false => W::Parameters::read(settings)?,
+    };
     W::check(&parameters, settings)?;
     Ok(parameters)
 }

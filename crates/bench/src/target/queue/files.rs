@@ -12,9 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lab::durability::Durability;
 
 use super::schedule::Schedule;
-use super::{
-    Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing, no_transactions,
-};
+use super::{Change, Job, Notes, Session, Status, Store, Task, TaskId, missing};
 use crate::error::TrialError;
 
 choice! {
@@ -86,7 +84,7 @@ impl Files {
 
 impl Store for Files {
     fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
-        job(&mut FilesSession { files: self })
+        job(&mut FilesSession(self))
     }
 
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
@@ -112,62 +110,48 @@ impl Store for Files {
             ..Notes::default()
         }
     }
-
-    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
-        Ok(Closing::default())
-    }
 }
 
-struct FilesSession<'f> {
-    files: &'f Files,
-}
+struct FilesSession<'f>(&'f Files);
 
 impl Session for FilesSession<'_> {
     fn insert(&mut self, task: &Task) -> Result<(), TrialError> {
-        self.files.write(task)?;
-        self.files.schedule.put(task);
+        self.0.write(task)?;
+        self.0.schedule.put(task);
         Ok(())
     }
 
     fn update(&mut self, task: &Task, change: Change<'_>) -> Result<(), TrialError> {
-        self.files.write(task)?;
+        self.0.write(task)?;
         if matches!(change, Change::Status) {
-            self.files.schedule.put(task);
+            self.0.schedule.put(task);
         }
         Ok(())
     }
 
     fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
-        self.files.disk.remove(&self.files.disk.path_of(task.id))?;
-        self.files.schedule.remove(task.scheduled_at, task.id);
-        self.files.sync_directory()
+        self.0.disk.remove(&self.0.disk.path_of(task.id))?;
+        self.0.schedule.remove(task.scheduled_at, task.id);
+        self.0.sync_directory()
     }
 
     fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
-        read_task(&self.files.disk.path_of(id))
+        read_task(&self.0.disk.path_of(id))
     }
 
     fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
-        Ok(self.files.schedule.list(status, limit))
+        Ok(self.0.schedule.list(status, limit))
     }
 
     /// The schedule decides who gets the task; its file says so to whoever starts later.
     fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
-        let Some(id) = self.files.schedule.claim(now) else {
+        let Some(id) = self.0.schedule.claim(now) else {
             return Ok(None);
         };
         let mut task = self.get(id)?.ok_or_else(|| missing(id))?;
         task.status = Status::Processing;
-        self.files.write(&task)?;
+        self.0.write(&task)?;
         Ok(Some(task))
-    }
-
-    fn begin(&mut self) -> Result<(), TrialError> {
-        Err(no_transactions("files"))
-    }
-
-    fn commit(&mut self) -> Result<(), TrialError> {
-        Err(no_transactions("files"))
     }
 }
 

@@ -3,16 +3,15 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use lab::durability::Durability;
 
 use super::files::read_tasks;
 use super::schedule::Schedule;
-use super::{
-    Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, missing, no_transactions,
-};
+use super::{Change, Job, Notes, Session, Status, Store, Task, TaskId, missing};
 use crate::error::TrialError;
+use crate::locks::locked;
 
 /// Parts of the map, so that workers rarely wait for one another.
 const SHARDS: usize = 64;
@@ -42,7 +41,7 @@ impl Memory {
     fn shard(&self, id: TaskId) -> MutexGuard<'_, HashMap<TaskId, Task>> {
         let shard = &self.shards[(id.0 % SHARDS as u128) as usize];
         // Maps are changed by single calls that do not panic half way.
-        shard.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(shard)
     }
 
     fn put(&self, task: Task) {
@@ -60,8 +59,7 @@ impl Store for Memory {
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
         let mut tasks = Vec::new();
         for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            tasks.extend(shard.values().cloned());
+            tasks.extend(locked(shard).values().cloned());
         }
         tasks.sort_by_key(|task| task.id);
         Ok(tasks)
@@ -76,10 +74,6 @@ impl Store for Memory {
             syncs: Some(0),
             ..Notes::default()
         }
-    }
-
-    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
-        Ok(Closing::default())
     }
 }
 
@@ -127,13 +121,5 @@ impl Session for MemorySession<'_> {
         let kept = shard.get_mut(&id).ok_or_else(|| missing(id))?;
         kept.status = Status::Processing;
         Ok(Some(kept.clone()))
-    }
-
-    fn begin(&mut self) -> Result<(), TrialError> {
-        Err(no_transactions("memory"))
-    }
-
-    fn commit(&mut self) -> Result<(), TrialError> {
-        Err(no_transactions("memory"))
     }
 }

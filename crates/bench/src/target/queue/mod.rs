@@ -8,6 +8,7 @@ mod files;
 mod memory;
 mod postgres;
 mod schedule;
+mod sql;
 mod sqlite;
 mod task;
 
@@ -54,7 +55,9 @@ pub(crate) trait Store: Sync {
     ///
     /// # Errors
     /// When it cannot.
-    fn close(self: Box<Self>) -> Result<Closing, TrialError>;
+    fn close(self: Box<Self>) -> Result<Closing, TrialError> {
+        Ok(Closing::default())
+    }
 }
 
 /// What a store counts as it works.
@@ -155,17 +158,21 @@ pub(crate) trait Session {
     fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError>;
 
     /// Begins a transaction, to which what follows belongs.
-    fn begin(&mut self) -> Result<(), TrialError>;
+    fn begin(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions())
+    }
 
     /// Commits it.
-    fn commit(&mut self) -> Result<(), TrialError>;
+    fn commit(&mut self) -> Result<(), TrialError> {
+        Err(no_transactions())
+    }
 }
 
 /// That a store has no transactions.
-fn no_transactions(what: &str) -> TrialError {
-    TrialError::CannotRun(format!(
-        "{what} cannot group statements in a transaction: statements_per_txn must be 1"
-    ))
+fn no_transactions() -> TrialError {
+    TrialError::cannot_run(
+        "this target cannot group statements in a transaction: statements_per_txn must be 1",
+    )
 }
 
 /// That a task which must be there is not.

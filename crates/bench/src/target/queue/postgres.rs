@@ -1,15 +1,17 @@
 //! Tasks in a table of a PostgreSQL server: a connection for each worker, statements prepared once.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use lab::durability::Durability;
 use lab::trial::DataTable;
 use postgres::types::ToSql;
 use postgres::{Client, Row, Statement};
 
+use super::sql::{self, COLUMNS, Sql};
 use super::{Change, Closing, Job, Notes, Session, Status, Store, Task, TaskId, damaged, missing};
 use crate::error::TrialError;
-use crate::target::postgres::{Server, Workspace, failed};
+use crate::locks::{locked, unlocked};
+use crate::target::postgres::{Server, Workspace, failed, value};
 
 /// A table of tasks on a server.
 pub(crate) struct Postgres {
@@ -17,8 +19,6 @@ pub(crate) struct Postgres {
     /// For what is done besides the measured work.
     first: Mutex<Workspace>,
 }
-
-const COLUMNS: &str = "id, status, cmd, args, scheduled_at, output";
 
 impl Postgres {
     /// Makes the table in a schema of its own, and an index of the schedule where `indexed`.
@@ -28,21 +28,17 @@ impl Postgres {
     pub(crate) fn create(server: Server, indexed: bool) -> Result<Postgres, TrialError> {
         let mut first = server.begin()?;
         first
-            .batch_execute("CREATE TABLE tasks(id varchar(32) NOT NULL PRIMARY KEY, status varchar(16) NOT NULL, cmd varchar(16) NOT NULL, args text NOT NULL, scheduled_at bigint NOT NULL, output text NOT NULL)")
+            .batch_execute(&sql::create_table("bigint"))
             .map_err(failed("make the table"))?;
         if indexed {
             first
-                .batch_execute("CREATE INDEX tasks_schedule ON tasks(status, scheduled_at)")
+                .batch_execute(sql::CREATE_INDEX)
                 .map_err(failed("make the index"))?;
         }
         Ok(Postgres {
             server,
             first: Mutex::new(first),
         })
-    }
-
-    fn first(&self) -> MutexGuard<'_, Workspace> {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,15 +51,14 @@ impl Store for Postgres {
 
     fn tasks(&self) -> Result<Vec<Task>, TrialError> {
         let all = format!("SELECT {COLUMNS} FROM tasks ORDER BY id COLLATE \"C\"");
-        let rows = self
-            .first()
+        let rows = locked(&self.first)
             .query(&all, &[])
             .map_err(failed("read the table"))?;
         rows.iter().map(task).collect()
     }
 
     fn durability(&self) -> Result<Durability, TrialError> {
-        let mut first = self.first();
+        let mut first = locked(&self.first);
         let mut of = |name: &str| self.server.setting(&mut first, name);
         Ok(durability(&of("fsync")?, &of("synchronous_commit")?))
     }
@@ -71,7 +66,10 @@ impl Store for Postgres {
     fn notes(&self) -> Notes {
         // A server that cannot say it, or cannot be asked any more, leaves the count out; a dead one
         // fails the trial by the work itself.
-        let syncs = self.server.log_syncs(&mut self.first()).unwrap_or_default();
+        let syncs = self
+            .server
+            .log_syncs(&mut locked(&self.first))
+            .unwrap_or_default();
         let count = |syncs: u64| ("syncs".to_owned(), syncs as f64);
         Notes {
             syncs,
@@ -82,16 +80,9 @@ impl Store for Postgres {
     }
 
     fn close(self: Box<Self>) -> Result<Closing, TrialError> {
-        let mut first = self
-            .first
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let size = first
-            .query_one("SELECT pg_total_relation_size('tasks')", &[])
-            .map_err(failed("read the size of the table"))?;
-        let bytes: i64 = size
-            .try_get(0)
-            .map_err(failed("read the size of the table"))?;
+        let mut first = unlocked(self.first);
+        let size = "SELECT pg_total_relation_size('tasks')";
+        let bytes: i64 = value(&mut first, size, &[], "read the size of the table")?;
         let settings = self.server.settings(&mut first)?;
         first.end()?;
         Ok(Closing {
@@ -116,48 +107,56 @@ fn durability(fsync: &str, synchronous_commit: &str) -> Durability {
     }
 }
 
+/// A statement as PostgreSQL writes it; sessions that claim a task pass over those that others are claiming.
+fn text(sql: Sql) -> String {
+    let text = sql.text("BEGIN").replace('?', "$");
+    match sql {
+        Sql::Claim => text.replace("LIMIT 1)", "LIMIT 1 FOR UPDATE SKIP LOCKED)"),
+        _ => text,
+    }
+}
+
 struct PostgresSession {
     client: Client,
-    insert: Statement,
-    set_status: Statement,
-    set_output: Statement,
-    append_output: Statement,
-    delete: Statement,
-    get: Statement,
-    list: Statement,
-    claim: Statement,
+    /// By [`Sql`].
+    statements: Vec<Statement>,
 }
 
 impl PostgresSession {
     fn prepare(mut client: Client) -> Result<PostgresSession, TrialError> {
-        let mut prepare = |sql: &str| client.prepare(sql).map_err(failed("prepare a statement"));
+        let mut prepare = |sql: &Sql| client.prepare(&text(*sql));
+        let statements = Sql::ALL.iter().map(&mut prepare).collect::<Result<_, _>>();
         Ok(PostgresSession {
-            insert: prepare("INSERT INTO tasks VALUES ($1, $2, $3, $4, $5, $6)")?,
-            set_status: prepare("UPDATE tasks SET status = $2 WHERE id = $1")?,
-            set_output: prepare("UPDATE tasks SET output = $2 WHERE id = $1")?,
-            append_output: prepare("UPDATE tasks SET output = output || $2 WHERE id = $1")?,
-            delete: prepare("DELETE FROM tasks WHERE id = $1")?,
-            get: prepare(&format!("SELECT {COLUMNS} FROM tasks WHERE id = $1"))?,
-            list: prepare("SELECT id FROM tasks WHERE status = $1 ORDER BY scheduled_at LIMIT $2")?,
-            claim: prepare(&format!(
-                "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= $1 ORDER BY scheduled_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING {COLUMNS}"
-            ))?,
+            statements: statements.map_err(failed("prepare a statement"))?,
             client,
         })
     }
-}
 
-/// Runs a statement that must change one row.
-fn change(
-    client: &mut Client,
-    statement: &Statement,
-    id: TaskId,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<(), TrialError> {
-    match client.execute(statement, values) {
-        Ok(1) => Ok(()),
-        Ok(_) => Err(missing(id)),
-        Err(error) => Err(failed("change a task")(error)),
+    /// Runs a statement that must change one row.
+    fn change(
+        &mut self,
+        sql: Sql,
+        id: TaskId,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), TrialError> {
+        match self.client.execute(&self.statements[sql as usize], values) {
+            Ok(1) => Ok(()),
+            Ok(_) => Err(missing(id)),
+            Err(error) => Err(failed("change a task")(error)),
+        }
+    }
+
+    /// The task that a statement gives, if any.
+    fn one(
+        &mut self,
+        sql: Sql,
+        value: &(dyn ToSql + Sync),
+        doing: &'static str,
+    ) -> Result<Option<Task>, TrialError> {
+        let row = self
+            .client
+            .query_opt(&self.statements[sql as usize], &[value]);
+        row.map_err(failed(doing))?.as_ref().map(task).transpose()
     }
 }
 
@@ -173,42 +172,37 @@ impl Session for PostgresSession {
             &task.scheduled_at,
             &task.output,
         ];
-        change(&mut self.client, &self.insert, task.id, &values)
+        self.change(Sql::Insert, task.id, &values)
     }
 
     fn update(&mut self, task: &Task, changed: Change<'_>) -> Result<(), TrialError> {
         let key = task.id.to_string();
         let (statement, value) = match changed {
-            Change::Status => (&self.set_status, task.status.name()),
-            Change::Output => (&self.set_output, task.output.as_str()),
-            Change::Appended(more) => (&self.append_output, more),
+            Change::Status => (Sql::SetStatus, task.status.name()),
+            Change::Output => (Sql::SetOutput, task.output.as_str()),
+            Change::Appended(more) => (Sql::AppendOutput, more),
         };
-        change(&mut self.client, statement, task.id, &[&key, &value])
+        self.change(statement, task.id, &[&key, &value])
     }
 
     fn delete(&mut self, task: &Task) -> Result<(), TrialError> {
-        let key = task.id.to_string();
-        change(&mut self.client, &self.delete, task.id, &[&key])
+        self.change(Sql::Delete, task.id, &[&task.id.to_string()])
     }
 
     fn get(&mut self, id: TaskId) -> Result<Option<Task>, TrialError> {
-        let key = id.to_string();
-        let row = self.client.query_opt(&self.get, &[&key]);
-        let row = row.map_err(failed("read a task"))?;
-        row.as_ref().map(task).transpose()
+        self.one(Sql::Get, &id.to_string(), "read a task")
     }
 
     fn list(&mut self, status: Status, limit: usize) -> Result<Vec<TaskId>, TrialError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.client.query(&self.list, &[&status.name(), &limit]);
+        let list = &self.statements[Sql::List as usize];
+        let rows = self.client.query(list, &[&status.name(), &limit]);
         let rows = rows.map_err(failed("list tasks"))?;
         rows.iter().map(id).collect()
     }
 
     fn claim(&mut self, now: i64) -> Result<Option<Task>, TrialError> {
-        let row = self.client.query_opt(&self.claim, &[&now]);
-        let row = row.map_err(failed("claim a task"))?;
-        row.as_ref().map(task).transpose()
+        self.one(Sql::Claim, &now, "claim a task")
     }
 
     fn begin(&mut self) -> Result<(), TrialError> {
@@ -249,6 +243,15 @@ fn task(row: &Row) -> Result<Task, TrialError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_number_parameters_as_postgresql_does_and_claims_skip_locked_rows() {
+        assert_eq!(text(Sql::Delete), "DELETE FROM tasks WHERE id = $1");
+        assert_eq!(
+            text(Sql::Claim),
+            "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= $1 ORDER BY scheduled_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id, status, cmd, args, scheduled_at, output"
+        );
+    }
 
     #[test]
     fn what_settings_undertake_follows_the_documentation() {

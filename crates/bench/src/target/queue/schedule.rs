@@ -2,9 +2,10 @@
 //! it starts, because a directory answers no such question.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::{Status, Task, TaskId};
+use crate::locks::locked;
 
 /// The tasks by status and due time.
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ impl Lists {
 impl Schedule {
     fn lists(&self) -> MutexGuard<'_, Lists> {
         // Lists are changed by single calls that do not panic half way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     /// Notes where a task stands now.

@@ -16,6 +16,7 @@ use lab::level::{Level, Settings};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
+use crate::parameters::setting;
 use crate::workload::Trial;
 
 pub(crate) use counts::{Counts, add_counts_for_each, file_metrics};
@@ -24,26 +25,24 @@ pub(crate) use proof::{defaults, prove, read_back};
 
 /// Settings of a connection that are no PRAGMAs.
 pub(crate) fn connection_settings() -> Vec<Parameter> {
-    let choice = |name: &str, names: &[&str], default: &str, about: &str| Parameter {
-        name: name.to_owned(),
-        accepts: Accepts::choice(names),
-        default: Some(default.into()),
-        unit: None,
-        about: about.to_owned(),
-        scope: Scope::Connection,
-        crash_relevant: false,
+    let choice = |name: &str, names: &[&str], about: &str| Parameter {
+        default: Some(names[0].into()),
+        ..setting(
+            name,
+            Accepts::choice(names),
+            Scope::Connection,
+            about.to_owned(),
+        )
     };
     vec![
         choice(
             OPEN_MUTEX,
             &["default", "no", "full"],
-            "default",
             "mutex of a connection: as compiled, none (SQLITE_OPEN_NOMUTEX) or full (SQLITE_OPEN_FULLMUTEX)",
         ),
         choice(
             "transaction",
             &["deferred", "immediate", "exclusive", "concurrent"],
-            "deferred",
             "how transactions begin; concurrent requires an engine of SQLite's begin-concurrent branch",
         ),
     ]
@@ -71,16 +70,9 @@ pub(crate) fn pragma_settings() -> Vec<Parameter> {
                 Some(default) => format!("{} (SQLite's default: {default})", entry.meaning),
                 None => entry.meaning.to_owned(),
             };
-            let name = entry.name.to_owned();
-            let crash_relevant = CRASH_RELEVANT.contains(&entry.name);
             Some(Parameter {
-                name,
-                accepts,
-                default: None,
-                unit: None,
-                about,
-                scope: Scope::Pragma,
-                crash_relevant,
+                crash_relevant: CRASH_RELEVANT.contains(&entry.name),
+                ..setting(entry.name, accepts, Scope::Pragma, about)
             })
         })
         .collect()
@@ -154,6 +146,7 @@ pub(crate) fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialEr
 pub(crate) struct Opening {
     library: Arc<Library>,
     settings: Settings,
+    flags: OpenFlags,
     /// The PRAGMAs of the settings, for connections whose opening is timed.
     script: String,
     /// The counters of a counting trial.
@@ -166,6 +159,7 @@ impl Opening {
         Opening {
             library: Arc::clone(&trial.library),
             settings: trial.settings.clone(),
+            flags: open_flags(trial.settings),
             script: pragma_script(trial.settings),
             counter: trial.counter.clone(),
         }
@@ -181,7 +175,7 @@ impl Opening {
     /// the clock has stopped.
     pub(crate) fn open_unproved(&self, path: &Path) -> Result<Connection, TrialError> {
         let vfs = self.counter.as_deref().map(CountingVfs::name);
-        let connection = Connection::open(&self.library, path, open_flags(&self.settings), vfs)?;
+        let connection = Connection::open(&self.library, path, self.flags, vfs)?;
         if !self.script.is_empty() {
             connection.execute(&self.script)?;
         }
@@ -256,7 +250,7 @@ pub(crate) fn pragma_statements(settings: &Settings) -> Vec<String> {
 
 /// The PRAGMAs of the settings as one script: for connections whose opening is timed, and whose
 /// settings are proved afterwards.
-pub(crate) fn pragma_script(settings: &Settings) -> String {
+fn pragma_script(settings: &Settings) -> String {
     let line = |(entry, level): (&Pragma, &Level)| format!("PRAGMA {} = '{level}';", entry.name);
     in_order(settings).into_iter().map(line).collect()
 }
@@ -332,7 +326,7 @@ pub(crate) fn close_numbered(
 }
 
 /// The flags that the settings ask for.
-pub(crate) fn open_flags(settings: &Settings) -> OpenFlags {
+fn open_flags(settings: &Settings) -> OpenFlags {
     let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
     match settings.get(OPEN_MUTEX).and_then(Level::as_text) {
         Some("no") => flags | OpenFlags::NO_MUTEX,

@@ -1,6 +1,7 @@
 //! The data: whole numbers that every language computes without rounding.
 
 use super::{Parameters, WIDTH};
+use crate::workload::sums::{Sum, sums};
 
 /// Modulus of the numbers, the prime 2^31 − 1, and a multiplier of full period
 /// (Park and Miller 1988, "Random number generators: good ones are hard to find").
@@ -30,16 +31,19 @@ pub(super) struct Data {
     pub(super) tasks: Vec<String>,
 }
 
-/// What a set of rows adds up to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sums {
-    pub(super) rows: i64,
-    pub(super) numbers: i64,
-    /// Characters of the names.
-    pub(super) characters: i64,
-    /// Prices, in quarters.
-    pub(super) quarters: i64,
-}
+/// What is summed, with the expression by which SQLite does it.
+pub(super) const SUMS: [Sum; 4] = [
+    ("the number of rows", "count(*)"),
+    ("the sum of numbers", "sum(number)"),
+    ("the length of names", "sum(length(name))"),
+    (
+        "the sum of prices in quarters",
+        "CAST(sum(price) * 4 AS INTEGER)",
+    ),
+];
+
+/// What a set of rows adds up to, in the order of [`SUMS`].
+pub(super) type Sums = [i64; SUMS.len()];
 
 impl Data {
     pub(super) fn new(parameters: &Parameters, seed: u64) -> Data {
@@ -65,29 +69,24 @@ impl Data {
 
     /// What all rows add up to.
     pub(super) fn sums(&self) -> Sums {
-        sums(self.rows.iter())
+        sums_of(self.rows.iter())
     }
 
     /// What the rows that point reads must find add up to.
     pub(super) fn read(&self) -> Sums {
-        sums(self.keys.iter().map(|key| &self.rows[*key as usize - 1]))
+        sums_of(self.keys.iter().map(|key| &self.rows[*key as usize - 1]))
     }
 
     /// What the rows that range scans must find add up to.
     pub(super) fn scanned(&self) -> Sums {
         let ranges = self.starts.iter().map(|start| *start as usize - 1);
-        sums(ranges.flat_map(|start| &self.rows[start..start + self.width as usize]))
+        sums_of(ranges.flat_map(|start| &self.rows[start..start + self.width as usize]))
     }
 
     /// The same for every binding that did the same work.
     pub(super) fn checksum(&self) -> String {
         [self.sums(), self.read(), self.scanned()]
-            .map(|sums| {
-                format!(
-                    "{}/{}/{}/{}",
-                    sums.rows, sums.numbers, sums.characters, sums.quarters
-                )
-            })
+            .map(|sums| sums.map(|sum| sum.to_string()).join("/"))
             .join(" ")
     }
 }
@@ -104,13 +103,11 @@ fn task(number: usize) -> String {
     format!("task-{number:08}")
 }
 
-fn sums<'r>(rows: impl Iterator<Item = &'r Row>) -> Sums {
-    rows.fold(Sums::default(), |sums, row| Sums {
-        rows: sums.rows + 1,
-        numbers: sums.numbers + row.number,
-        characters: sums.characters + row.name.len() as i64,
-        quarters: sums.quarters + (row.price * 4.0) as i64,
-    })
+fn sums_of<'r>(rows: impl Iterator<Item = &'r Row>) -> Sums {
+    sums(rows.map(|row| {
+        let quarters = (row.price * 4.0) as i64;
+        [1, row.number, row.name.len() as i64, quarters]
+    }))
 }
 
 #[cfg(test)]
@@ -132,6 +129,6 @@ mod tests {
         assert_eq!(data.keys[1] as u64, (7_919 + start) % 50 + 1);
         assert_eq!((data.starts[0], data.width), (1, 50));
         assert_eq!(data.tasks, ["task-00000000"]);
-        assert_eq!(data.sums().rows, 50);
+        assert_eq!(data.sums()[0], 50);
     }
 }

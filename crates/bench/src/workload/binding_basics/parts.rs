@@ -5,9 +5,10 @@ use std::hint::black_box;
 use engine::{Connection, Statement, Step};
 
 use super::BATCH;
-use super::data::{Data, Row, Sums};
+use super::data::{Data, Row, SUMS, Sums};
 use crate::error::TrialError;
 use crate::workload::common::expect;
+use crate::workload::sums::check_sums;
 
 /// Statements in the life of a task.
 const STATEMENTS: usize = 13;
@@ -122,10 +123,11 @@ fn insert_batch(connection: &Connection, data: &Data) -> Result<usize, TrialErro
 
 /// A row as it is read: every column is looked at, as any program would that asked for it.
 fn add(sums: &mut Sums, row: &Statement<'_, '_>, first: i32) -> Result<(), TrialError> {
-    sums.rows += 1;
-    sums.numbers += row.column_i64(first);
-    sums.characters += row.column_text(first + 1)?.len() as i64;
-    sums.quarters += (row.column_f64(first + 2) * 4.0) as i64;
+    let [rows, numbers, characters, quarters] = sums;
+    *rows += 1;
+    *numbers += row.column_i64(first);
+    *characters += row.column_text(first + 1)?.len() as i64;
+    *quarters += (row.column_f64(first + 2) * 4.0) as i64;
     Ok(())
 }
 
@@ -188,33 +190,16 @@ fn live(connection: &Connection, data: &Data) -> Result<usize, TrialError> {
 /// Checks what the tables hold.
 pub(super) fn verify(connection: &Connection, data: &Data) -> Result<(), TrialError> {
     for table in ITEMS {
-        let mut found = Sums::default();
-        connection.for_each_row(
-            &format!("SELECT count(*), sum(number), sum(length(name)), CAST(sum(price) * 4 AS INTEGER) FROM {table}"),
-            |row| {
-                found = Sums {
-                    rows: row.column_i64(0),
-                    numbers: row.column_i64(1),
-                    characters: row.column_i64(2),
-                    quarters: row.column_i64(3),
-                };
-                Ok(())
-            },
-        )?;
-        check(&format!("the table {table}"), found, data.sums())?;
+        let ending = format!(" of the table {table}");
+        check_sums(connection, &SUMS, (table, &ending), &data.sums())?;
     }
     let left = connection.query_i64("SELECT count(*) FROM tasks")?;
     expect("the tasks left", left, 0)
 }
 
 fn check(what: &str, found: Sums, wanted: Sums) -> Result<(), TrialError> {
-    for (of, found, wanted) in [
-        ("number of rows", found.rows, wanted.rows),
-        ("sum of numbers", found.numbers, wanted.numbers),
-        ("length of names", found.characters, wanted.characters),
-        ("sum of prices in quarters", found.quarters, wanted.quarters),
-    ] {
-        expect(&format!("the {of} of {what}"), found, wanted)?;
+    for (((sum, _), found), wanted) in SUMS.iter().zip(found).zip(wanted) {
+        expect(&format!("{sum} of {what}"), found, wanted)?;
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ use lab::trial::Measured;
 use self::insert::Inserted;
 use self::parameters::{Index, Parameters, Target};
 use self::source::Source;
-use super::common::{close, set, set_bytes_per_row, set_latency, set_peak_memory};
+use super::common::{close, set, set_bytes_per_row, set_cpu, set_latency, set_peak_memory};
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram, Windows};
@@ -220,21 +220,19 @@ impl Work {
     fn measured(self, parameters: &Parameters) -> Result<Measured, TrialError> {
         let seconds = self.load_s + self.index_s.unwrap_or_default();
         let mut measured = Measured::default();
-        measured.metrics.extend([
-            ("seconds".to_owned(), seconds),
-            ("seconds.load".to_owned(), self.load_s),
-            ("rows_per_s".to_owned(), self.inserted.rows as f64 / seconds),
-            (
-                "txns_per_s".to_owned(),
-                self.inserted.transactions as f64 / self.load_s,
-            ),
-            ("cpu_user_s".to_owned(), self.cpu.user),
-            ("cpu_system_s".to_owned(), self.cpu.system),
-        ]);
-        measured.metrics.extend(
-            self.index_s
-                .map(|index_s| ("seconds.index".to_owned(), index_s)),
-        );
+        let transactions = self.inserted.transactions as f64;
+        for (metric, value) in [
+            ("seconds", seconds),
+            ("seconds.load", self.load_s),
+            ("rows_per_s", self.inserted.rows as f64 / seconds),
+            ("txns_per_s", transactions / self.load_s),
+        ] {
+            set(&mut measured, metric, value);
+        }
+        set_cpu(&mut measured, self.cpu);
+        if let Some(index_s) = self.index_s {
+            set(&mut measured, "seconds.index", index_s);
+        }
         // One transaction has a duration, but no distribution of latencies.
         if parameters.rows_per_txn.is_some() {
             set_latency(&mut measured, &self.histogram)?;

@@ -48,11 +48,7 @@ pub(super) fn check(trial: &Trial<'_>, parameters: &Parameters) -> Result<(), Tr
         trial,
         "the page writer bypasses SQLite's file system, so nothing can be counted",
     )?;
-    let refused = refused_setting(trial.settings)
-        .or_else(|| refused_table(parameters.table))
-        .or_else(|| refused_index(parameters.index))
-        .or_else(|| refused_method(parameters))
-        .or_else(|| refused_statement(parameters));
+    let refused = refused_setting(trial.settings).or_else(|| refused_work(parameters));
     refused.map_or(Ok(()), |refused| {
         let why = format!("the target `pages` cannot have {refused}");
         Err(TrialError::CannotRun(why))
@@ -81,33 +77,20 @@ fn refused_setting(settings: &Settings) -> Option<String> {
     ))
 }
 
-fn refused_table(table: Table) -> Option<String> {
-    match table {
-        Table::Rowid | Table::IntegerPrimaryKey | Table::WithoutRowid => None,
-        Table::AutoKey | Table::Autoincrement => {
-            Some("a table whose column `key` SQLite generates".to_owned())
-        }
-    }
-}
-
-fn refused_index(index: Index) -> Option<String> {
-    match index {
-        Index::None | Index::After => None,
-        Index::Before | Index::BeforeSorted => Some(
-            "an index maintained during the load: it writes the sorted entries afterwards (`after`)"
-                .to_owned(),
-        ),
-    }
-}
-
-fn refused_method(parameters: &Parameters) -> Option<String> {
-    let method = parameters.method;
-    (method != Method::Values).then(|| format!("the method {}: it uses no SQL", method.name()))
-}
-
-fn refused_statement(parameters: &Parameters) -> Option<String> {
-    (parameters.statement == Statement::PreparedEachTime)
-        .then(|| "statements that are prepared each time: it uses none".to_owned())
+fn refused_work(parameters: &Parameters) -> Option<String> {
+    let Parameters { method, table, .. } = parameters;
+    let why = if matches!(table, Table::AutoKey | Table::Autoincrement) {
+        "a table whose column `key` SQLite generates"
+    } else if parameters.index.is_before() {
+        "an index maintained during the load: it writes the sorted entries afterwards (`after`)"
+    } else if *method != Method::Values {
+        return Some(format!("the method {}: it uses no SQL", method.name()));
+    } else if parameters.statement == Statement::PreparedEachTime {
+        "statements that are prepared each time: it uses none"
+    } else {
+        return None;
+    };
+    Some(why.to_owned())
 }
 
 /// The values as the loader takes them.
@@ -143,11 +126,8 @@ pub(super) fn work(
     let loaded = Instant::now();
     let cpu = CpuTime::now()?.since(cpu_before);
     windows.tick(parameters.rows, loaded);
-    expect(
-        "the count of rows written as pages",
-        summary.rows_by_pages,
-        parameters.rows as u64,
-    )?;
+    let (found, wanted) = (summary.rows_by_pages, parameters.rows as u64);
+    expect("the count of rows written as pages", found, wanted)?;
     let inserted = Inserted {
         rows: summary.rows as usize,
         transactions: 1,

@@ -1,12 +1,13 @@
 //! Whether the database holds what was inserted: fast but wrong is a failed trial.
 
-use engine::{Connection, Value};
+use engine::Connection;
 
 use super::pages;
 use super::parameters::{Index, Parameters, Target};
 use super::table::Table;
 use crate::error::TrialError;
 use crate::workload::common::expect;
+use crate::workload::sums::{Sum, check_sums, sums};
 
 /// Checks the table, and through the index where there is one, against the data.
 pub(super) fn check(
@@ -14,7 +15,7 @@ pub(super) fn check(
     data: &[i64],
     parameters: &Parameters,
 ) -> Result<(), TrialError> {
-    let wanted = Sums::of(data);
+    let wanted = sums_of(data);
     compare(connection, "NOT INDEXED", &wanted)?;
     if parameters.index != Index::None {
         let index = match parameters.target {
@@ -30,77 +31,35 @@ pub(super) fn check(
 /// What tells one set of values from another without holding either a second time. Sums of the
 /// halves of each value cannot overflow and tell most wrong values from right ones; the sum of
 /// squared residues notices values that were exchanged for others of equal sum.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Sums {
-    count: i64,
-    upper: i64,
-    lower: i64,
-    squares: i64,
-}
+const SUMS: [Sum; 4] = [
+    ("the count", "count(*)"),
+    ("the sum of the upper halves", "sum(value >> 32)"),
+    ("the sum of the lower halves", "sum(value & 4294967295)"),
+    (
+        "the sum of squared residues",
+        "sum((value % 65521) * (value % 65521))",
+    ),
+];
 
 /// A prime below 2^16, so that the squares of 2^31 residues sum up within 64 bits.
 const MODULUS: i64 = 65_521;
 
-impl Sums {
-    fn of(data: &[i64]) -> Sums {
-        data.iter().fold(Sums::default(), |sums, value| {
-            let residue = value % MODULUS;
-            Sums {
-                count: sums.count + 1,
-                upper: sums.upper + (value >> 32),
-                lower: sums.lower + (value & 0xffff_ffff),
-                squares: sums.squares + residue * residue,
-            }
-        })
-    }
-
-    /// The same of the table, read once.
-    fn of_table(connection: &Connection, through: &str) -> Result<Sums, TrialError> {
-        let sql = format!(
-            "SELECT count(*), sum(value >> 32), sum(value & 4294967295), \
-             sum((value % {MODULUS}) * (value % {MODULUS})) \
-             FROM integers {through} WHERE value IS NOT NULL"
-        );
-        let rows = connection.query_all(&sql)?;
-        let sum = |column: usize| match rows.first().and_then(|row| row.get(column)) {
-            Some(Value::Integer(sum)) => Ok(*sum),
-            Some(Value::Null) => Ok(0),
-            other => Err(TrialError::WrongResult {
-                what: "the type of a sum over the rows".to_owned(),
-                found: format!("{other:?}"),
-                wanted: "an integer".to_owned(),
-            }),
-        };
-        Ok(Sums {
-            count: sum(0)?,
-            upper: sum(1)?,
-            lower: sum(2)?,
-            squares: sum(3)?,
-        })
-    }
+/// The sums in the order of [`SUMS`].
+fn sums_of(data: &[i64]) -> [i64; SUMS.len()] {
+    sums(data.iter().map(|value| {
+        let residue = value % MODULUS;
+        [1, value >> 32, value & 0xffff_ffff, residue * residue]
+    }))
 }
 
-fn compare(connection: &Connection, through: &str, wanted: &Sums) -> Result<(), TrialError> {
-    let found = Sums::of_table(connection, through)?;
-    let what = |what: &str| format!("{what} of the rows ({through})");
-    expect(&what("the count"), found.count, wanted.count)?;
-    let (found_upper, wanted_upper) = (found.upper, wanted.upper);
-    expect(
-        &what("the sum of the upper halves"),
-        found_upper,
-        wanted_upper,
-    )?;
-    let (found_lower, wanted_lower) = (found.lower, wanted.lower);
-    expect(
-        &what("the sum of the lower halves"),
-        found_lower,
-        wanted_lower,
-    )?;
-    expect(
-        &what("the sum of squared residues"),
-        found.squares,
-        wanted.squares,
-    )
+fn compare(
+    connection: &Connection,
+    through: &str,
+    wanted: &[i64; SUMS.len()],
+) -> Result<(), TrialError> {
+    let from = format!("integers {through} WHERE value IS NOT NULL");
+    let ending = format!(" of the rows ({through})");
+    check_sums(connection, &SUMS, (&from, &ending), wanted)
 }
 
 /// Keys that SQLite counted on begin at 1 and have no gaps.
@@ -134,7 +93,7 @@ mod tests {
     }
 
     fn problem(values: &[i64], data: &[i64]) -> String {
-        let wanted = Sums::of(data);
+        let wanted = sums_of(data);
         let wrong = compare(&table_of(values), "NOT INDEXED", &wanted).unwrap_err();
         wrong.to_string()
     }
@@ -142,7 +101,7 @@ mod tests {
     #[test]
     fn rows_missing_changed_or_exchanged_are_noticed() {
         let data = [i64::MIN, -7, 0, 3, 1 << 40, i64::MAX];
-        assert!(compare(&table_of(&data), "NOT INDEXED", &Sums::of(&data)).is_ok());
+        assert!(compare(&table_of(&data), "NOT INDEXED", &sums_of(&data)).is_ok());
         assert!(problem(&data[1..], &data).contains("the count"));
         assert!(problem(&[1 << 40], &[1 << 41]).contains("upper halves"));
         assert!(problem(&[8], &[9]).contains("lower halves"));

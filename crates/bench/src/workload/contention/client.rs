@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use engine::{Connection, EngineError, Statement, Step};
-use lab::level::Settings;
 use lab::seed::{Seed, SplitMix64};
 
 use super::clock::{Clock, Nanos};
@@ -147,7 +146,7 @@ impl<'c> Writer<'c> {
             items: parameters.items as u64,
             work: parameters.work,
             hold: parameters.hold,
-            begin: connection.prepare(begin(&spec.settings))?,
+            begin: connection.prepare(sqlite::begin_statement(&spec.settings))?,
             read: connection.prepare("SELECT first FROM item WHERE id = ?1")?,
             set_first: connection.prepare("UPDATE item SET first = ?2 WHERE id = ?1")?,
             add_first: connection.prepare("UPDATE item SET first = first + 1 WHERE id = ?1")?,
@@ -187,10 +186,6 @@ impl<'c> Writer<'c> {
         run(clock, &mut self.add_last, &[id])?;
         run(clock, &mut self.commit, &[])
     }
-}
-
-fn begin(settings: &Settings) -> &'static str {
-    sqlite::begin_statement(settings)
 }
 
 /// A row chosen by 64 random bits, from 1 to `items`.
@@ -239,11 +234,7 @@ fn query(
 }
 
 fn missing(id: i64) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("the item {id}"),
-        found: "missing".to_owned(),
-        wanted: "there".to_owned(),
-    }
+    TrialError::wrong(format!("the item {id}"), "missing", "there")
 }
 
 /// The statement of a read.

@@ -4,6 +4,13 @@ use engine::Connection;
 
 use crate::error::TrialError;
 use crate::workload::common::expect;
+use crate::workload::sums::{Sum, check_sums};
+
+/// What must be equal to the number of acknowledged operations.
+const SUMS: [Sum; 2] = [
+    ("the sum of `first`", "sum(first)"),
+    ("the sum of `last`", "sum(last)"),
+];
 
 /// The operations that a writer was told are committed: all up to `attempted` but those given up.
 pub(super) struct Acknowledged {
@@ -30,10 +37,7 @@ impl Acknowledged {
 pub(super) fn check(connection: &Connection, writers: &[Acknowledged]) -> Result<(), TrialError> {
     check_log(connection, writers)?;
     let all: u64 = writers.iter().map(Acknowledged::count).sum();
-    for column in ["first", "last"] {
-        let found = connection.query_i64(&format!("SELECT ifnull(sum({column}), 0) FROM item"))?;
-        expect(&format!("the sum of `{column}`"), found, all as i64)?;
-    }
+    check_sums(connection, &SUMS, ("item", ""), &[all as i64; 2])?;
     let integrity = connection.query_text("PRAGMA integrity_check")?;
     expect("the integrity check", integrity.as_str(), "ok")
 }
@@ -76,11 +80,8 @@ fn compare(wanted: Option<(i64, i64)>, found: (i64, i64)) -> Result<(), TrialErr
 }
 
 fn differs((writer, op): (i64, i64), found: &str, wanted: &str) -> TrialError {
-    TrialError::WrongResult {
-        what: format!("operation {op} of writer {} in the log", writer + 1),
-        found: found.to_owned(),
-        wanted: wanted.to_owned(),
-    }
+    let what = format!("operation {op} of writer {} in the log", writer + 1);
+    TrialError::wrong(what, found, wanted)
 }
 
 #[cfg(test)]

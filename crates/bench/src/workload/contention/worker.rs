@@ -103,14 +103,8 @@ fn attend(
     };
     let connection = open(spec, library, &parameters, counter.as_ref())?;
     answer(Answer::Opened);
-    if !follow(
-        spec,
-        &parameters,
-        &connection,
-        counter.as_ref(),
-        orders,
-        answer,
-    )? {
+    let counter = counter.as_ref();
+    if !follow(spec, &parameters, &connection, counter, orders, answer)? {
         return Ok(None);
     }
     let closing = Closing {

@@ -5,48 +5,39 @@ use std::sync::atomic::AtomicBool;
 
 use accidents::kill::{self, COMMAND, Outcome, Setting};
 use crash::{CrashSettings, Model, documented};
-use lab::catalogue::{Parameter, WorkloadInfo};
+use lab::level::Settings;
 use lab::tier::{KILL, ModelSafety, Tier};
 use lab::trial::{Artifact, Measured};
 
-use super::super::common::{from, parameter, refuse_counting, set};
-use super::super::{Trial, Workload};
+use super::super::common::set;
+use super::super::{Declared, Trial};
 use super::settings;
 use crate::error::TrialError;
-use crate::settings::Reader;
 
 /// The workload `kill`.
 pub(in super::super) struct Kill;
 
-/// Default number of processes to kill.
-const KILLS: i64 = 100;
-
-fn parameters() -> Vec<Parameter> {
-    vec![parameter(
-        "kills",
-        from(1),
-        KILLS.into(),
-        "processes to kill while they write",
-    )]
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Copy, Debug)]
+    struct Parameters {
+        /// Processes to kill while they write.
+        kills: usize = 100, 1..;
+    }
 }
 
-impl Workload for Kill {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: KILL.to_owned(),
-            about: "kills processes while they write, at random moments, and checks what they leave (docs/crash-safety.md)"
-                .to_owned(),
-            parameters: parameters(),
-            phases: Vec::new(),
-            counts: false,
-        }
+impl Declared for Kill {
+    const NAME: &'static str = KILL;
+    const ABOUT: &'static str = "kills processes while they write, at random moments, and checks what they leave (docs/crash-safety.md)";
+    const COUNTS: bool = false;
+    const PARTIAL: bool = true;
+    type Parameters = Parameters;
+
+    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        settings::check::<Parameters>(settings)
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "killed processes are not timed")?;
-        settings::check(trial.settings, &parameters())?;
-        let given = settings::with_defaults(trial.settings, &parameters());
-        let kills = Reader(&given).count("kills")? as u64;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let (variant, connections) = settings::read_back(trial, true)?;
         let program = std::env::current_exe()
             .map_err(|error| TrialError::CannotRun(format!("cannot find this program: {error}")))?;
@@ -55,14 +46,14 @@ impl Workload for Kill {
             arguments: vec![COMMAND.into()],
             engine: super::source(&trial.library.identity().origin),
             settings: vec![setting(&variant)],
-            kills,
+            kills: parameters.kills as u64,
             seed: trial.seed.0,
             folder: trial.directory.to_owned(),
             keep: trial.artifacts.map(Into::into),
         };
         (trial.phase)("write and kill");
-        let outcomes = kill::run(&plan, &AtomicBool::new(false), |_| {})
-            .map_err(|error| TrialError::CannotRun(error.to_string()))?;
+        let outcomes =
+            kill::run(&plan, &AtomicBool::new(false), |_| {}).map_err(TrialError::because)?;
         let mut measured = Measured::default();
         for outcome in &outcomes {
             record(outcome, &variant, &mut measured);

@@ -1,56 +1,48 @@
 //! Two connections at the same instant, as a workload: every scenario of the journal mode of a variant.
 
-use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use accidents::schedule::{Explored, Extent, explore_all};
-use lab::catalogue::{Parameter, WorkloadInfo};
-use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier, WrongSchedule};
+use engine::Library;
+use lab::level::Settings;
+use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier};
 use lab::trial::{DataTable, Measured};
 
-use super::super::common::{from, parameter, refuse_counting, set};
-use super::super::{Trial, Workload};
-use super::again::engine_name;
+use super::super::common::set;
+use super::super::{Declared, Trial};
+use super::schedules::wrong_schedule;
 use super::settings;
 use crate::error::TrialError;
-use crate::settings::Reader;
 
 /// The workload `schedules`.
 pub(in super::super) struct Meetings;
 
-/// Default number of schedules of each scenario.
-const EACH: i64 = 20_000;
-
-fn parameters() -> Vec<Parameter> {
-    vec![parameter(
-        "schedules",
-        from(1),
-        EACH.into(),
-        "schedules to play of each scenario at most",
-    )]
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Copy, Debug)]
+    struct Parameters {
+        /// Schedules to play of each scenario at most.
+        schedules: usize = 20_000, 1..;
+    }
 }
 
-impl Workload for Meetings {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: SCHEDULES.to_owned(),
-            about: "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash-safety.md)"
-                .to_owned(),
-            parameters: parameters(),
-            phases: Vec::new(),
-            counts: false,
-        }
+impl Declared for Meetings {
+    const NAME: &'static str = SCHEDULES;
+    const ABOUT: &'static str = "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash-safety.md)";
+    const COUNTS: bool = false;
+    const PARTIAL: bool = true;
+    type Parameters = Parameters;
+
+    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        settings::check::<Parameters>(settings)
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "schedules are not timed")?;
-        settings::check(trial.settings, &parameters())?;
-        let given = settings::with_defaults(trial.settings, &parameters());
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let (variant, connections) = settings::read_back(trial, true)?;
         let extent = Extent {
-            limit: Reader(&given).count("schedules")? as u64,
+            limit: parameters.schedules as u64,
             seed: trial.seed.0,
-            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
+            threads: settings::processors(),
         };
         (trial.phase)("play schedules of two connections");
         let mode = variant.journal_mode.name();
@@ -62,7 +54,7 @@ impl Workload for Meetings {
             &AtomicBool::new(false),
             |_| {},
         )
-        .map_err(|error| TrialError::CannotRun(error.to_string()))?;
+        .map_err(TrialError::because)?;
         if explored.is_empty() {
             let why = format!("there is no scenario for journal_mode={mode}");
             return Err(TrialError::CannotRun(why));
@@ -72,26 +64,18 @@ impl Workload for Meetings {
             tables: vec![table(&explored)],
             ..Measured::default()
         };
-        let engine = engine_name(&super::source(&trial.library.identity().origin));
-        record(&explored, &engine, &mut measured);
+        record(&explored, &trial.library, &mut measured);
         Ok(measured)
     }
 }
 
-fn record(explored: &[Explored], engine: &str, measured: &mut Measured) {
+fn record(explored: &[Explored], library: &Library, measured: &mut Measured) {
     let played = explored.iter().map(|scenario| scenario.played).sum();
     let wrong = explored.iter().map(|scenario| scenario.wrong).sum();
     let first = explored
         .iter()
         .find_map(|scenario| scenario.findings.first());
-    let first = first.map(|finding| WrongSchedule {
-        again: format!(
-            "pragmark crash --schedule {} --engine {engine}",
-            finding.schedule
-        ),
-        what: finding.what.join("; "),
-        schedule: finding.schedule.clone(),
-    });
+    let first = first.map(|finding| wrong_schedule(finding, library));
     measured.safety = vec![ModelSafety {
         model: "two connections".to_owned(),
         assumed: true,

@@ -16,17 +16,17 @@ use std::time::Duration;
 
 use crash::Plan;
 use engine::{Origin, Source};
-use lab::catalogue::WorkloadInfo;
+use lab::level::Settings;
 use lab::tier::{ModelSafety, Safety, Schedules, Tier, WORKLOAD};
 use lab::trial::Measured;
 
 pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
 use self::schedules::Extent;
-use super::common::{Stopwatch, refuse_counting, set};
-use super::{Trial, Workload};
+use self::settings::Parameters;
+use super::common::{Stopwatch, set};
+use super::{Declared, Trial};
 use crate::error::TrialError;
-use crate::settings::Reader;
 
 /// The workload `crash`.
 pub(super) struct Crash;
@@ -34,43 +34,37 @@ pub(super) struct Crash;
 /// The part of a time limit that schedules take.
 const SCHEDULES_SHARE: f64 = 0.2;
 
-impl Workload for Crash {
-    fn info(&self) -> WorkloadInfo {
-        WorkloadInfo {
-            name: WORKLOAD.to_owned(),
-            about: "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/tiers.md)"
-                .to_owned(),
-            parameters: settings::parameters(),
-            phases: Vec::new(),
-            counts: false,
-        }
+impl Declared for Crash {
+    const NAME: &'static str = WORKLOAD;
+    const ABOUT: &'static str = "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/tiers.md)";
+    const COUNTS: bool = false;
+    const PARTIAL: bool = true;
+    type Parameters = Parameters;
+
+    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
+        settings::check::<Parameters>(settings)
     }
 
-    fn run(&self, trial: &mut Trial<'_>) -> Result<Measured, TrialError> {
-        refuse_counting(trial, "crashes are tried in memory, not on files")?;
-        settings::check(trial.settings, &settings::parameters())?;
-        let given = settings::with_defaults(trial.settings, &settings::parameters());
-        let reader = Reader(&given);
-        let stop_after_ms = reader.count("stop_after_ms")?;
+    fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let stop_after_ms = parameters.stop_after_ms;
         let for_schedules = (stop_after_ms as f64 * SCHEDULES_SHARE) as usize;
         let stop_after_ms = stop_after_ms - for_schedules;
         let extent = Extent {
-            each: reader.count("schedules")?,
+            each: parameters.schedules,
             limit: (stop_after_ms > 0).then(|| Duration::from_millis(for_schedules as u64)),
             seed: trial.seed,
         };
-        let (variant, connections) = settings::read_back(trial, reader.flag("psow")?)?;
-        let script = settings::script(&reader, trial)?;
-        let (path, script) = script.unzip();
+        let (variant, connections) = settings::read_back(trial, parameters.psow)?;
+        let (path, script) = parameters.script(trial)?.unzip();
         let plan = Plan {
             variants: vec![variant],
-            models: settings::models(&reader)?,
-            images: reader.count("images")?.max(1),
-            second_crash_every: reader.count("second_crash_every")? as u64,
+            models: parameters.models()?,
+            images: parameters.images,
+            second_crash_every: parameters.second_crash_every as u64,
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
             script,
-            threads: settings::threads(&reader)?,
+            threads: parameters.threads(),
         };
         (trial.phase)("play schedules of two connections");
         let schedules = schedules::play(&trial.library, &variant, trial.directory, &extent);
@@ -148,11 +142,8 @@ fn check_result(measured: &Measured) -> Result<(), TrialError> {
     }
     for model in &measured.safety {
         if matches!(model.tier, Tier::CanCorrupt { .. }) && model.witness.is_none() {
-            return Err(TrialError::WrongResult {
-                what: format!("the witness of corruption under {}", model.model),
-                found: "none".to_owned(),
-                wanted: "an image".to_owned(),
-            });
+            let what = format!("the witness of corruption under {}", model.model);
+            return Err(TrialError::wrong(what, "none", "an image"));
         }
     }
     Ok(())

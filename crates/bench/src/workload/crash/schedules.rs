@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accidents::schedule::{Sampled, Stage, sample};
+use accidents::schedule::{Finding, Sampled, Stage, sample};
 use crash::{CrashSettings, LockingMode};
 use engine::Library;
 use lab::seed::Seed;
@@ -64,17 +64,22 @@ fn not_measured(why: &str) -> Schedules {
 }
 
 fn played(sampled: Sampled, library: &Library) -> Schedules {
-    let engine = engine_name(&super::source(&library.identity().origin));
     Schedules::Played {
         played: sampled.played,
         wrong: sampled.wrong,
-        first: sampled.first.map(|finding| WrongSchedule {
-            again: format!(
-                "pragmark crash --schedule {} --engine {engine}",
-                finding.schedule
-            ),
-            what: finding.what.join("; "),
-            schedule: finding.schedule,
-        }),
+        first: sampled.first.map(|first| wrong_schedule(&first, library)),
+    }
+}
+
+/// A schedule that went wrong, with the command that plays it again.
+pub(super) fn wrong_schedule(finding: &Finding, library: &Library) -> WrongSchedule {
+    let engine = engine_name(&super::source(&library.identity().origin));
+    WrongSchedule {
+        again: format!(
+            "pragmark crash --schedule {} --engine {engine}",
+            finding.schedule
+        ),
+        what: finding.what.join("; "),
+        schedule: finding.schedule.clone(),
     }
 }

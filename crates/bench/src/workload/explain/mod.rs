@@ -67,11 +67,8 @@ impl Declared for Explain {
         set(&mut measured, "opcodes", bytecode.rows.len() as f64);
         if matches!(subject, Subject::Join(_)) {
             set(&mut measured, "plan_scans", steps(&plan, "SCAN ") as f64);
-            set(
-                &mut measured,
-                "plan_searches",
-                steps(&plan, "SEARCH ") as f64,
-            );
+            let searches = steps(&plan, "SEARCH ");
+            set(&mut measured, "plan_searches", searches as f64);
         }
         measured.tables = [bytecode, plan]
             .into_iter()

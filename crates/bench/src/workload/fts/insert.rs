@@ -17,7 +17,9 @@ use super::verify;
 use crate::error::TrialError;
 use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{MIB, close, set, set_bytes_per_row, set_counts, set_peak_memory};
+use crate::workload::common::{
+    MIB, close, set, set_bytes_per_row, set_counts, set_cpu, set_peak_memory,
+};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-insert`.
@@ -104,8 +106,7 @@ fn note_load(loaded: &Loaded, measured: &mut Measured) -> f64 {
     set(measured, "rows_per_s.insert", loaded.rows as f64 / seconds);
     set(measured, "mib_per_s", loaded.bytes as f64 / MIB / seconds);
     set(measured, "generate_s", loaded.making.as_secs_f64());
-    set(measured, "cpu_user_s", loaded.cpu.user);
-    set(measured, "cpu_system_s", loaded.cpu.system);
+    set_cpu(measured, loaded.cpu);
     measured.windows.clone_from(&loaded.rates);
     seconds
 }

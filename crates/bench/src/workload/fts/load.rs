@@ -25,6 +25,7 @@ pub(super) struct Grouping {
 }
 
 /// What filling came to.
+#[derive(Default)]
 pub(super) struct Loaded {
     pub(super) rows: usize,
     /// Time of the inserting alone.
@@ -37,15 +38,18 @@ pub(super) struct Loaded {
     pub(super) rates: Vec<f64>,
 }
 
+/// Rows that are handed over at once.
+pub(super) const BATCH: usize = 1_000;
+
 /// Makes the table of these options and fills it with every document of `source`, in transactions of
-/// a thousand rows.
+/// so many rows; 0: in one.
 pub(super) fn make_and_fill(
     trial: &Trial<'_>,
     connection: &Connection,
     options: &TableOptions,
     source: &Source,
+    commit_every: usize,
 ) -> Result<Loaded, TrialError> {
-    const ROWS: usize = 1_000;
     let columns = source.columns();
     options.create(connection, columns)?;
     load(
@@ -53,8 +57,8 @@ pub(super) fn make_and_fill(
         &options.insert_sql(columns),
         sqlite::begin_statement(trial.settings),
         Grouping {
-            batch: ROWS,
-            commit_every: ROWS,
+            batch: BATCH,
+            commit_every,
         },
         &mut source.open()?,
         (source.rows(), columns.len()),
@@ -75,14 +79,7 @@ pub(super) fn load(
     let mut windows = Windows::new(rows, grouping.batch, None);
     let start = Instant::now();
     windows.start(start);
-    let mut loaded = Loaded {
-        rows: 0,
-        active: Duration::ZERO,
-        cpu: CpuTime::default(),
-        making: Duration::ZERO,
-        bytes: 0,
-        rates: Vec::new(),
-    };
+    let mut loaded = Loaded::default();
     loop {
         let making = Instant::now();
         reading.fill(grouping.batch, &mut documents)?;

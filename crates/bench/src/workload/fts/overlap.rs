@@ -8,7 +8,7 @@ use engine::Connection;
 use lab::trial::{DataTable, Measured};
 
 use super::execute::rowids;
-use super::load::{Grouping, load};
+use super::load::make_and_fill;
 use super::queries::{self, Query};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions, TokenizerOptions};
@@ -42,7 +42,7 @@ impl Declared for FtsOverlap {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let own = TableOptions::index_only(&parameters.tokenizer);
+        let own = TableOptions::index_only(&parameters.tokenizer)?;
         let source = Source::of(&parameters.documents, trial.seed)?;
         let queries = queries::chosen("all", "");
         let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();
@@ -80,18 +80,7 @@ fn find(
 ) -> Result<Findings, TrialError> {
     let path = trial.directory.join("index.db");
     let connection = sqlite::open(trial, &path)?;
-    options.create(&connection, source.columns())?;
-    load(
-        &connection,
-        &options.insert_sql(source.columns()),
-        sqlite::begin_statement(trial.settings),
-        Grouping {
-            batch: 1_000,
-            commit_every: 0,
-        },
-        &mut source.open()?,
-        (source.rows(), source.columns().len()),
-    )?;
+    make_and_fill(trial, &connection, options, source, 0)?;
     let findings = queries
         .iter()
         .map(|query| answer(&connection, options, source, query))

@@ -12,6 +12,7 @@ use super::table::{Kind, TABLE, TableOptions, identifier};
 use super::truth::Meaning;
 use crate::parameters::Bounds;
 use Meaning::{Column, Near, Other, Phrase, Prefix, StartsWith, Unaccented, Words};
+use Shape::{Limit, Ranked, Rows, Snippets};
 
 /// Rows after which a limited query ends.
 const LIMIT: usize = 50;
@@ -84,109 +85,70 @@ pub(super) const OWN: &str = "own";
 
 type Line = (&'static str, &'static str, How);
 
-const fn rows(class: &'static str, text: &'static str, meaning: Meaning) -> Line {
-    (class, text, How::Match(meaning, Shape::Rows))
+/// Lists of queries: `class: text => meaning, shape;` for a full-text expression, `class: text => operator;`
+/// for a pattern.
+macro_rules! queries {
+    ($($(#[$about:meta])* $list:ident {$($class:literal: $text:literal => $($how:expr),+;)*})*) => {$(
+        $(#[$about])*
+        const $list: &[Line] = &[$(($class, $text, queries!(@how $($how),+))),*];
+    )*};
+    (@how $meaning:expr, $shape:expr) => { How::Match($meaning, $shape) };
+    (@how $operator:expr) => { How::Pattern($operator) };
 }
 
-/// The queries that the article asks of a hundred thousand rows, as far as LIKE can say something
-/// like them.
-const SAYABLE: &[Line] = &[
-    rows("simple-and", "easy simple", Words(&["easy", "simple"])),
-    rows(
-        "simple-and",
-        "database performance optimization",
-        Words(&["database", "performance", "optimization"]),
-    ),
-    rows(
-        "simple-and",
-        "for some reason really long and",
-        Words(&["for", "some", "reason", "really", "long", "and"]),
-    ),
-    rows(
-        "phrase",
-        "\"machine learning\"",
-        Phrase(&["machine", "learning"]),
-    ),
-    rows("phrase", "ai + shit", Phrase(&["ai", "shit"])),
-    rows("phrase", "\"data science\"", Phrase(&["data", "science"])),
-    rows("prefix", "python*", Prefix("python")),
-    rows("prefix", "data*", Prefix("data")),
-    rows("prefix", "web*", Prefix("web")),
-    rows("initial-token", "^python", StartsWith("python", false)),
-    rows("initial-token", "^data", StartsWith("data", false)),
-    rows("initial-token", "^web", StartsWith("web", false)),
-    rows("column-filter", "title: python", Column("title", "python")),
-    rows(
-        "column-filter",
-        "text: database",
-        Column("text", "database"),
-    ),
-    rows("column-filter", "by: dawg", Column("by", "dawg")),
-    rows("prefix-and-initial", "^python*", StartsWith("python", true)),
-];
+queries! {
+    /// The queries that the article asks of a hundred thousand rows, as far as LIKE can say something
+    /// like them.
+    SAYABLE {
+        "simple-and": "easy simple" => Words(&["easy", "simple"]), Rows;
+        "simple-and": "database performance optimization" => Words(&["database", "performance", "optimization"]), Rows;
+        "simple-and": "for some reason really long and" => Words(&["for", "some", "reason", "really", "long", "and"]), Rows;
+        "phrase": "\"machine learning\"" => Phrase(&["machine", "learning"]), Rows;
+        "phrase": "ai + shit" => Phrase(&["ai", "shit"]), Rows;
+        "phrase": "\"data science\"" => Phrase(&["data", "science"]), Rows;
+        "prefix": "python*" => Prefix("python"), Rows;
+        "prefix": "data*" => Prefix("data"), Rows;
+        "prefix": "web*" => Prefix("web"), Rows;
+        "initial-token": "^python" => StartsWith("python", false), Rows;
+        "initial-token": "^data" => StartsWith("data", false), Rows;
+        "initial-token": "^web" => StartsWith("web", false), Rows;
+        "column-filter": "title: python" => Column("title", "python"), Rows;
+        "column-filter": "text: database" => Column("text", "database"), Rows;
+        "column-filter": "by: dawg" => Column("by", "dawg"), Rows;
+        "prefix-and-initial": "^python*" => StartsWith("python", true), Rows;
+    }
 
-/// The rest of them.
-const UNSAYABLE: &[Line] = &[
-    rows("near", "NEAR(rust sqlite, 5)", Near("rust", "sqlite", 5)),
-    rows("near", "NEAR(react htmx, 3)", Near("react", "htmx", 3)),
-    rows("near", "NEAR(ml shit, 2)", Near("ml", "shit", 2)),
-    rows("complex", "NEAR(rust python, 5) performance*", Other),
-    rows("complex", "^performance NEAR(rust python, 3)", Other),
-];
+    /// The rest of them.
+    UNSAYABLE {
+        "near": "NEAR(rust sqlite, 5)" => Near("rust", "sqlite", 5), Rows;
+        "near": "NEAR(react htmx, 3)" => Near("react", "htmx", 3), Rows;
+        "near": "NEAR(ml shit, 2)" => Near("ml", "shit", 2), Rows;
+        "complex": "NEAR(rust python, 5) performance*" => Other, Rows;
+        "complex": "^performance NEAR(rust python, 3)" => Other, Rows;
+    }
 
-/// Queries like those that the article asks of all rows.
-const LARGE: &[Line] = &[
-    rows("common-term", "test", Words(&["test"])),
-    (
-        "common-limit",
-        "test",
-        How::Match(Words(&["test"]), Shape::Limit),
-    ),
-    (
-        "common-ranked",
-        "test",
-        How::Match(Words(&["test"]), Shape::Ranked),
-    ),
-    (
-        "common-snippets",
-        "test",
-        How::Match(Words(&["test"]), Shape::Snippets),
-    ),
-    rows("stem-term", "connection", Words(&["connection"])),
-    // Every three letters of the last word are common; the word does not exist.
-    rows(
-        "no-hit",
-        "interesting wherefores",
-        Words(&["interesting", "wherefores"]),
-    ),
-    rows(
-        "rare-phrase",
-        "\"crypto scam\"",
-        Phrase(&["crypto", "scam"]),
-    ),
-    rows(
-        "rare-terms",
-        "airbnb ruins everything",
-        Words(&["airbnb", "ruins", "everything"]),
-    ),
-    rows(
-        "medium-complex",
-        "\"machine learning\" OR NEAR(rust performance, 5)",
-        Other,
-    ),
-    ("like-rare", "%xylogr%", How::Pattern(Operator::Like)),
-    ("glob-medium", "*PostgreSQL*", How::Pattern(Operator::Glob)),
-    (
-        "regexp",
-        r"[a-z](ing|ed) the\b",
-        How::Pattern(Operator::Regexp),
-    ),
-    // A letter with one diacritic, and one with two, which `remove_diacritics 1` leaves as it is.
-    rows("accented", "muller", Unaccented("müller")),
-    rows("accented", "nguyen", Unaccented("nguyễn")),
-    // The engine in 検索エンジン, a search engine: scripts without spaces make one word of both.
-    rows("cjk", "エンジン", Words(&["エンジン"])),
-];
+    /// Queries like those that the article asks of all rows.
+    LARGE {
+        "common-term": "test" => Words(&["test"]), Rows;
+        "common-limit": "test" => Words(&["test"]), Limit;
+        "common-ranked": "test" => Words(&["test"]), Ranked;
+        "common-snippets": "test" => Words(&["test"]), Snippets;
+        "stem-term": "connection" => Words(&["connection"]), Rows;
+        // Every three letters of the last word are common; the word does not exist.
+        "no-hit": "interesting wherefores" => Words(&["interesting", "wherefores"]), Rows;
+        "rare-phrase": "\"crypto scam\"" => Phrase(&["crypto", "scam"]), Rows;
+        "rare-terms": "airbnb ruins everything" => Words(&["airbnb", "ruins", "everything"]), Rows;
+        "medium-complex": "\"machine learning\" OR NEAR(rust performance, 5)" => Other, Rows;
+        "like-rare": "%xylogr%" => Operator::Like;
+        "glob-medium": "*PostgreSQL*" => Operator::Glob;
+        "regexp": r"[a-z](ing|ed) the\b" => Operator::Regexp;
+        // A letter with one diacritic, and one with two, which `remove_diacritics 1` leaves as it is.
+        "accented": "muller" => Unaccented("müller"), Rows;
+        "accented": "nguyen" => Unaccented("nguyễn"), Rows;
+        // The engine in 検索エンジン, a search engine: scripts without spaces make one word of both.
+        "cjk": "エンジン" => Words(&["エンジン"]), Rows;
+    }
+}
 
 /// Every query.
 const ALL: &[&[Line]] = &[SAYABLE, UNSAYABLE, LARGE];

@@ -13,7 +13,7 @@ use lab::level::Settings;
 use lab::trial::{DataTable, Measured};
 
 use super::execute::{Answer, Cache, Effort, Executor, add_regexp, check_cold};
-use super::load::make_and_fill;
+use super::load::{BATCH, make_and_fill};
 use super::queries::{self, OWN, Query, QueryChoice, Sql};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
@@ -23,7 +23,7 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Limit;
 use crate::target::sqlite;
-use crate::workload::common::{close, set, set_bytes_per_row, set_peak_memory};
+use crate::workload::common::{close, set, set_bytes_per_row, set_cpu, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-query`.
@@ -122,7 +122,7 @@ fn fill(
     setup: &Setup<'_>,
     measured: &mut Measured,
 ) -> Result<(), TrialError> {
-    let loaded = make_and_fill(trial, connection, setup.options, &setup.source)?;
+    let loaded = make_and_fill(trial, connection, setup.options, &setup.source, BATCH)?;
     let insert_s = loaded.active.as_secs_f64().max(1e-9);
     set(measured, "seconds.insert", insert_s);
     set(measured, "rows_per_s", loaded.rows as f64 / insert_s);
@@ -199,8 +199,7 @@ fn note_cpu(responses: &[Response<'_>], measured: &mut Measured) {
         .iter()
         .filter_map(|response| response.answer.as_ref().ok());
     let cpu = answers.fold(CpuTime::default(), |sum, answer| sum.plus(answer.cpu));
-    set(measured, "cpu_user_s", cpu.user);
-    set(measured, "cpu_system_s", cpu.system);
+    set_cpu(measured, cpu);
 }
 
 /// Percentiles of each class and of all, in which every query weighs alike, and the sum of the

@@ -4,7 +4,7 @@ use engine::{Connection, EngineError, Value};
 
 use super::finish::Finish;
 use crate::error::TrialError;
-use crate::parameters::{Bytes, Choice, Percent};
+use crate::parameters::{Bytes, Choice, Parameters, Percent};
 
 /// The name of the table that is filled and queried.
 pub(super) const TABLE: &str = "docs";
@@ -103,23 +103,12 @@ parameters! {
 
 impl TableOptions {
     /// An index of this tokenizer without texts.
-    pub(super) fn index_only(tokenizer: &TokenizerOptions) -> TableOptions {
-        TableOptions {
-            kind: Kind::Fts5,
+    pub(super) fn index_only(tokenizer: &TokenizerOptions) -> Result<TableOptions, TrialError> {
+        Ok(TableOptions {
             tokenizer: tokenizer.clone(),
-            prefix: String::new(),
-            detail: Detail::Full,
-            columnsize: true,
             content: Content::Contentless,
-            pgsz: None,
-            automerge: None,
-            crisismerge: None,
-            usermerge: None,
-            deletemerge: None,
-            hashsize: None,
-            secure_delete: None,
-            finish: Finish::Nothing,
-        }
+            ..TableOptions::read(&TableOptions::defaults())?
+        })
     }
 
     /// The settings at run time that are given, by SQLite's names.
@@ -183,7 +172,7 @@ impl TableOptions {
             None => Ok(()),
             Some(path) => connection
                 .load_extension(std::path::Path::new(path))
-                .map_err(|error| TrialError::CannotRun(error.to_string())),
+                .map_err(TrialError::because),
         }
     }
 

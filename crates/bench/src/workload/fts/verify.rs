@@ -1,6 +1,6 @@
 //! Whether the table holds the documents and its index agrees with them.
 
-use engine::{Connection, Step};
+use engine::{Connection, Statement, Step};
 
 use super::source::Source;
 use super::table::{Content, Kind, TABLE, TableOptions, listed};
@@ -44,6 +44,24 @@ pub(super) fn check_index(
     checked.map_err(|error| TrialError::wrong("the full-text index", error.to_string(), "sound"))
 }
 
+/// How many fields of a row, from the column `first` of a query on, differ from a document's.
+pub(super) fn differing(
+    select: &Statement<'_, '_>,
+    first: i32,
+    documents: &Documents,
+    row: usize,
+) -> Result<usize, TrialError> {
+    let mut wrong = 0;
+    for (place, column) in (first..).zip(0..documents.columns()) {
+        let same = match documents.field(row, column) {
+            Some(text) => !select.column_is_null(place) && select.column_text(place)? == text,
+            None => select.column_is_null(place),
+        };
+        wrong += usize::from(!same);
+    }
+    Ok(wrong)
+}
+
 fn compare(
     connection: &Connection,
     options: &TableOptions,
@@ -66,16 +84,7 @@ fn compare(
                 return expect("the count of rows", found, source.rows());
             }
             found += 1;
-            for column in 0..columns.len() {
-                let place = column as i32;
-                let same = match documents.field(row, column) {
-                    Some(text) => {
-                        !select.column_is_null(place) && select.column_text(place)? == text
-                    }
-                    None => select.column_is_null(place),
-                };
-                wrong += usize::from(!same);
-            }
+            wrong += differing(&select, 0, &documents, row)?;
         }
         if documents.rows() == 0 {
             break;

@@ -156,20 +156,12 @@ impl Tool {
     /// The arguments that make it load.
     fn load_arguments(self) -> Vec<String> {
         match self.kind() {
-            Program::Pragmark(way) => owned(&[
-                "load",
-                FILE,
-                DATABASE,
-                "--table",
-                "user",
-                "--plain",
-                "--primary-key",
-                "id",
-                "--type",
-                "area=CHAR(6)",
-                "--strategy",
-                way,
-            ]),
+            Program::Pragmark(way) => {
+                let arguments = format!(
+                    "load {FILE} {DATABASE} --table user --plain --primary-key id --type area=CHAR(6) --strategy {way}"
+                );
+                arguments.split(' ').map(str::to_owned).collect()
+            }
             Program::Shell => owned(&[
                 DATABASE,
                 CREATE,

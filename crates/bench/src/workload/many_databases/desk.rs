@@ -1,42 +1,32 @@
 //! The part of one thread: its databases, and what it does to them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::vfs::CountingVfs;
-use engine::{Connection, EngineError, Library, OpenFlags, Statement, Step};
+use engine::{Connection, EngineError, Statement, Step};
 use lab::seed::SplitMix64;
 
 use super::parameters::{Connections, Parameters, YesNo};
 use super::quotes::{INSERT, Quotes};
 use super::stage::Stage;
 use super::tally::{Course, Latencies};
-use super::team::{Gate, Ticket};
 use crate::error::TrialError;
+use crate::target::sqlite::Opening;
 use crate::workload::common::expect;
+use crate::workload::team::Gate;
 
 /// How databases are opened: as an application does, without proving every setting, which takes
 /// longer than the opening.
 pub(super) struct Opener {
-    pub(super) library: Arc<Library>,
-    pub(super) flags: OpenFlags,
-    /// The file system seen through counters, in a counting trial.
-    pub(super) vfs: Option<Arc<CountingVfs>>,
-    /// The PRAGMAs of the variant, as one script.
-    pub(super) script: String,
+    pub(super) opening: Opening,
     pub(super) paths: Vec<PathBuf>,
     pub(super) begin: &'static str,
 }
 
 impl Opener {
     /// Opens a database and looks at its schema: until then SQLite has not read the file.
-    pub(super) fn open(&self, database: usize) -> Result<Connection, EngineError> {
-        let vfs = self.vfs.as_deref().map(CountingVfs::name);
-        let connection = Connection::open(&self.library, &self.paths[database], self.flags, vfs)?;
-        if !self.script.is_empty() {
-            connection.execute(&self.script)?;
-        }
+    pub(super) fn open(&self, database: usize) -> Result<Connection, TrialError> {
+        let connection = self.opening.open_unproved(&self.paths[database])?;
         connection.execute("SELECT 1 FROM quotes LIMIT 1")?;
         Ok(connection)
     }
@@ -57,7 +47,7 @@ impl Ledger {
         thread: usize,
         opener: &Opener,
         database: usize,
-    ) -> Result<Connection, EngineError> {
+    ) -> Result<Connection, TrialError> {
         let start = Instant::now();
         let connection = opener.open(database)?;
         self.open.record(thread, start.elapsed());
@@ -119,7 +109,6 @@ impl Work {
 /// Does the work of one thread, from the gate on, for the time given.
 pub(super) fn work(
     mut desk: Desk,
-    ticket: Ticket<'_>,
     gate: &Gate,
     stage: &Stage,
     time: Duration,
@@ -143,7 +132,7 @@ pub(super) fn work(
         }
         work.ahead = prepared.len() as u64;
     }
-    ticket.pass();
+    gate.pass();
     visitor.go_round(&mut work, &mut prepared, gate, time)?;
     drop(prepared);
     work.desk.connections = kept;

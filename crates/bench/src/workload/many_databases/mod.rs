@@ -11,11 +11,9 @@ mod parameters;
 mod quotes;
 mod stage;
 mod tally;
-mod team;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use engine::pragma::{self, PragmaError};
 use engine::{Connection, EngineError};
@@ -32,7 +30,7 @@ use super::common::{refuse_single_threaded, set_peak_memory};
 use super::{Declared, Trial};
 use crate::descriptors::open_files;
 use crate::error::TrialError;
-use crate::target::sqlite::{self, Counts};
+use crate::target::sqlite::{self, Counts, Opening};
 
 /// The workload `many-databases`.
 pub(super) struct ManyDatabases;
@@ -120,10 +118,7 @@ fn create(
         copy(&template, path)?;
     }
     let opener = Opener {
-        library: Arc::clone(&trial.library),
-        flags: sqlite::open_flags(trial.settings),
-        vfs: trial.counter.clone(),
-        script: sqlite::pragma_script(trial.settings),
+        opening: Opening::of(trial),
         paths,
         begin: sqlite::begin_statement(trial.settings),
     };

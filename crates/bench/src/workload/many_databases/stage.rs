@@ -10,13 +10,13 @@ use super::desk::{self, Desk, Job, Ledger, Opener, Work};
 use super::parameters::{Connections, Parameters};
 use super::quotes::Sums;
 use super::tally::{Course, Latencies};
-use super::team::{Gate, Ticket, together};
 use super::{coming, create};
 use crate::descriptors::open_files;
 use crate::error::TrialError;
 use crate::target::sqlite::{self, Counts};
 use crate::workload::Trial;
-use crate::workload::common::{Stopwatch, expect, set};
+use crate::workload::common::{expect, set};
+use crate::workload::team::{Gate, together};
 
 /// Threads that verify the databases, which is mostly waiting for files to be made and removed.
 const VERIFIERS: usize = 8;
@@ -60,8 +60,8 @@ impl Stage {
         if self.parameters.connections == Connections::EachTime {
             return Ok(desks);
         }
-        let open = |mut desk: Desk, ticket: Ticket<'_>, gate: &Gate| {
-            ticket.pass();
+        let open = |mut desk: Desk, gate: &Gate| {
+            gate.pass();
             for database in &desk.databases {
                 if gate.is_cancelled() {
                     break;
@@ -71,7 +71,7 @@ impl Stage {
             }
             Ok((desk, Instant::now()))
         };
-        let (opened, start) = together(desks, Instant::now, open)?;
+        let (opened, start) = together(desks, Gate::begin, open)?;
         let last = opened.iter().map(|(_, ended)| *ended).max();
         note_time("seconds.open", start, last, measured);
         let desks: Vec<Desk> = opened.into_iter().map(|(desk, _)| desk).collect();
@@ -99,18 +99,16 @@ impl Stage {
         counts: Option<&mut Counts>,
         measured: &mut Measured,
     ) -> Result<Vec<Work>, TrialError> {
-        let work = |desk: Desk, ticket: Ticket<'_>, gate: &Gate| {
-            desk::work(desk, ticket, gate, self, time)
-        };
-        let start = || {
+        let work = |desk: Desk, gate: &Gate| desk::work(desk, gate, self, time);
+        let start = |gate: &Gate| {
+            gate.wait_until_ready();
             // Opening and warming up are not part of the work.
             if let Some(counts) = counts {
                 counts.resume();
             }
-            Stopwatch::start()
+            gate.start_clock()
         };
         let (worked, watch) = together(desks, start, work)?;
-        let watch = watch?;
         let started = watch.started();
         let mut elapsed = watch.stop()?;
         // Threads give their statements back when they end, which is not part of the work.
@@ -155,12 +153,9 @@ impl Stage {
             0 => self.parameters.databases,
             _ => 2 * self.parameters.databases,
         };
-        let most = measured.metrics.get("open_files").copied();
-        set(
-            measured,
-            "open_files",
-            (now as f64).max(most.unwrap_or(0.0)),
-        );
+        let before_now = measured.metrics.get("open_files").copied();
+        let most = before_now.unwrap_or_default().max(now as f64);
+        set(measured, "open_files", most);
         let each = now.saturating_sub(before) as f64 / connections as f64;
         set(measured, "files_per_database", each);
     }
@@ -213,15 +208,15 @@ impl Stage {
                 txns[*database] = *done;
             }
         }
-        let close = |work: Work, ticket: Ticket<'_>, _: &Gate| -> Result<Instant, TrialError> {
-            ticket.pass();
+        let close = |work: Work, gate: &Gate| -> Result<Instant, TrialError> {
+            gate.pass();
             let number = work.desk.number;
             for connection in work.desk.connections {
                 self.ledger.close(number, connection)?;
             }
             Ok(Instant::now())
         };
-        let (ended, start) = together(worked, Instant::now, close)?;
+        let (ended, start) = together(worked, Gate::begin, close)?;
         if self.parameters.connections == Connections::Kept {
             note_time("seconds.close", start, ended.into_iter().max(), measured);
         }
@@ -237,8 +232,8 @@ impl Stage {
     ) -> Result<(), TrialError> {
         let seed = trial.seed;
         let parts: Vec<usize> = (0..VERIFIERS.min(txns.len())).collect();
-        let verify = |first: usize, ticket: Ticket<'_>, gate: &Gate| -> Result<(), TrialError> {
-            ticket.pass();
+        let verify = |first: usize, gate: &Gate| -> Result<(), TrialError> {
+            gate.pass();
             for database in (first..txns.len()).step_by(VERIFIERS) {
                 if gate.is_cancelled() {
                     break;
@@ -249,7 +244,7 @@ impl Stage {
             }
             Ok(())
         };
-        together(parts, || (), verify).map(drop)
+        together(parts, Gate::begin, verify).map(drop)
     }
 
     fn verify_one(&self, database: usize, wanted: Sums) -> Result<(), TrialError> {
@@ -273,21 +268,14 @@ impl Stage {
 
     pub(super) fn note_latencies(self, measured: &mut Measured) -> Result<(), TrialError> {
         let ledger = self.ledger;
-        let [open, close, write, read] =
-            [ledger.open, ledger.close, ledger.write, ledger.read].map(Latencies::collect);
-        let (open, close, write, read) = (open?, close?, write?, read?);
-        for (metric, histogram) in [("open_us", &open), ("close_us", &close)] {
-            if histogram.count() > 0 {
-                set(measured, metric, histogram.mean_us());
-            }
-        }
-        for (phase, histogram) in [
-            ("open", &open),
-            ("close", &close),
-            ("write", &write),
-            ("read", &read),
-        ] {
+        let (open, write) = (ledger.open.collect()?, ledger.write.collect()?);
+        let (close, read) = (ledger.close.collect()?, ledger.read.collect()?);
+        let phases = ["open", "close", "write", "read"];
+        for (phase, histogram) in phases.into_iter().zip([&open, &close, &write, &read]) {
             measured.metrics.extend(histogram.metrics_of_phase(phase));
+            if histogram.count() > 0 && matches!(phase, "open" | "close") {
+                set(measured, &format!("{phase}_us"), histogram.mean_us());
+            }
         }
         let kept = if write.count() > 0 { &write } else { &open };
         measured.latency = Some(kept.latency()?);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::error::TrialError;
+use crate::locks::{locked, unlocked};
 use crate::measure::LatencyHistogram;
 
 /// Histograms that threads share: one for each of thousands of threads would take hundreds of
@@ -23,21 +24,14 @@ impl Latencies {
     /// Notes a latency seen by the thread of this number.
     pub(super) fn record(&self, thread: usize, latency: Duration) {
         let share = &self.0[thread % SHARES];
-        // A histogram is whole even where a thread panicked beside it.
-        let mut share = share
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        share.record(latency);
+        locked(share).record(latency);
     }
 
     /// All of them together.
     pub(super) fn collect(self) -> Result<LatencyHistogram, TrialError> {
         let mut all = LatencyHistogram::new()?;
         for share in self.0 {
-            let share = share
-                .into_inner()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            all.add(&share)?;
+            all.add(&unlocked(share))?;
         }
         Ok(all)
     }

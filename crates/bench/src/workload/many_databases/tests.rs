@@ -7,6 +7,7 @@ use super::stage::sums;
 use super::*;
 use engine::{Library, OpenFlags, Source};
 use lab::level::Level;
+use std::sync::Arc;
 
 fn securities(over: &[(&str, Level)]) -> Measured {
     let mut settings: BTreeMap<&str, Level> = [

@@ -21,8 +21,21 @@ pub(super) struct Operation<'s> {
 
 const PARTIES: &str = "SELECT count(*) FROM parties";
 const BY_ID: &str = "SELECT id, theme FROM parties WHERE id = ? LIMIT 1";
+const BY_ATTRIBUTE: &str = "SELECT id, theme FROM parties WHERE id = ? ORDER BY id LIMIT 1";
 const PEOPLE_OF: &str =
     "SELECT id, party_id, other_party_id, name, address FROM people WHERE party_id = ?";
+const JOIN_OWN: &str = "SELECT p.id, p.theme, q.id, q.party_id, q.other_party_id, q.name, q.address
+     FROM parties p LEFT OUTER JOIN people q ON q.party_id = p.id";
+const JOIN_BOTH: &str =
+    "SELECT p.id, p.theme, q.id, q.party_id, q.other_party_id, q.name, q.address,
+            r.id, r.party_id, r.other_party_id, r.name, r.address
+     FROM parties p LEFT OUTER JOIN people q ON q.party_id = p.id
+                    LEFT OUTER JOIN people r ON r.other_party_id = p.id";
+const CHARACTERS: &str = "SELECT sum(length(theme)) FROM parties";
+
+/// The columns that tie people to a party.
+const OWN: &[&str] = &["party_id"];
+const BOTH: &[&str] = &["party_id", "other_party_id"];
 
 /// Makes the rows of an operation.
 ///
@@ -33,342 +46,288 @@ pub(super) fn prepare<'s>(
     name: &str,
     in_transaction: bool,
 ) -> Result<Operation<'s>, TrialError> {
-    let n = suite.parameters.n;
+    let (n, on) = (suite.parameters.n, &suite.connection);
     let corrected = suite.parameters.mode == Mode::Corrected;
-    let maker = Maker {
-        suite,
-        connection: &suite.connection,
-        // What the article's figures show to be a single object within a transaction.
-        single: in_transaction && !corrected,
-    };
+    // What the article's figures show to be a single object within a transaction.
+    let single = in_transaction && !corrected;
     match name {
-        "creation" => Ok(maker.creation(if corrected { 50 * n } else { 1 })),
-        "select" => maker.select(100 * n, corrected),
-        "select-by-pk" => maker.found_by(10 * n, BY_ID),
-        "select-by-attr" => maker.found_by(
-            10 * n,
-            "SELECT id, theme FROM parties WHERE id = ? ORDER BY id LIMIT 1",
-        ),
-        "select-and-save" => maker.select_and_save(50 * n),
-        "destruction" => maker.destruction(100 * n),
-        "associated-creation" => Ok(maker.associated_creation(20 * n)),
-        "eager-each-1-1" => maker.eager_each(20 * n, 1),
-        "eager-joined-1-1" => maker.eager_joined(20 * n, 1),
-        "eager-each-1-n" => maker.eager_each(n, n),
-        "eager-joined-1-n" => maker.eager_joined(n, n),
-        "eager-each-1-n-n" => maker.eager_each_both(n),
-        "eager-joined-1-n-n" => maker.eager_joined_both(n),
-        "lazy-1-1" => maker.lazy(20 * n, 1),
-        "lazy-1-n" => maker.lazy(n, n),
-        "select-json-nested" => maker.select_json(10 * n),
-        "update-json-nested" => maker.update_json_nested(10 * n),
-        "update-json" => maker.update_json(10 * n),
-        "light-threading" => Ok(maker.threads((n as f64).sqrt().round() as usize)),
-        _ => Ok(maker.threads(n)),
+        "creation" => Ok(creation(on, if corrected { 50 * n } else { 1 })),
+        "select" => select(on, 100 * n, corrected),
+        "select-by-pk" => found_by(on, 10 * n, BY_ID),
+        "select-by-attr" => found_by(on, 10 * n, BY_ATTRIBUTE),
+        "select-and-save" => select_and_save(on, 50 * n),
+        "destruction" => destruction(on, 100 * n, single),
+        "associated-creation" => Ok(associated_creation(on, if single { 1 } else { 20 * n })),
+        "eager-each-1-1" => eager_each(on, 20 * n, 1, OWN),
+        "eager-joined-1-1" => eager_joined(on, 20 * n, 1, OWN),
+        "eager-each-1-n" => eager_each(on, n, n, OWN),
+        "eager-joined-1-n" => eager_joined(on, n, n, OWN),
+        "eager-each-1-n-n" => eager_each(on, n, n, BOTH),
+        "eager-joined-1-n-n" => eager_joined(on, n, n, BOTH),
+        "lazy-1-1" => lazy(on, 20 * n, 1),
+        "lazy-1-n" => lazy(on, n, n),
+        "select-json-nested" => select_json(on, 10 * n),
+        "update-json-nested" => update_json_nested(on, 10 * n),
+        "update-json" => update_json(on, 10 * n),
+        "light-threading" => Ok(threads(suite, (n as f64).sqrt().round() as usize)),
+        _ => Ok(threads(suite, n)),
     }
 }
 
-struct Maker<'s> {
-    suite: &'s Suite,
-    connection: &'s Connection,
-    single: bool,
-}
-
-impl<'s> Maker<'s> {
-    fn creation(self, count: usize) -> Operation<'s> {
-        let connection = self.connection;
+impl<'s> Operation<'s> {
+    /// An operation on `count` rows, all of which must be there afterwards by this query.
+    fn on(
+        count: usize,
+        query: &'static str,
+        work: impl FnOnce() -> Result<i64, TrialError> + 's,
+    ) -> Operation<'s> {
         Operation {
-            work: Box::new(move || {
-                let mut insert = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
-                for number in 0..count {
-                    insert.bind_text(1, &format!("Party {number}"))?;
-                    insert.run()?;
-                }
-                Ok(count as i64)
-            }),
-            wanted: count as i64,
-            after: vec![(PARTIES, count as i64)],
-            rows: count,
+            after: vec![(query, count as i64)],
+            ..Operation::reading(count, count, work)
         }
     }
 
-    /// Loading every party; what the article's relation does without being executed is nothing.
-    fn select(self, count: usize, executed: bool) -> Result<Operation<'s>, TrialError> {
-        make_parties(self.connection, count)?;
-        let connection = self.connection;
-        Ok(Operation {
-            work: Box::new(move || match executed {
-                true => load(connection, "SELECT id, theme FROM parties"),
-                false => Ok(0),
-            }),
-            wanted: if executed { count as i64 } else { 0 },
-            after: vec![(PARTIES, count as i64)],
-            rows: if executed { count } else { 0 },
-        })
-    }
-
-    fn found_by(self, count: usize, sql: &'static str) -> Result<Operation<'s>, TrialError> {
-        let ids = make_parties(self.connection, count)?;
-        let connection = self.connection;
-        Ok(Operation {
-            wanted: ids.iter().sum(),
-            rows: ids.len(),
-            after: Vec::new(),
-            work: Box::new(move || {
-                let mut query = connection.prepare(sql)?;
-                let mut sum = 0;
-                for id in &ids {
-                    query.bind_i64(1, *id)?;
-                    if query.step()? == Step::Row {
-                        sum += query.column_i64(0);
-                        query.column_text(1)?;
-                    }
-                    query.reset()?;
-                }
-                Ok(sum)
-            }),
-        })
-    }
-
-    fn select_and_save(self, count: usize) -> Result<Operation<'s>, TrialError> {
-        make_parties(self.connection, count)?;
-        let connection = self.connection;
-        let characters = connection.query_i64(CHARACTERS)?;
-        Ok(Operation {
-            work: Box::new(move || {
-                let mut parties = Vec::new();
-                connection.for_each_row("SELECT id, theme FROM parties", |row| {
-                    parties.push((row.column_i64(0), format!("{}1", row.column_text(1)?)));
-                    Ok(())
-                })?;
-                let mut save = connection.prepare("UPDATE parties SET theme = ? WHERE id = ?")?;
-                for (id, theme) in &parties {
-                    save.bind_text(1, theme)?;
-                    save.bind_i64(2, *id)?;
-                    save.run()?;
-                }
-                Ok(parties.len() as i64)
-            }),
-            wanted: count as i64,
-            after: vec![
-                (CHARACTERS, characters + count as i64),
-                (
-                    "SELECT count(*) FROM parties WHERE theme LIKE '%1'",
-                    count as i64,
-                ),
-            ],
-            rows: count,
-        })
-    }
-
-    fn destruction(self, count: usize) -> Result<Operation<'s>, TrialError> {
-        let mut ids = make_parties(self.connection, count)?;
-        if self.single {
-            ids.truncate(1);
-        }
-        let connection = self.connection;
-        Ok(Operation {
-            wanted: ids.len() as i64,
-            after: vec![(PARTIES, (count - ids.len()) as i64)],
-            rows: ids.len(),
-            work: Box::new(move || {
-                let mut delete = connection.prepare("DELETE FROM parties WHERE id = ?")?;
-                for id in &ids {
-                    delete.bind_i64(1, *id)?;
-                    delete.run()?;
-                }
-                Ok(ids.len() as i64)
-            }),
-        })
-    }
-
-    fn associated_creation(self, count: usize) -> Operation<'s> {
-        let count = if self.single { 1 } else { count };
-        let connection = self.connection;
-        Operation {
-            work: Box::new(move || {
-                let mut party = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
-                let mut person =
-                    connection.prepare("INSERT INTO people(party_id, name) VALUES (?, ?)")?;
-                for _ in 0..count {
-                    party.bind_text(1, "X-mas")?;
-                    party.run()?;
-                    person.bind_i64(1, connection.last_insert_rowid())?;
-                    person.bind_text(2, "Test_id")?;
-                    person.run()?;
-                }
-                Ok(count as i64)
-            }),
-            wanted: count as i64,
-            after: vec![(
-                "SELECT count(*) FROM people JOIN parties ON parties.id = party_id",
-                count as i64,
-            )],
-            rows: 2 * count,
-        }
-    }
-
-    fn with_people(&self, parties: usize, each: usize) -> Result<i64, TrialError> {
-        make_parties(self.connection, parties)?;
-        make_people(self.connection, each, "party_id")?;
-        Ok((parties * each) as i64)
-    }
-
-    /// Reading only: the people that the work loads are all that must be found.
-    fn reading(people: i64, work: impl FnOnce() -> Result<i64, TrialError> + 's) -> Operation<'s> {
+    /// Reading only: `wanted` rows, of which `objects` are made.
+    fn reading(
+        objects: usize,
+        wanted: usize,
+        work: impl FnOnce() -> Result<i64, TrialError> + 's,
+    ) -> Operation<'s> {
         Operation {
             work: Box::new(work),
-            wanted: people,
+            wanted: wanted as i64,
             after: Vec::new(),
-            rows: people as usize,
-        }
-    }
-
-    fn eager_each(self, parties: usize, each: usize) -> Result<Operation<'s>, TrialError> {
-        let people = self.with_people(parties, each)?;
-        let connection = self.connection;
-        Ok(Maker::reading(people, move || {
-            let ids = load_ids(connection)?;
-            load_in(connection, "party_id", &ids)
-        }))
-    }
-
-    fn eager_joined(self, parties: usize, each: usize) -> Result<Operation<'s>, TrialError> {
-        let people = self.with_people(parties, each)?;
-        let connection = self.connection;
-        Ok(Maker::reading(people, move || {
-            load(
-                connection,
-                "SELECT p.id, p.theme, q.id, q.party_id, q.other_party_id, q.name, q.address
-                 FROM parties p LEFT OUTER JOIN people q ON q.party_id = p.id",
-            )
-        }))
-    }
-
-    fn with_both(&self, n: usize) -> Result<(), TrialError> {
-        make_parties(self.connection, n)?;
-        make_people(self.connection, n, "party_id")?;
-        make_people(self.connection, n, "other_party_id")
-    }
-
-    fn eager_each_both(self, n: usize) -> Result<Operation<'s>, TrialError> {
-        self.with_both(n)?;
-        let connection = self.connection;
-        Ok(Maker::reading((2 * n * n) as i64, move || {
-            let ids = load_ids(connection)?;
-            let own = load_in(connection, "party_id", &ids)?;
-            Ok(own + load_in(connection, "other_party_id", &ids)?)
-        }))
-    }
-
-    /// Each of the one with each of the other: n × n × n rows.
-    fn eager_joined_both(self, n: usize) -> Result<Operation<'s>, TrialError> {
-        self.with_both(n)?;
-        let connection = self.connection;
-        Ok(Operation {
-            // As many objects come of them as without the join.
-            rows: 2 * n * n,
-            ..Maker::reading((n * n * n) as i64, move || {
-                load(
-                    connection,
-                    "SELECT p.id, p.theme, q.id, q.party_id, q.other_party_id, q.name, q.address,
-                            r.id, r.party_id, r.other_party_id, r.name, r.address
-                     FROM parties p LEFT OUTER JOIN people q ON q.party_id = p.id
-                                    LEFT OUTER JOIN people r ON r.other_party_id = p.id",
-                )
-            })
-        })
-    }
-
-    fn lazy(self, parties: usize, each: usize) -> Result<Operation<'s>, TrialError> {
-        let people = self.with_people(parties, each)?;
-        let connection = self.connection;
-        Ok(Maker::reading(people, move || {
-            let mut query = connection.prepare(PEOPLE_OF)?;
-            let mut found = 0;
-            for id in load_ids(connection)? {
-                query.bind_i64(1, id)?;
-                found += read(&mut query)?;
-            }
-            Ok(found)
-        }))
-    }
-
-    fn select_json(self, count: usize) -> Result<Operation<'s>, TrialError> {
-        make_json(self.connection, count)?;
-        let connection = self.connection;
-        Ok(Maker::reading(count as i64, move || {
-            let mut query = connection.prepare(
-                "SELECT id, stuff FROM json_parties WHERE json_extract(stuff, '$.pumpkin') = 1 ORDER BY id LIMIT 1",
-            )?;
-            (0..count).map(|_| read(&mut query)).sum()
-        }))
-    }
-
-    fn update_json_nested(self, count: usize) -> Result<Operation<'s>, TrialError> {
-        let ids = make_json(self.connection, count)?;
-        let connection = self.connection;
-        Ok(Operation {
-            work: Box::new(move || {
-                let mut update = connection.prepare(
-                    "UPDATE json_parties SET stuff = json_set(stuff, '$.pumpkin', '2') WHERE id = ?",
-                )?;
-                for id in &ids {
-                    update.bind_i64(1, *id)?;
-                    update.run()?;
-                }
-                Ok(ids.len() as i64)
-            }),
-            wanted: count as i64,
-            after: vec![(
-                r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":"2","candy":1}'"#,
-                count as i64,
-            )],
-            rows: count,
-        })
-    }
-
-    fn update_json(self, count: usize) -> Result<Operation<'s>, TrialError> {
-        let ids = make_json(self.connection, count)?;
-        let connection = self.connection;
-        Ok(Operation {
-            work: Box::new(move || {
-                let mut query = connection
-                    .prepare("SELECT id, stuff FROM json_parties WHERE id = ? LIMIT 1")?;
-                let mut update =
-                    connection.prepare("UPDATE json_parties SET stuff = ? WHERE id = ?")?;
-                let mut found = 0;
-                for id in &ids {
-                    query.bind_i64(1, *id)?;
-                    found += read(&mut query)?;
-                    update.bind_text(1, r#"{"pumpkin":2,"candy":1}"#)?;
-                    update.bind_i64(2, *id)?;
-                    update.run()?;
-                }
-                Ok(found)
-            }),
-            wanted: count as i64,
-            after: vec![(
-                r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":2,"candy":1}'"#,
-                count as i64,
-            )],
-            rows: count,
-        })
-    }
-
-    fn threads(self, count: usize) -> Operation<'s> {
-        let n = self.suite.parameters.n;
-        let suite = self.suite;
-        Operation {
-            work: Box::new(move || threads::work(suite, count)),
-            wanted: (count * n) as i64,
-            after: vec![(PARTIES, 0)],
-            rows: threads::WRITES * n * count,
+            rows: objects,
         }
     }
 }
 
-const CHARACTERS: &str = "SELECT sum(length(theme)) FROM parties";
+fn creation(connection: &Connection, count: usize) -> Operation<'_> {
+    Operation::on(count, PARTIES, move || {
+        let mut insert = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
+        for number in 0..count {
+            insert.bind_text(1, &format!("Party {number}"))?;
+            insert.run()?;
+        }
+        Ok(count as i64)
+    })
+}
+
+/// Loading every party; what the article's relation does without being executed is nothing.
+fn select(
+    connection: &Connection,
+    count: usize,
+    executed: bool,
+) -> Result<Operation<'_>, TrialError> {
+    make_parties(connection, count)?;
+    let loaded = if executed { count } else { 0 };
+    Ok(Operation {
+        after: vec![(PARTIES, count as i64)],
+        ..Operation::reading(loaded, loaded, move || match executed {
+            true => load(connection, "SELECT id, theme FROM parties"),
+            false => Ok(0),
+        })
+    })
+}
+
+fn found_by<'s>(
+    connection: &'s Connection,
+    count: usize,
+    sql: &'static str,
+) -> Result<Operation<'s>, TrialError> {
+    let ids = make_parties(connection, count)?;
+    let wanted = ids.iter().sum::<i64>() as usize;
+    Ok(Operation::reading(ids.len(), wanted, move || {
+        let mut query = connection.prepare(sql)?;
+        let mut sum = 0;
+        for id in &ids {
+            query.bind_i64(1, *id)?;
+            if query.step()? == Step::Row {
+                sum += query.column_i64(0);
+                query.column_text(1)?;
+            }
+            query.reset()?;
+        }
+        Ok(sum)
+    }))
+}
+
+fn select_and_save(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+    make_parties(connection, count)?;
+    let characters = connection.query_i64(CHARACTERS)?;
+    let renamed = "SELECT count(*) FROM parties WHERE theme LIKE '%1'";
+    let mut operation = Operation::on(count, renamed, move || {
+        let mut parties = Vec::new();
+        connection.for_each_row("SELECT id, theme FROM parties", |row| {
+            parties.push((row.column_i64(0), format!("{}1", row.column_text(1)?)));
+            Ok(())
+        })?;
+        let mut save = connection.prepare("UPDATE parties SET theme = ? WHERE id = ?")?;
+        for (id, theme) in &parties {
+            save.bind_text(1, theme)?;
+            save.bind_i64(2, *id)?;
+            save.run()?;
+        }
+        Ok(parties.len() as i64)
+    });
+    let wanted = (CHARACTERS, characters + count as i64);
+    operation.after.push(wanted);
+    Ok(operation)
+}
+
+fn destruction(
+    connection: &Connection,
+    count: usize,
+    single: bool,
+) -> Result<Operation<'_>, TrialError> {
+    let mut ids = make_parties(connection, count)?;
+    if single {
+        ids.truncate(1);
+    }
+    Ok(Operation {
+        after: vec![(PARTIES, (count - ids.len()) as i64)],
+        ..Operation::reading(ids.len(), ids.len(), move || {
+            for_each(connection, "DELETE FROM parties WHERE id = ?", &ids)
+        })
+    })
+}
+
+fn associated_creation(connection: &Connection, count: usize) -> Operation<'_> {
+    let associated = "SELECT count(*) FROM people JOIN parties ON parties.id = party_id";
+    Operation {
+        rows: 2 * count,
+        ..Operation::on(count, associated, move || {
+            let mut party = connection.prepare("INSERT INTO parties(theme) VALUES (?)")?;
+            let mut person =
+                connection.prepare("INSERT INTO people(party_id, name) VALUES (?, ?)")?;
+            for _ in 0..count {
+                party.bind_text(1, "X-mas")?;
+                party.run()?;
+                person.bind_i64(1, connection.last_insert_rowid())?;
+                person.bind_text(2, "Test_id")?;
+                person.run()?;
+            }
+            Ok(count as i64)
+        })
+    }
+}
+
+/// Makes parties, each with so many people in each of these columns; returns the number of people.
+fn with_people(
+    connection: &Connection,
+    parties: usize,
+    each: usize,
+    columns: &[&str],
+) -> Result<usize, TrialError> {
+    make_parties(connection, parties)?;
+    for column in columns {
+        make_people(connection, each, column)?;
+    }
+    Ok(parties * each * columns.len())
+}
+
+fn eager_each<'s>(
+    connection: &'s Connection,
+    parties: usize,
+    each: usize,
+    columns: &'static [&'static str],
+) -> Result<Operation<'s>, TrialError> {
+    let people = with_people(connection, parties, each, columns)?;
+    Ok(Operation::reading(people, people, move || {
+        let ids = load_ids(connection)?;
+        let loaded = columns
+            .iter()
+            .map(|column| load_in(connection, column, &ids));
+        loaded.sum()
+    }))
+}
+
+/// With two columns, each of the one with each of the other: n × n × n rows, of which as many objects
+/// come as without the join.
+fn eager_joined<'s>(
+    connection: &'s Connection,
+    parties: usize,
+    each: usize,
+    columns: &[&str],
+) -> Result<Operation<'s>, TrialError> {
+    let people = with_people(connection, parties, each, columns)?;
+    let sql = if columns == OWN { JOIN_OWN } else { JOIN_BOTH };
+    let rows = parties * each.pow(columns.len() as u32);
+    Ok(Operation::reading(people, rows, move || {
+        load(connection, sql)
+    }))
+}
+
+fn lazy(connection: &Connection, parties: usize, each: usize) -> Result<Operation<'_>, TrialError> {
+    let people = with_people(connection, parties, each, OWN)?;
+    Ok(Operation::reading(people, people, move || {
+        let mut query = connection.prepare(PEOPLE_OF)?;
+        let mut found = 0;
+        for id in load_ids(connection)? {
+            query.bind_i64(1, id)?;
+            found += read(&mut query)?;
+        }
+        Ok(found)
+    }))
+}
+
+fn select_json(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+    make_json(connection, count)?;
+    Ok(Operation::reading(count, count, move || {
+        let mut query = connection.prepare(
+            "SELECT id, stuff FROM json_parties WHERE json_extract(stuff, '$.pumpkin') = 1 ORDER BY id LIMIT 1",
+        )?;
+        (0..count).map(|_| read(&mut query)).sum()
+    }))
+}
+
+fn update_json_nested(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+    let ids = make_json(connection, count)?;
+    let updated = r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":"2","candy":1}'"#;
+    let update = "UPDATE json_parties SET stuff = json_set(stuff, '$.pumpkin', '2') WHERE id = ?";
+    Ok(Operation::on(count, updated, move || {
+        for_each(connection, update, &ids)
+    }))
+}
+
+fn update_json(connection: &Connection, count: usize) -> Result<Operation<'_>, TrialError> {
+    let ids = make_json(connection, count)?;
+    let updated = r#"SELECT count(*) FROM json_parties WHERE stuff = '{"pumpkin":2,"candy":1}'"#;
+    Ok(Operation::on(count, updated, move || {
+        let mut query =
+            connection.prepare("SELECT id, stuff FROM json_parties WHERE id = ? LIMIT 1")?;
+        let mut update = connection.prepare("UPDATE json_parties SET stuff = ? WHERE id = ?")?;
+        let mut found = 0;
+        for id in &ids {
+            query.bind_i64(1, *id)?;
+            found += read(&mut query)?;
+            update.bind_text(1, r#"{"pumpkin":2,"candy":1}"#)?;
+            update.bind_i64(2, *id)?;
+            update.run()?;
+        }
+        Ok(found)
+    }))
+}
+
+fn threads(suite: &Suite, count: usize) -> Operation<'_> {
+    let parties = count * suite.parameters.n;
+    Operation {
+        after: vec![(PARTIES, 0)],
+        ..Operation::reading(threads::WRITES * parties, parties, move || {
+            threads::work(suite, count)
+        })
+    }
+}
+
+/// Runs a statement for each of these ids; returns their number.
+fn for_each(connection: &Connection, sql: &str, ids: &[i64]) -> Result<i64, TrialError> {
+    let mut statement = connection.prepare(sql)?;
+    for id in ids {
+        statement.bind_i64(1, *id)?;
+        statement.run()?;
+    }
+    Ok(ids.len() as i64)
+}
 
 /// Every column of every row is looked at, as a mapper does; returns the rows.
 fn read(query: &mut Statement<'_, '_>) -> Result<i64, TrialError> {

@@ -2,7 +2,7 @@
 //! another, and gives it back in the end; and it waits for locks as ActiveRecord's threads do.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use engine::{Connection, EngineError};
 use lab::trial::ReadBack;
 
 use crate::error::TrialError;
+use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
 use crate::workload::Trial;
 
@@ -49,12 +50,12 @@ impl Pool {
         let done = work(&connection)?;
         // The handler took the place of busy_timeout, which is read back when the clock has stopped.
         connection.busy_timeout(self.busy_timeout)?;
-        self.idle().push(connection);
+        locked(&self.idle).push(connection);
         Ok(done)
     }
 
     fn take(&self) -> Result<Connection, TrialError> {
-        let idle = self.idle().pop();
+        let idle = locked(&self.idle).pop();
         match idle {
             Some(connection) => Ok(connection),
             // Within the clock: proving the settings would take more statements than applying them does.
@@ -62,21 +63,12 @@ impl Pool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // What a panicking thread left is of no use, but neither is another panic: the trial fails anyway.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes the connections and gives what they have become.
     ///
     /// # Errors
     /// SQLite's; the first setting that was not in force, with the connection.
     pub(super) fn close(self) -> Result<Vec<ReadBack>, TrialError> {
-        let idle = self
-            .idle
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let closed = sqlite::close_numbered("thread", idle)?;
+        let closed = sqlite::close_numbered("thread", unlocked(self.idle))?;
         self.opening.prove(&closed)?;
         Ok(closed)
     }

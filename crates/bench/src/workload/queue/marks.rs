@@ -7,48 +7,31 @@ use lab::trial::Measured;
 
 use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
+use crate::parameters::Choice;
 use crate::workload::common::set_latency;
 
 /// Parts of the time for which throughput is given.
 const WINDOWS: usize = 100;
 
-/// A kind of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
-    Insert,
-    Status,
-    Output,
-    Delete,
-    Claim,
-    Get,
-    List,
-    /// Several statements and the commit.
-    Transaction,
-}
-
-impl Op {
-    const ALL: [Op; 8] = [
-        Op::Insert,
-        Op::Status,
-        Op::Output,
-        Op::Delete,
-        Op::Claim,
-        Op::Get,
-        Op::List,
-        Op::Transaction,
-    ];
-
-    fn phase(self) -> &'static str {
-        match self {
-            Op::Insert => "insert",
-            Op::Status => "status",
-            Op::Output => "output",
-            Op::Delete => "delete",
-            Op::Claim => "claim",
-            Op::Get => "get",
-            Op::List => "list",
-            Op::Transaction => "transaction",
-        }
+choice! {
+    /// A kind of operation; its name is that of its phase.
+    enum Op {
+        /// A task is added.
+        Insert = "insert",
+        /// Its status changes.
+        Status = "status",
+        /// Its output changes.
+        Output = "output",
+        /// It is removed.
+        Delete = "delete",
+        /// The task that is due first is taken.
+        Claim = "claim",
+        /// A task is read.
+        Get = "get",
+        /// Tasks of a status are listed.
+        List = "list",
+        /// Several statements and the commit.
+        Transaction = "transaction",
     }
 }
 
@@ -105,15 +88,13 @@ impl Course {
     /// time.
     pub(super) fn note(&self, measured: &mut Measured) -> Result<(), TrialError> {
         let mut all = LatencyHistogram::new()?;
-        for op in Op::ALL {
-            let of_kind = self.latencies(op)?;
+        for (op, phase, _) in Op::ALL {
+            let of_kind = self.latencies(*op)?;
             if of_kind.count() == 0 {
                 continue;
             }
             all.add(&of_kind)?;
-            measured
-                .metrics
-                .extend(of_kind.metrics_of_phase(op.phase()));
+            measured.metrics.extend(of_kind.metrics_of_phase(phase));
         }
         set_latency(measured, &all)?;
         measured.windows = self.windows();

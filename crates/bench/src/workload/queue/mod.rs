@@ -8,7 +8,6 @@
 mod jobs;
 mod marks;
 mod parameters;
-mod team;
 mod verify;
 
 use std::fs;
@@ -19,13 +18,15 @@ use lab::level::Settings;
 use lab::needs::Needs;
 use lab::trial::Measured;
 
-use self::jobs::{Maker, Part};
-use self::marks::Course;
+use self::jobs::{Done, Maker, Part};
+use self::marks::{Course, Op};
 use self::parameters::{Parameters, Target, Work};
 use self::verify::Expected;
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
+use super::team::{Gate, together};
 use super::{Declared, Trial};
 use crate::error::TrialError;
+use crate::parameters::Choice;
 use crate::target::postgres::Server;
 use crate::target::queue::{Connections, Files, Memory, Notes, Postgres, Sqlite, Store, Task};
 
@@ -38,19 +39,13 @@ const FILES: &str = "tasks";
 impl Declared for Queue {
     const NAME: &'static str = "queue";
     const ABOUT: &'static str = "A task queue in SQLite, in files, on a PostgreSQL server or in memory: workers insert tasks, take them through their life cycle (insert, status, ten outputs, delete), claim those that are due, or read them. Every task must be stored exactly once as it was left, or be gone.";
-    const PHASES: &'static [&'static str] = &[
-        "insert",
-        "status",
-        "output",
-        "delete",
-        "claim",
-        "get",
-        "list",
-        "transaction",
-        "rebuild",
-    ];
     const CHECKED_FIRST: bool = true;
     type Parameters = Parameters;
+
+    fn phases() -> Vec<String> {
+        let operations = Op::ALL.iter().map(|(_, phase, _)| *phase);
+        operations.chain(["rebuild"]).map(str::to_owned).collect()
+    }
 
     fn check(parameters: &Parameters, settings: &Settings) -> Result<(), TrialError> {
         parameters.check(settings)
@@ -204,14 +199,38 @@ fn work(
             seed: seed.child("choice").nth(worker as u64),
         });
         let before = store.notes();
-        let (done, elapsed) = team::work(store, parts.collect(), jobs::job)?;
+        let (done, elapsed) = together(parts.collect(), clock, |part, gate| {
+            attend(store, part, gate)
+        })?;
         worked.notes.push(store.notes().since(&before));
         worked.seconds.push(elapsed.seconds);
         worked.elapsed.add(elapsed);
-        let marks = expected.add(done)?;
+        let marks = expected.add(done.into_iter().flatten().collect())?;
         worked.course.add(marks, elapsed.seconds);
     }
     Ok(worked)
+}
+
+/// The time from the moment at which all workers begin to that at which the last has ended.
+fn clock(gate: &Gate) -> Result<Elapsed, TrialError> {
+    let watch = gate.start_clock()?;
+    gate.wait_until_done();
+    let elapsed = watch.stop()?;
+    gate.dismiss();
+    Ok(elapsed)
+}
+
+/// Has a worker do its part with a session of its own; returns none where another failed first.
+fn attend(store: &dyn Store, part: Part<'_>, gate: &Gate) -> Result<Option<Done>, TrialError> {
+    let (mut part, mut done) = (Some(part), None);
+    store.session(&mut |session| {
+        if let (Some(began), Some(part)) = (gate.pass(), part.take()) {
+            done = Some(jobs::job(part, session, began)?);
+            gate.wait_to_leave();
+        }
+        Ok(())
+    })?;
+    Ok(done)
 }
 
 /// Adds tasks outside the clock, in one transaction where there are transactions.

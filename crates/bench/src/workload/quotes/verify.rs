@@ -1,21 +1,21 @@
 //! Whether the databases hold the quotes: sums over every column, in the table and in the index.
 
-use engine::{Connection, Step};
+use engine::Connection;
 
 use crate::error::TrialError;
 use crate::generate::Quote;
 use crate::generate::quotes::OPENING_MS;
-use crate::workload::common::expect;
+use crate::workload::sums::{Sum, check_sums, sums};
 
 /// What is summed, with the expression by which SQLite does it. Prices are summed in cents, because
 /// sums of REAL depend on their order; the product ties the columns of the key together.
-const SUMS: [(&str, &str); 9] = [
+const SUMS: [Sum; 9] = [
     ("the count of rows", "count(*)"),
     ("the sum of securities", "sum(security_id)"),
-    ("the sum of times", "sum(ts - :opening)"),
+    ("the sum of times", "sum(ts - 1641220200000)"),
     (
         "the sum of securities by times",
-        "sum(security_id * (ts - :opening))",
+        "sum(security_id * (ts - 1641220200000))",
     ),
     ("the sum of bids", "sum(CAST(round(bid * 100) AS INTEGER))"),
     ("the sum of asks", "sum(CAST(round(ask * 100) AS INTEGER))"),
@@ -36,10 +36,9 @@ pub(super) struct Sums([i64; SUMS.len()]);
 
 impl Sums {
     pub(super) fn of(quotes: &[Quote]) -> Sums {
-        let mut sums = [0; SUMS.len()];
-        for quote in quotes {
+        Sums(sums(quotes.iter().map(|quote| {
             let time = quote.ts - OPENING_MS;
-            let figures = [
+            [
                 1,
                 quote.security,
                 time,
@@ -49,12 +48,8 @@ impl Sums {
                 quote.last_cents,
                 quote.volume,
                 i64::from(quote.venue.as_bytes()[0]),
-            ];
-            for (sum, figure) in sums.iter_mut().zip(figures) {
-                *sum += figure;
-            }
-        }
-        Sums(sums)
+            ]
+        })))
     }
 
     /// The sums where every quote stands there so many times.
@@ -65,39 +60,17 @@ impl Sums {
 
 /// Checks the table.
 pub(super) fn table(connection: &Connection, wanted: &Sums) -> Result<(), TrialError> {
-    check(connection, "quotes NOT INDEXED", "", &wanted.0)
+    let from = "quotes NOT INDEXED WHERE security_id > 0";
+    check_sums(connection, &SUMS, (from, ""), &wanted.0)
 }
 
 /// Checks the table and, separately, the index.
 pub(super) fn table_and_index(connection: &Connection, wanted: &Sums) -> Result<(), TrialError> {
     table(connection, wanted)?;
-    let index = "quotes INDEXED BY quotes_sec_ts";
-    check(connection, index, " in the index", &wanted.0[..IN_INDEX])
-}
-
-fn check(
-    connection: &Connection,
-    from: &str,
-    place: &str,
-    wanted: &[i64],
-) -> Result<(), TrialError> {
-    let sums = &SUMS[..wanted.len()];
-    let columns: Vec<&str> = sums.iter().map(|(_, sql)| *sql).collect();
     // Every security is above zero: the condition is what lets INDEXED BY be obeyed.
-    let sql = format!(
-        "SELECT {} FROM {from} WHERE security_id > 0",
-        columns.join(", ")
-    );
-    let mut select = connection.prepare(&sql)?;
-    select.bind_i64(1, OPENING_MS)?;
-    if select.step()? != Step::Row {
-        return Err(TrialError::Measuring("a sum has no row".to_owned()));
-    }
-    for (column, ((what, _), wanted)) in sums.iter().zip(wanted).enumerate() {
-        let found = select.column_i64(column as i32);
-        expect(&format!("{what}{place}"), found, *wanted)?;
-    }
-    Ok(())
+    let index = "quotes INDEXED BY quotes_sec_ts WHERE security_id > 0";
+    let sums = &SUMS[..IN_INDEX];
+    check_sums(connection, sums, (index, " in the index"), &wanted.0)
 }
 
 /// A checksum of all databases, equal for trials that recorded the same quotes equally often.

@@ -90,10 +90,9 @@ fn json(keys: &Keys) -> Result<String, TrialError> {
 
 impl<'c, 'd> TempTable<'c, 'd> {
     fn prepare(connection: &'c Connection, kind: Type) -> Result<TempTable<'c, 'd>, TrialError> {
-        let without_rowid = if kind == Type::Integer {
-            ""
-        } else {
-            "WITHOUT ROWID"
+        let without_rowid = match kind {
+            Type::Integer => "",
+            Type::Text | Type::Blob => "WITHOUT ROWID",
         };
         connection.execute(&format!(
             "CREATE TEMP TABLE wanted(key {} PRIMARY KEY) {without_rowid}",

@@ -89,11 +89,8 @@ fn run_queries(
     }
     let elapsed = watch.stop()?;
     let mut measured = elapsed.times();
-    set(
-        &mut measured,
-        "queries_per_s",
-        answers.len() as f64 / elapsed.seconds,
-    );
+    let rate = answers.len() as f64 / elapsed.seconds;
+    set(&mut measured, "queries_per_s", rate);
     set_latency(&mut measured, &histogram)?;
     measured.windows = windows.rates();
     Ok((answers, measured))

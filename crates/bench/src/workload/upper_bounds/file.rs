@@ -50,11 +50,8 @@ pub(super) fn write(
     set(&mut measured, "mib_per_s", elapsed.mib_per_s(total as f64));
     set_peak_memory(&mut measured);
     let per_row = parameters.bytes_per_row as f64;
-    measured.windows = windows
-        .rates()
-        .iter()
-        .map(|bytes| bytes / per_row)
-        .collect();
+    let rates = windows.rates().into_iter();
+    measured.windows = rates.map(|bytes| bytes / per_row).collect();
 
     (trial.phase)("verify");
     check(&mut file, &path, &bytes, total)?;

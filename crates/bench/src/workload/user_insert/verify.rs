@@ -8,19 +8,20 @@ use super::parameters::Data;
 use crate::error::TrialError;
 use crate::generate::{User, Users};
 use crate::workload::common::expect;
+use crate::workload::sums::{Sum, check_sums, sums};
 
 /// What is compared, and the query that finds it; in the order of [`figures`]. The last ties the
 /// columns of a row together, so that values in the wrong row are noticed.
-const QUERIES: &[(&str, &str)] = &[
+const SUMS: [Sum; 7] = [
     ("the count of rows", "count(*)"),
     ("the count of areas", "count(area)"),
-    ("the length of all areas", "ifnull(sum(length(area)), 0)"),
-    ("the sum of areas", "ifnull(sum(CAST(area AS INTEGER)), 0)"),
-    ("the sum of ages", "ifnull(sum(age), 0)"),
-    ("the sum of active users", "ifnull(sum(active), 0)"),
+    ("the length of all areas", "sum(length(area))"),
+    ("the sum of areas", "sum(CAST(area AS INTEGER))"),
+    ("the sum of ages", "sum(age)"),
+    ("the sum of active users", "sum(active)"),
     (
         "the sum of products of areas and the rest",
-        "ifnull(sum((ifnull(CAST(area AS INTEGER), 0) + 1) * (age + active)), 0)",
+        "sum((ifnull(CAST(area AS INTEGER), 0) + 1) * (age + active))",
     ),
 ];
 
@@ -31,19 +32,16 @@ pub(super) fn check(connection: &Connection, data: Data, users: Users) -> Result
             (0..users.parts()).flat_map(|part| repeat_n(User::CONSTANT, users.part(part).len())),
         ),
     };
-    for ((what, query), wanted) in QUERIES.iter().zip(wanted) {
-        let found = connection.query_i64(&format!("SELECT {query} FROM user"))?;
-        expect(what, found, wanted)?;
-    }
+    check_sums(connection, &SUMS, ("user", ""), &wanted)?;
     let ids = connection.query_i64("SELECT ifnull(max(id) - min(id) + 1, 0) FROM user")?;
     expect("the range of ids", ids, wanted[0])
 }
 
-fn figures(users: impl Iterator<Item = User>) -> [i64; 7] {
-    users.fold([0; 7], |sums, user| {
+fn figures(users: impl Iterator<Item = User>) -> [i64; SUMS.len()] {
+    sums(users.map(|user| {
         let number = user.area.map(|digits| number(&digits));
         let (age, active) = (i64::from(user.age), i64::from(user.active));
-        let row = [
+        [
             1,
             i64::from(number.is_some()),
             6 * i64::from(number.is_some()),
@@ -51,9 +49,8 @@ fn figures(users: impl Iterator<Item = User>) -> [i64; 7] {
             age,
             active,
             (number.unwrap_or_default() + 1) * (age + active),
-        ];
-        std::array::from_fn(|index| sums[index] + row[index])
-    })
+        ]
+    }))
 }
 
 fn number(digits: &[u8; 6]) -> i64 {

@@ -128,7 +128,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
     let rest = levels([
         ("images", number(args.images.unwrap_or(usual))),
         ("second_crash_every", number(args.second_crash_every)),
-        ("threads", number(args.threads.unwrap_or(0).into())),
+        ("crash_threads", number(args.threads.unwrap_or(0).into())),
         ("script", script.to_string_lossy().as_ref().into()),
         ("schedules", 0.into()),
         ("stop_after_ms", 0.into()),

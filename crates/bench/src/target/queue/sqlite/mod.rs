@@ -3,20 +3,20 @@
 
 mod session;
 
-use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use engine::Connection;
-use engine::vfs::CountingVfs;
 use lab::durability::Durability;
 
 use self::session::{EachTime, Reused, SqliteSession, task};
+use super::sql::{self, COLUMNS};
 use super::{Closing, Job, Notes, Store, Task};
 use crate::error::TrialError;
+use crate::locks::{locked, unlocked};
 use crate::target::sqlite::{self, Opening};
 use crate::workload::Trial;
 
@@ -81,11 +81,9 @@ impl Sqlite {
         let opening = Opening::of(trial);
         let path = trial.directory.join(DATABASE);
         let first = opening.open(&path)?;
-        first.execute(
-            "CREATE TABLE tasks(id varchar(32) NOT NULL PRIMARY KEY, status varchar(16) NOT NULL, cmd varchar(16) NOT NULL, args text NOT NULL, scheduled_at integer NOT NULL, output text NOT NULL)",
-        )?;
+        first.execute(&sql::create_table("integer"))?;
         if indexed {
-            first.execute("CREATE INDEX tasks_schedule ON tasks(status, scheduled_at)")?;
+            first.execute(sql::CREATE_INDEX)?;
         }
         Ok(Sqlite {
             opening,
@@ -104,6 +102,16 @@ impl Sqlite {
     fn own(&self) -> Result<Connection, TrialError> {
         let _door = locked(&self.door);
         self.opening.open(&self.path)
+    }
+
+    /// Has `job` use a session that prepares statements each time, on connections that `lend` gives.
+    fn prepared_each_time<L: Deref<Target = Connection>>(
+        &self,
+        lend: impl FnMut() -> Result<L, TrialError>,
+        job: Job<'_>,
+    ) -> Result<(), TrialError> {
+        let each_time = EachTime::new(lend, self.opening.begin());
+        job(&mut SqliteSession::new(each_time, &self.busy))
     }
 
     fn lend(&self) -> Result<Pooled<'_>, TrialError> {
@@ -127,38 +135,22 @@ impl Sqlite {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panicking worker left is of no use, but neither is another panic: the trial fails anyway.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Store for Sqlite {
     fn session(&self, job: Job<'_>) -> Result<(), TrialError> {
-        let begin = self.opening.begin();
         match (self.connections, self.statements) {
             (Connections::PerThread, Statements::Reused) => {
                 let connection = self.own()?;
-                let reused = Reused::prepare(&connection, begin)?;
+                let reused = Reused::prepare(&connection, self.opening.begin())?;
                 job(&mut SqliteSession::new(reused, &self.busy))?;
                 Ok(connection.close()?)
             }
             (Connections::PerThread, Statements::EachTime) => {
                 let connection = self.own()?;
-                let lend = || Ok(&connection);
-                let each_time = EachTime::new(lend, begin);
-                job(&mut SqliteSession::new(each_time, &self.busy))?;
+                self.prepared_each_time(|| Ok(&connection), job)?;
                 Ok(connection.close()?)
             }
-            (Connections::Shared, _) => {
-                let lend = || Ok(locked(&self.first));
-                let each_time = EachTime::new(lend, begin);
-                job(&mut SqliteSession::new(each_time, &self.busy))
-            }
-            (Connections::Pool, _) => {
-                let lend = || self.lend();
-                let each_time = EachTime::new(lend, begin);
-                job(&mut SqliteSession::new(each_time, &self.busy))
-            }
+            (Connections::Shared, _) => self.prepared_each_time(|| Ok(locked(&self.first)), job),
+            (Connections::Pool, _) => self.prepared_each_time(|| self.lend(), job),
         }
     }
 
@@ -166,20 +158,14 @@ impl Store for Sqlite {
         let connection = locked(&self.first);
         let mut tasks = Vec::new();
         let mut problem = None;
-        connection.for_each_row(
-            "SELECT id, status, cmd, args, scheduled_at, output FROM tasks ORDER BY id",
-            |row| {
-                match task(row) {
-                    Ok(task) => tasks.push(task),
-                    Err(error) => problem = problem.take().or(Some(error)),
-                }
-                Ok(())
-            },
-        )?;
-        match problem {
-            Some(problem) => Err(problem),
-            None => Ok(tasks),
-        }
+        connection.for_each_row(&format!("SELECT {COLUMNS} FROM tasks ORDER BY id"), |row| {
+            match task(row) {
+                Ok(task) => tasks.push(task),
+                Err(error) => problem = problem.take().or(Some(error)),
+            }
+            Ok(())
+        })?;
+        problem.map_or(Ok(tasks), Err)
     }
 
     fn durability(&self) -> Result<Durability, TrialError> {
@@ -192,10 +178,9 @@ impl Store for Sqlite {
     }
 
     fn notes(&self) -> Notes {
-        let counts = match &self.opening.counter {
-            Some(counter) => counted(counter),
-            None => BTreeMap::new(),
-        };
+        let counter = self.opening.counter.as_ref();
+        let counts = counter.map(|counter| sqlite::file_metrics(&counter.counts()));
+        let counts = counts.unwrap_or_default();
         Notes {
             busy: self.busy.load(Ordering::Relaxed),
             opened: self.opened.load(Ordering::Relaxed),
@@ -207,16 +192,9 @@ impl Store for Sqlite {
     }
 
     fn close(self: Box<Self>) -> Result<Closing, TrialError> {
-        let idle = self
-            .idle
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        let pooled = sqlite::close_numbered("pool", idle)?;
+        let pooled = sqlite::close_numbered("pool", unlocked(self.idle))?;
         self.opening.prove(&pooled)?;
-        let first = self
-            .first
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let first = unlocked(self.first);
         let wal_bytes = sqlite::wal_size(&self.path)?;
         let read_back = sqlite::read_back("first", &first)?;
         let closing = Instant::now();
@@ -233,10 +211,6 @@ impl Store for Sqlite {
             ..Closing::default()
         })
     }
-}
-
-fn counted(counter: &Arc<CountingVfs>) -> BTreeMap<String, f64> {
-    sqlite::file_metrics(&counter.counts())
 }
 
 /// What these settings undertake (<https://sqlite.org/pragma.html#pragma_synchronous>,

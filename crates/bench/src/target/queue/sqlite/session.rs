@@ -6,60 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::{Connection, EngineError, Statement, Step};
 
 use crate::error::TrialError;
+use crate::target::queue::sql::Sql;
 use crate::target::queue::{Change, Session, Status, Task, TaskId, damaged, missing};
 
 /// Times that a statement is retried after SQLITE_BUSY before it is given up.
 const MOST_TRIES: u32 = 10_000;
-
-/// The statements of a queue.
-#[derive(Clone, Copy)]
-pub(super) enum Sql {
-    Insert,
-    SetStatus,
-    SetOutput,
-    AppendOutput,
-    Delete,
-    Get,
-    List,
-    Claim,
-    Begin,
-    Commit,
-}
-
-impl Sql {
-    const ALL: [Sql; 10] = [
-        Sql::Insert,
-        Sql::SetStatus,
-        Sql::SetOutput,
-        Sql::AppendOutput,
-        Sql::Delete,
-        Sql::Get,
-        Sql::List,
-        Sql::Claim,
-        Sql::Begin,
-        Sql::Commit,
-    ];
-
-    /// The statement; `begin` is how transactions begin.
-    fn text(self, begin: &'static str) -> &'static str {
-        match self {
-            Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            Sql::SetStatus => "UPDATE tasks SET status = ?2 WHERE id = ?1",
-            Sql::SetOutput => "UPDATE tasks SET output = ?2 WHERE id = ?1",
-            Sql::AppendOutput => "UPDATE tasks SET output = output || ?2 WHERE id = ?1",
-            Sql::Delete => "DELETE FROM tasks WHERE id = ?1",
-            Sql::Get => {
-                "SELECT id, status, cmd, args, scheduled_at, output FROM tasks WHERE id = ?1"
-            }
-            Sql::List => "SELECT id FROM tasks WHERE status = ?1 ORDER BY scheduled_at LIMIT ?2",
-            Sql::Claim => {
-                "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output"
-            }
-            Sql::Begin => begin,
-            Sql::Commit => "COMMIT",
-        }
-    }
-}
 
 /// What a statement does once it is prepared: bind, step, read.
 pub(super) type Work<'w> =

@@ -9,6 +9,7 @@ use lab::seed::{Seed, SplitMix64};
 use super::super::load::bind;
 use super::super::source::Source;
 use super::super::table::{TABLE, TableOptions, identifier, listed};
+use super::super::verify::differing;
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents};
 use crate::measure::CpuTime;
@@ -151,16 +152,7 @@ impl Model {
             };
             document.clear();
             corpus.write(number, &mut document);
-            let mut same = select.column_i64(0) == rowid;
-            for column in 0..columns.len() {
-                let place = column as i32 + 1;
-                same &= match document.field(0, column) {
-                    Some(text) => {
-                        !select.column_is_null(place) && select.column_text(place)? == text
-                    }
-                    None => select.column_is_null(place),
-                };
-            }
+            let same = select.column_i64(0) == rowid && differing(&select, 1, &document, 0)? == 0;
             wrong += usize::from(!same);
         }
         expect("the count of rows", found, self.expected().count())?;

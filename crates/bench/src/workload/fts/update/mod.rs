@@ -15,7 +15,7 @@ use lab::trial::Measured;
 use self::changes::{Changes, Kind, Model};
 use super::execute::{Cache, Effort, Executor, add_regexp, can_answer};
 use super::finish::Finish;
-use super::load::make_and_fill;
+use super::load::{BATCH, make_and_fill};
 use super::queries::{self, Query, QueryChoice, Sql};
 use super::source::{GeneratorParameters, Source};
 use super::table::{self, Content, TABLE, TableOptions};
@@ -24,7 +24,7 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, LatencyHistogram};
 use crate::parameters::Rows;
 use crate::target::sqlite;
-use crate::workload::common::{close, set, set_latency, set_peak_memory};
+use crate::workload::common::{close, set, set_cpu, set_latency, set_peak_memory};
 use crate::workload::{Declared, Trial};
 
 /// The workload `fts-update`.
@@ -144,7 +144,7 @@ impl Parameters {
         source: &Source,
         measured: &mut Measured,
     ) -> Result<(), TrialError> {
-        let loaded = make_and_fill(trial, connection, &self.options, source)?;
+        let loaded = make_and_fill(trial, connection, &self.options, source, BATCH)?;
         set(measured, "seconds.insert", loaded.active.as_secs_f64());
         if self.start == Start::Optimized && self.options.kind == table::Kind::Fts5 {
             Finish::Optimize.run(connection)?;
@@ -206,8 +206,7 @@ impl Work {
     }
 
     fn note(&self, rows: usize, measured: &mut Measured) -> Result<(), TrialError> {
-        set(measured, "cpu_user_s", self.cpu.user);
-        set(measured, "cpu_system_s", self.cpu.system);
+        set_cpu(measured, self.cpu);
         let seconds = self.active.as_secs_f64().max(1e-9);
         set(measured, "seconds.change", seconds);
         set(measured, "seconds", seconds);
@@ -227,16 +226,10 @@ fn finish(
         probe.run("query-finished", measured)?;
     }
     let start = Instant::now();
-    if probe
-        .connection
-        .checkpoint(CheckpointMode::Truncate)?
-        .is_some()
-    {
-        set(
-            measured,
-            "seconds.checkpoint",
-            start.elapsed().as_secs_f64(),
-        );
+    let checkpoint = probe.connection.checkpoint(CheckpointMode::Truncate)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if checkpoint.is_some() {
+        set(measured, "seconds.checkpoint", seconds);
     }
     Ok(())
 }

@@ -1,0 +1,14 @@
+//! Mutexes whose content stays whole where a thread panics: it is changed by single calls, and a panic
+//! fails the trial anyway.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks a mutex.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The content of a mutex that nobody else uses any more.
+pub(crate) fn unlocked<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

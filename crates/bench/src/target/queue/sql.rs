@@ -1,0 +1,64 @@
+//! The statements of a queue, for every database that is driven by SQL.
+
+/// The columns of a task, in order.
+pub(super) const COLUMNS: &str = "id, status, cmd, args, scheduled_at, output";
+
+/// Makes the index by which tasks are claimed.
+pub(super) const CREATE_INDEX: &str = "CREATE INDEX tasks_schedule ON tasks(status, scheduled_at)";
+
+/// Makes the table; `integer` is the type of a whole number of 64 bits.
+pub(super) fn create_table(integer: &str) -> String {
+    format!(
+        "CREATE TABLE tasks(id varchar(32) NOT NULL PRIMARY KEY, status varchar(16) NOT NULL, cmd varchar(16) NOT NULL, args text NOT NULL, scheduled_at {integer} NOT NULL, output text NOT NULL)"
+    )
+}
+
+/// The statements of a queue.
+#[derive(Clone, Copy)]
+pub(super) enum Sql {
+    Insert,
+    SetStatus,
+    SetOutput,
+    AppendOutput,
+    Delete,
+    Get,
+    List,
+    Claim,
+    Begin,
+    Commit,
+}
+
+impl Sql {
+    pub(super) const ALL: [Sql; 10] = [
+        Sql::Insert,
+        Sql::SetStatus,
+        Sql::SetOutput,
+        Sql::AppendOutput,
+        Sql::Delete,
+        Sql::Get,
+        Sql::List,
+        Sql::Claim,
+        Sql::Begin,
+        Sql::Commit,
+    ];
+
+    /// The statement; `begin` is how transactions begin.
+    pub(super) fn text(self, begin: &'static str) -> &'static str {
+        match self {
+            Sql::Insert => "INSERT INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            Sql::SetStatus => "UPDATE tasks SET status = ?2 WHERE id = ?1",
+            Sql::SetOutput => "UPDATE tasks SET output = ?2 WHERE id = ?1",
+            Sql::AppendOutput => "UPDATE tasks SET output = output || ?2 WHERE id = ?1",
+            Sql::Delete => "DELETE FROM tasks WHERE id = ?1",
+            Sql::Get => {
+                "SELECT id, status, cmd, args, scheduled_at, output FROM tasks WHERE id = ?1"
+            }
+            Sql::List => "SELECT id FROM tasks WHERE status = ?1 ORDER BY scheduled_at LIMIT ?2",
+            Sql::Claim => {
+                "UPDATE tasks SET status = 'processing' WHERE id = (SELECT id FROM tasks WHERE status = 'pending' AND scheduled_at <= ?1 ORDER BY scheduled_at LIMIT 1) RETURNING id, status, cmd, args, scheduled_at, output"
+            }
+            Sql::Begin => begin,
+            Sql::Commit => "COMMIT",
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Sums over the columns of a table: computed of the data and by SQLite, they must be equal.
+
+use std::array::from_fn;
+
+use engine::{Connection, Value};
+
+use super::common::expect;
+use crate::error::TrialError;
+
+/// What is summed, with the expression by which SQLite does it.
+pub(super) type Sum = (&'static str, &'static str);
+
+/// What rows add up to, column by column.
+pub(super) fn sums<const N: usize>(rows: impl Iterator<Item = [i64; N]>) -> [i64; N] {
+    rows.fold([0; N], |sums, row| {
+        from_fn(|column| sums[column] + row[column])
+    })
+}
+
+/// Checks the sums of a table; `from` is what follows FROM, and `ending` ends the name of each sum. What
+/// SQLite answers with NULL, because there is no row, is 0.
+pub(super) fn check_sums(
+    connection: &Connection,
+    sums: &[Sum],
+    (from, ending): (&str, &str),
+    wanted: &[i64],
+) -> Result<(), TrialError> {
+    let columns: Vec<&str> = sums.iter().map(|(_, sql)| *sql).collect();
+    let sql = format!("SELECT {} FROM {from}", columns.join(", "));
+    let found = connection.query_all(&sql)?.into_iter().flatten();
+    for (((what, _), wanted), found) in sums.iter().zip(wanted).zip(found) {
+        let what = format!("{what}{ending}");
+        match found {
+            Value::Integer(found) => expect(&what, found, *wanted)?,
+            Value::Null => expect(&what, 0, *wanted)?,
+            other => return Err(TrialError::wrong(what, format!("{other:?}"), "an integer")),
+        }
+    }
+    Ok(())
+}
