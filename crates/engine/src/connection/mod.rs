@@ -88,7 +88,7 @@ impl Connection {
         {
             return Err(not_one("several"));
         }
-        Ok(Statement::new(statement))
+        Ok(statement)
     }
 
     /// The first column of the first row.
