@@ -36,12 +36,8 @@ impl Target {
         let table = &request.table;
         let existing = object(connection, &table.name)?;
         match (request.mode, &existing) {
-            (Mode::Create, Some(_)) => Err(LoadError::TableExists {
-                table: table.name.clone(),
-            }),
-            (Mode::Append, None) => Err(LoadError::NoTable {
-                table: table.name.clone(),
-            }),
+            (Mode::Create, Some(_)) => Err(LoadError::TableExists(table.name.clone())),
+            (Mode::Append, None) => Err(LoadError::NoTable(table.name.clone())),
             (Mode::Append, Some(_)) => Target::find(connection, &table.name, suggested),
             (Mode::Create, None) | (Mode::Replace, _) => {
                 let columns = table.columns(suggested)?;

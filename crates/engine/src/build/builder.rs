@@ -268,9 +268,7 @@ impl<'a> Builder<'a> {
         work: &Path,
     ) -> Result<Duration, BuildError> {
         if compiler.is_clang() {
-            return Err(BuildError::ProfileNeedsGcc {
-                compiler: compiler.version.clone(),
-            });
+            return Err(BuildError::ProfileNeedsGcc(compiler.version.clone()));
         }
         let object = work.join("sqlite3.o");
         let trained = work.join("trained.library");
@@ -279,7 +277,7 @@ impl<'a> Builder<'a> {
         took += run(recipe.link(Stage::Generate, &object, &trained))?;
         (self.train)(&trained).map_err(|why| match self.cancelled.load(Ordering::Relaxed) {
             true => BuildError::Cancelled,
-            false => BuildError::Training { why },
+            false => BuildError::Training(why),
         })?;
         took += run(recipe.compile(Stage::Use, source, &object))?;
         took += run(recipe.link(Stage::Use, &object, &work.join(LIBRARY_FILE)))?;

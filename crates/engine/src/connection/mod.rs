@@ -161,9 +161,7 @@ impl Connection {
         let mut statement = self.prepare(sql)?;
         match statement.step()? {
             Step::Row => read(&statement),
-            Step::Done => Err(EngineError::NoRow {
-                sql: shortened(sql),
-            }),
+            Step::Done => Err(EngineError::NoRow(shortened(sql))),
         }
     }
 

@@ -149,9 +149,8 @@ impl<'d> Statement<'_, 'd> {
         let bind = self.api.carray_bind;
         let bind = bind.ok_or(unsupported("carray", "sqlite3_carray_bind"))?;
         let array = array.raw();
-        let length = c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong {
-            length: array.length,
-        })?;
+        let length =
+            c_int::try_from(array.length).map_err(|_| EngineError::ArrayTooLong(array.length))?;
         let (start, element) = (array.start.cast_mut(), array.element);
         // SAFETY: as in `bind_text_borrowed`; carray only reads the array, and type and length are its own.
         self.check(unsafe {

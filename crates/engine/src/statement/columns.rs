@@ -60,7 +60,7 @@ impl Statement<'_, '_> {
     #[inline]
     pub fn column_text(&self, column: i32) -> Result<&str, EngineError> {
         std::str::from_utf8(self.column_text_bytes(column)?)
-            .map_err(|_| EngineError::NotUtf8 { column })
+            .map_err(|_| EngineError::NotUtf8(column))
     }
 
     /// The bytes of the column's text, without a check that they are UTF-8.
