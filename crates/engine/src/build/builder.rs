@@ -328,6 +328,7 @@ fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
 
 /// All that decides what comes out of a build.
 fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String; 8] {
+    let training = if recipe.profile_guided { TRAINING } else { "" };
     [
         release.crate_version.to_owned(),
         compiler.command(),
@@ -335,11 +336,7 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
         compiler.target.clone(),
         recipe.arguments().join(" "),
         linking().join(" "),
-        recipe
-            .profile_guided
-            .then_some(TRAINING)
-            .unwrap_or_default()
-            .to_owned(),
+        training.to_owned(),
         recipe
             .is_for_this_processor()
             .then(processor)
