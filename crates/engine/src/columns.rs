@@ -168,12 +168,9 @@ fn declaration(columns: usize) -> CString {
 /// The methods of an eponymous, read-only table: without `xCreate` it exists in every database by the
 /// name of its module, and nothing can be made of it by `CREATE VIRTUAL TABLE`.
 const METHODS: ffi::sqlite3_module = ffi::sqlite3_module {
-    iVersion: 0,
-    xCreate: None,
     xConnect: Some(connect),
     xBestIndex: Some(best_index),
     xDisconnect: Some(disconnect),
-    xDestroy: None,
     xOpen: Some(open),
     xClose: Some(close),
     xFilter: Some(filter),
@@ -181,18 +178,7 @@ const METHODS: ffi::sqlite3_module = ffi::sqlite3_module {
     xEof: Some(eof),
     xColumn: Some(column),
     xRowid: Some(rowid),
-    xUpdate: None,
-    xBegin: None,
-    xSync: None,
-    xCommit: None,
-    xRollback: None,
-    xFindFunction: None,
-    xRename: None,
-    xSavepoint: None,
-    xRelease: None,
-    xRollbackTo: None,
-    xShadowName: None,
-    xIntegrity: None,
+    ..ffi::sqlite3_module::EMPTY
 };
 
 unsafe extern "C" fn destroy_module(module: *mut c_void) {

@@ -29,12 +29,9 @@ pub enum EngineError {
         /// What the dynamic loader said.
         reason: String,
     },
-    /// A shared library, but not SQLite: it has no `sqlite3_libversion`.
-    #[error("{path} is a shared library, but not SQLite (it does not export sqlite3_libversion)")]
-    NotSqlite {
-        /// The library requested.
-        path: PathBuf,
-    },
+    /// A shared library, but not SQLite: it has no `sqlite3_libversion` (the library requested).
+    #[error("{0} is a shared library, but not SQLite (it does not export sqlite3_libversion)")]
+    NotSqlite(PathBuf),
     /// The library is older than the table of functions allows.
     #[error("{path} is SQLite {found}; pragmark requires {oldest} or later")]
     TooOld {
@@ -101,24 +98,15 @@ pub enum EngineError {
         /// The function that would provide it.
         function: &'static str,
     },
-    /// No VFS of that name is registered in the loaded engine.
-    #[error("this engine has no VFS called {name}")]
-    NoSuchVfs {
-        /// The name, or `(default)`.
-        name: String,
-    },
-    /// A path, name or SQL text contains a NUL byte, which C strings cannot.
-    #[error("the {what} contains a NUL byte")]
-    NulByte {
-        /// What was given.
-        what: &'static str,
-    },
-    /// An array has more elements than carray can count (2³¹−1).
-    #[error("an array of {length} elements is longer than carray allows (2147483647)")]
-    ArrayTooLong {
-        /// The number of elements given.
-        length: usize,
-    },
+    /// No VFS of that name is registered in the loaded engine (the name, or `(default)`).
+    #[error("this engine has no VFS called {0}")]
+    NoSuchVfs(String),
+    /// A path, name or SQL text contains a NUL byte, which C strings cannot (what was given).
+    #[error("the {0} contains a NUL byte")]
+    NulByte(&'static str),
+    /// An array has more elements than carray can count (2³¹−1) (the number of elements given).
+    #[error("an array of {0} elements is longer than carray allows (2147483647)")]
+    ArrayTooLong(usize),
     /// `prepare` was given no statement, or more than one.
     #[error("expected exactly one SQL statement, found {found}: {sql}")]
     NotOneStatement {
@@ -127,12 +115,9 @@ pub enum EngineError {
         /// The text given.
         sql: String,
     },
-    /// A query that must return a row returned none.
-    #[error("the query returned no row: {sql}")]
-    NoRow {
-        /// The query.
-        sql: String,
-    },
+    /// A query that must return a row returned none (the query).
+    #[error("the query returned no row: {0}")]
+    NoRow(String),
     /// A column holds another type than the one requested.
     #[error("column {column} holds {found}, not {wanted}")]
     WrongType {
@@ -143,12 +128,9 @@ pub enum EngineError {
         /// The type found.
         found: &'static str,
     },
-    /// A text column is not valid UTF-8.
-    #[error("the text of column {column} is not valid UTF-8")]
-    NotUtf8 {
-        /// The column, from 0.
-        column: i32,
-    },
+    /// A text column is not valid UTF-8 (the column, from 0).
+    #[error("the text of column {0} is not valid UTF-8")]
+    NotUtf8(i32),
     /// SQLite refused or failed.
     #[error(transparent)]
     Sqlite(#[from] SqliteError),

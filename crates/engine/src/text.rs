@@ -12,7 +12,7 @@ pub(crate) fn c_string(
     text: impl Into<Vec<u8>>,
     what: &'static str,
 ) -> Result<CString, EngineError> {
-    CString::new(text).map_err(|_| EngineError::NulByte { what })
+    CString::new(text).map_err(|_| EngineError::NulByte(what))
 }
 
 /// A copy of a C string; `None` for a null pointer.

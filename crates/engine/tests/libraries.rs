@@ -160,7 +160,7 @@ fn another_library_is_not_sqlite() {
     let scratch = Scratch::new();
     let path = shared_library(&scratch, "int answer(void) { return 42; }");
     let error = load(&path).expect_err("not SQLite");
-    assert!(matches!(error, EngineError::NotSqlite { .. }), "{error:?}");
+    assert!(matches!(error, EngineError::NotSqlite(_)), "{error:?}");
 }
 
 #[test]

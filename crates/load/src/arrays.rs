@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use arrow_array::Array;
-use engine::{Connection, EngineError, ErrorKind, Statement, Step};
+use engine::{Connection, EngineError, ErrorKind, Statement, Step, ffi};
 
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
@@ -19,10 +19,6 @@ use crate::target::Target;
 
 /// The table-valued function.
 const FUNCTION: &str = "pragmark_columns";
-/// Result codes that blame the row: `SQLITE_MISMATCH` for a rowid that is no integer, `SQLITE_TOOBIG`
-/// for a row above the limit (<https://sqlite.org/rescode.html>).
-const MISMATCH: i32 = 20;
-const TOO_BIG: i32 = 18;
 
 /// Whether the transaction that is open may end before all rows are in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +177,7 @@ impl Inserter<'_> {
     /// The column that SQLite's message does not name: a rowid that is no integer can stand in one alone.
     fn column_to_blame(&self, error: &EngineError) -> Option<String> {
         let alias = self.target.rowid_alias?;
-        let is_mismatch = error.as_sqlite()?.primary() == MISMATCH;
+        let is_mismatch = error.as_sqlite()?.primary() == ffi::SQLITE_MISMATCH;
         is_mismatch.then(|| self.target.columns[alias].name.clone())
     }
 
@@ -217,7 +213,8 @@ fn halves(range: Range<usize>) -> [Range<usize>; 2] {
 
 fn blames_row(error: &EngineError) -> bool {
     error.as_sqlite().is_some_and(|error| {
-        error.kind() == ErrorKind::Constraint || matches!(error.primary(), MISMATCH | TOO_BIG)
+        error.kind() == ErrorKind::Constraint
+            || matches!(error.primary(), ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG)
     })
 }
 

@@ -30,12 +30,9 @@ pub enum LoadError {
         /// What the system or the decompressor said.
         source: std::io::Error,
     },
-    /// An input has nothing in it, not even a header.
-    #[error("{input} is empty")]
-    Empty {
-        /// The input.
-        input: String,
-    },
+    /// An input has nothing in it, not even a header (the input).
+    #[error("{0} is empty")]
+    Empty(String),
     /// An input is of a form or encoding that is not read.
     #[error("{input}: {reason}")]
     Form {
@@ -91,18 +88,12 @@ pub enum LoadError {
     /// The definition of the table does not hold together.
     #[error("{0}")]
     Definition(String),
-    /// The table is there already.
-    #[error("the table or view {table} already exists")]
-    TableExists {
-        /// The table.
-        table: String,
-    },
-    /// The table to append to is not there.
-    #[error("the database has no table {table}")]
-    NoTable {
-        /// The table.
-        table: String,
-    },
+    /// The table is there already (the table).
+    #[error("the table or view {0} already exists")]
+    TableExists(String),
+    /// The table to append to is not there (the table).
+    #[error("the database has no table {0}")]
+    NoTable(String),
     /// The table to append to lacks a column of the input.
     #[error("table {table} has no column {column}; it has {}", .known.join(", "))]
     NoColumn {
@@ -123,12 +114,9 @@ pub enum LoadError {
         /// The columns of the input.
         known: Vec<String>,
     },
-    /// A journal lies where the new database is to be made; SQLite would roll it back into it.
-    #[error("{journal} is the journal of a database that no longer exists")]
-    LeftoverJournal {
-        /// The journal.
-        journal: PathBuf,
-    },
+    /// A journal lies where the new database is to be made; SQLite would roll it back into it (the journal).
+    #[error("{0} is the journal of a database that no longer exists")]
+    LeftoverJournal(PathBuf),
     /// The strategy chosen cannot do this load.
     #[error("the load strategy `{strategy}` cannot do this: {reason}")]
     Strategy {

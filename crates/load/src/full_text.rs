@@ -44,7 +44,7 @@ impl FullText {
             connection.execute(&format!("DROP TABLE {}", quoted(&name)))?;
             return Ok(());
         }
-        Err(LoadError::TableExists { table: name })
+        Err(LoadError::TableExists(name))
     }
 
     /// Makes and fills it.

@@ -123,7 +123,7 @@ impl Staging {
         for suffix in ["-journal", "-wal"] {
             let journal = journal(path, suffix);
             if journal.exists() {
-                return Err(LoadError::LeftoverJournal { journal });
+                return Err(LoadError::LeftoverJournal(journal));
             }
         }
         let file = Unfinished::next_to(path).map_err(LoadError::write(path))?;

@@ -36,12 +36,8 @@ impl Target {
         let table = &request.table;
         let existing = object(connection, &table.name)?;
         match (request.mode, &existing) {
-            (Mode::Create, Some(_)) => Err(LoadError::TableExists {
-                table: table.name.clone(),
-            }),
-            (Mode::Append, None) => Err(LoadError::NoTable {
-                table: table.name.clone(),
-            }),
+            (Mode::Create, Some(_)) => Err(LoadError::TableExists(table.name.clone())),
+            (Mode::Append, None) => Err(LoadError::NoTable(table.name.clone())),
             (Mode::Append, Some(_)) => Target::find(connection, &table.name, suggested),
             (Mode::Create, None) | (Mode::Replace, _) => {
                 let columns = table.columns(suggested)?;
@@ -62,7 +58,8 @@ impl Target {
 
     /// Reads what columns the table has.
     fn find(connection: &Connection, table: &str, wanted: &[Column]) -> Result<Target, LoadError> {
-        let strict = is_strict(connection, table);
+        let list = format!("PRAGMA main.table_list({})", quoted(table));
+        let strict = any_is_strict(connection, &list);
         let known = columns(connection, table, strict)?;
         let columns: Result<Vec<TargetColumn>, LoadError> = wanted
             .iter()
@@ -106,13 +103,12 @@ pub(crate) fn object(connection: &Connection, name: &str) -> Result<Option<Strin
     })
 }
 
-/// Whether the table is STRICT; engines before 3.37 have neither such tables nor the PRAGMA.
-fn is_strict(connection: &Connection, table: &str) -> bool {
-    let sql = format!("PRAGMA main.table_list({})", quoted(table));
-    connection.query_all(&sql).is_ok_and(|rows| {
-        rows.iter()
-            .any(|row| row.get(5) == Some(&Value::Integer(1)))
-    })
+/// Whether any of the tables that `PRAGMA main.table_list` gives for this SQL is STRICT; engines before
+/// 3.37 have neither such tables nor the PRAGMA.
+pub(crate) fn any_is_strict(connection: &Connection, table_list: &str) -> bool {
+    let is_strict = |table: &Vec<Value>| table.get(5) == Some(&Value::Integer(1));
+    let tables = connection.query_all(table_list);
+    tables.is_ok_and(|tables| tables.iter().any(is_strict))
 }
 
 /// The column that is the rowid by another name: the only one of the primary key, declared `INTEGER`,

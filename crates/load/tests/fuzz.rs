@@ -257,7 +257,7 @@ proptest! {
 
     #[test]
     fn json_lines_end_in_rows_or_an_error(text in json_text()) {
-        if let Ok(mut source) = JsonLinesSource::open(Input::from_bytes("fuzz", text), &[]) {
+        if let Ok(mut source) = JsonLinesSource::open(Input::from_bytes("fuzz", text), &[], &[]) {
             check_numbers(&read(&mut source).unwrap());
         }
     }

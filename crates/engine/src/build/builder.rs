@@ -268,9 +268,7 @@ impl<'a> Builder<'a> {
         work: &Path,
     ) -> Result<Duration, BuildError> {
         if compiler.is_clang() {
-            return Err(BuildError::ProfileNeedsGcc {
-                compiler: compiler.version.clone(),
-            });
+            return Err(BuildError::ProfileNeedsGcc(compiler.version.clone()));
         }
         let object = work.join("sqlite3.o");
         let trained = work.join("trained.library");
@@ -279,7 +277,7 @@ impl<'a> Builder<'a> {
         took += run(recipe.link(Stage::Generate, &object, &trained))?;
         (self.train)(&trained).map_err(|why| match self.cancelled.load(Ordering::Relaxed) {
             true => BuildError::Cancelled,
-            false => BuildError::Training { why },
+            false => BuildError::Training(why),
         })?;
         took += run(recipe.compile(Stage::Use, source, &object))?;
         took += run(recipe.link(Stage::Use, &object, &work.join(LIBRARY_FILE)))?;
@@ -330,6 +328,7 @@ fn key(release: &Release, recipe: &Recipe, compiler: &Compiler) -> String {
 
 /// All that decides what comes out of a build.
 fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String; 8] {
+    let training = if recipe.profile_guided { TRAINING } else { "" };
     [
         release.crate_version.to_owned(),
         compiler.command(),
@@ -337,11 +336,7 @@ fn decisive(release: &Release, recipe: &Recipe, compiler: &Compiler) -> [String;
         compiler.target.clone(),
         recipe.arguments().join(" "),
         linking().join(" "),
-        recipe
-            .profile_guided
-            .then_some(TRAINING)
-            .unwrap_or_default()
-            .to_owned(),
+        training.to_owned(),
         recipe
             .is_for_this_processor()
             .then(processor)

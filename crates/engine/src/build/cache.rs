@@ -64,9 +64,7 @@ impl Cache {
         }
         match etcetera::choose_base_strategy() {
             Ok(strategy) => Ok(Cache::at(strategy.cache_dir().join("pragmark"))),
-            Err(error) => Err(BuildError::NoCache {
-                why: error.to_string(),
-            }),
+            Err(error) => Err(BuildError::NoCache(error.to_string())),
         }
     }
 
@@ -134,10 +132,10 @@ impl Cache {
     ) -> Result<Kept, E> {
         let own_name = || name.to_owned();
         if !is_for_adding(name) {
-            return Err(BuildError::NotAName { name: own_name() }.into());
+            return Err(BuildError::NotAName(own_name()).into());
         }
         if self.added(name)?.is_some() {
-            return Err(BuildError::NameTaken { name: own_name() }.into());
+            return Err(BuildError::NameTaken(own_name()).into());
         }
         let bytes = fs::read(library).context("read", library)?;
         let (version, source_id) = describe(library)?;

@@ -16,18 +16,12 @@ pub enum BuildError {
     /// The name of an engine is empty.
     #[error("the name of an engine is empty; `default` is the one built in")]
     EmptyName,
-    /// No release of the crate carries this version.
-    #[error("SQLite {given} cannot be built; available versions: {}", versions())]
-    UnknownVersion {
-        /// The version requested.
-        given: String,
-    },
-    /// There is no option set of this name.
-    #[error("there is no option set `{given}`; available sets: {}", set_names())]
-    UnknownSet {
-        /// The set requested.
-        given: String,
-    },
+    /// No release of the crate carries this version (the version requested).
+    #[error("SQLite {0} cannot be built; available versions: {versions}", versions = versions())]
+    UnknownVersion(String),
+    /// There is no option set of this name (the set requested).
+    #[error("there is no option set `{0}`; available sets: {sets}", sets = set_names())]
+    UnknownSet(String),
     /// Option sets were requested of a library that is already compiled.
     #[error("the engine `{engine}` is already compiled, so the options `{sets}` cannot be applied; combine them with a version, as in {}+{sets}", RELEASES[0].version)]
     CompiledAlready {
@@ -36,32 +30,20 @@ pub enum BuildError {
         /// The sets.
         sets: String,
     },
-    /// Neither an added engine nor a file has this name.
-    #[error("there is no engine `{name}`: it is not a version, an added engine or a file")]
-    Unknown {
-        /// The name requested.
-        name: String,
-    },
-    /// A name that cannot be given to an added engine.
+    /// Neither an added engine nor a file has this name (the name requested).
+    #[error("there is no engine `{0}`: it is not a version, an added engine or a file")]
+    Unknown(String),
+    /// A name that cannot be given to an added engine (the name requested).
     #[error(
-        "an engine cannot be added as `{name}`: names consist of lower-case letters, digits and hyphens, begin with a letter, and cannot be `default` or `system`"
+        "an engine cannot be added as `{0}`: names consist of lower-case letters, digits and hyphens, begin with a letter, and cannot be `default` or `system`"
     )]
-    NotAName {
-        /// The name requested.
-        name: String,
-    },
-    /// An engine of this name was added before.
-    #[error("an engine named `{name}` has already been added")]
-    NameTaken {
-        /// The name requested.
-        name: String,
-    },
-    /// The user has no cache.
-    #[error("there is no cache directory for engines: {why}")]
-    NoCache {
-        /// What is missing.
-        why: String,
-    },
+    NotAName(String),
+    /// An engine of this name was added before (the name requested).
+    #[error("an engine named `{0}` has already been added")]
+    NameTaken(String),
+    /// The user has no cache (what is missing).
+    #[error("there is no cache directory for engines: {0}")]
+    NoCache(String),
     /// A file or directory could not be used.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -110,18 +92,12 @@ pub enum BuildError {
         /// What it said, its end where that is long.
         said: String,
     },
-    /// A profile-guided build with a compiler that keeps profiles another way.
-    #[error("the option set `pgo` requires gcc; {compiler} stores its profiles differently")]
-    ProfileNeedsGcc {
-        /// The compiler found.
-        compiler: String,
-    },
-    /// The training run of a profile-guided build failed.
-    #[error("the training run failed: {why}")]
-    Training {
-        /// What was wrong.
-        why: String,
-    },
+    /// A profile-guided build with a compiler that keeps profiles another way (the compiler found).
+    #[error("the option set `pgo` requires gcc; {0} stores its profiles differently")]
+    ProfileNeedsGcc(String),
+    /// The training run of a profile-guided build failed (what was wrong).
+    #[error("the training run failed: {0}")]
+    Training(String),
     /// What is kept of an engine in the cache cannot be read.
     #[error("{} cannot be parsed: {why}", path.display())]
     BadProvenance {

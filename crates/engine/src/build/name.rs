@@ -103,12 +103,9 @@ impl BuildName {
             match word {
                 DEFAULT => {}
                 BINDING => name.binding = true,
-                other => {
-                    name.sets
-                        .push(sets::find(other).ok_or_else(|| BuildError::UnknownSet {
-                            given: other.to_owned(),
-                        })?)
-                }
+                other => name.sets.push(
+                    sets::find(other).ok_or_else(|| BuildError::UnknownSet(other.to_owned()))?,
+                ),
             }
         }
         let position = |set: &&OptionSet| {
@@ -157,9 +154,8 @@ impl FromStr for BuildName {
 
     fn from_str(text: &str) -> Result<BuildName, BuildError> {
         let (version, sets) = text.split_once(PLUS).unwrap_or((text, DEFAULT));
-        let release = release::find(version).ok_or_else(|| BuildError::UnknownVersion {
-            given: version.to_owned(),
-        })?;
+        let release =
+            release::find(version).ok_or_else(|| BuildError::UnknownVersion(version.to_owned()))?;
         BuildName::new(release, sets)
     }
 }

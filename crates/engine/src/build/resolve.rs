@@ -37,9 +37,7 @@ fn file(path: &Path) -> Result<PathBuf, BuildError> {
 fn no_such(added: &str, error: BuildError) -> BuildError {
     match error {
         BuildError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            BuildError::Unknown {
-                name: added.to_owned(),
-            }
+            BuildError::Unknown(added.to_owned())
         }
         other => other,
     }
@@ -58,7 +56,7 @@ mod tests {
         let name = |text: &str| text.parse::<EngineName>().expect("a name");
 
         let error = resolve(&name("own"), &cache).expect_err("not added");
-        assert!(matches!(error, BuildError::Unknown { .. }), "{error}");
+        assert!(matches!(error, BuildError::Unknown(_)), "{error}");
         cache
             .add("own", &own, "now".to_owned(), |_| {
                 Ok::<_, BuildError>(("3.1.4".to_owned(), "id".to_owned()))

@@ -4,7 +4,7 @@
 //! two sets can then be attributed to the set, and every workload that runs with one of them runs with
 //! the other.
 
-use crate::options::{COMPILE_OPTIONS, CompileOption, on};
+use crate::options::{COMPILE_OPTIONS, CompileOption};
 
 /// A named change of how the default engine is compiled.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,60 +38,40 @@ pub const BINDING: &str = "binding";
 pub const BINDING_MEANING: &str = "omits nothing that bindings of other languages import; \
 for a shared library that Python or Ruby load instead of their own";
 
-const fn with(name: &'static str, value: &'static str, meaning: &'static str) -> CompileOption {
-    CompileOption {
-        name,
-        value: Some(value),
-        meaning,
-    }
+/// Defines options: a constant for each, its name, its value where it takes one, and what it brings.
+macro_rules! options {
+    (@value) => { None };
+    (@value $value:literal) => { Some($value) };
+    ($($constant:ident = $name:literal $(= $value:literal)?, $meaning:literal;)*) => {$(
+        const $constant: CompileOption = CompileOption {
+            name: $name,
+            value: options!(@value $($value)?),
+            meaning: $meaning,
+        };
+    )*};
 }
 
-const NO_DQS: CompileOption = with(
-    "SQLITE_DQS",
-    "0",
-    "strings in double quotes are an error, as in the SQL standard",
-);
-const NO_THREADS: CompileOption = with(
-    "SQLITE_THREADSAFE",
-    "0",
-    "no mutexes: one thread and, in pragmark, one connection at a time",
-);
-const NO_MEMSTATUS: CompileOption = with(
-    "SQLITE_DEFAULT_MEMSTATUS",
-    "0",
-    "memory in use is not counted",
-);
-const WAL_NORMAL: CompileOption = with(
-    "SQLITE_DEFAULT_WAL_SYNCHRONOUS",
-    "1",
-    "synchronous is NORMAL in WAL mode unless set, which a crash of the system may cost commits",
-);
-const NO_BLOB_LIKE: CompileOption = on(
-    "SQLITE_LIKE_DOESNT_MATCH_BLOBS",
-    "LIKE and GLOB are false for blobs",
-);
-const ANY_DEPTH: CompileOption = with(
-    "SQLITE_MAX_EXPR_DEPTH",
-    "0",
-    "the depth of expressions is not checked",
-);
-const NO_PROGRESS: CompileOption = on(
-    "SQLITE_OMIT_PROGRESS_CALLBACK",
-    "no progress handler, hence no test for one between instructions",
-);
-const NO_SHARED_CACHE: CompileOption = on(
-    "SQLITE_OMIT_SHARED_CACHE",
-    "no cache shared by connections, hence no tests for one",
-);
-const ALLOCA: CompileOption = on(
-    "SQLITE_USE_ALLOCA",
-    "short-lived memory comes from the stack",
-);
-
-const DESERIALIZE: CompileOption = on(
-    "SQLITE_ENABLE_DESERIALIZE",
-    "sqlite3_deserialize(), which Python imports, also before 3.36, from which on it is there unasked",
-);
+options! {
+    NO_DQS = "SQLITE_DQS" = "0", "strings in double quotes are an error, as in the SQL standard";
+    NO_THREADS = "SQLITE_THREADSAFE" = "0", "no mutexes: one thread and, in pragmark, one connection at a time";
+    NO_MEMSTATUS = "SQLITE_DEFAULT_MEMSTATUS" = "0", "memory in use is not counted";
+    WAL_NORMAL = "SQLITE_DEFAULT_WAL_SYNCHRONOUS" = "1",
+        "synchronous is NORMAL in WAL mode unless set, which a crash of the system may cost commits";
+    NO_BLOB_LIKE = "SQLITE_LIKE_DOESNT_MATCH_BLOBS", "LIKE and GLOB are false for blobs";
+    ANY_DEPTH = "SQLITE_MAX_EXPR_DEPTH" = "0", "the depth of expressions is not checked";
+    NO_PROGRESS = "SQLITE_OMIT_PROGRESS_CALLBACK",
+        "no progress handler, hence no test for one between instructions";
+    NO_SHARED_CACHE = "SQLITE_OMIT_SHARED_CACHE", "no cache shared by connections, hence no tests for one";
+    ALLOCA = "SQLITE_USE_ALLOCA", "short-lived memory comes from the stack";
+    DESERIALIZE = "SQLITE_ENABLE_DESERIALIZE",
+        "sqlite3_deserialize(), which Python imports, also before 3.36, from which on it is there unasked";
+    NO_DECLTYPE = "SQLITE_OMIT_DECLTYPE", "no declared types of result columns";
+    NO_DEPRECATED = "SQLITE_OMIT_DEPRECATED", "no deprecated functions";
+    NO_AUTOINIT = "SQLITE_OMIT_AUTOINIT",
+        "the application calls sqlite3_initialize itself, as pragmark does for every engine";
+    STRICT_SUBTYPE = "SQLITE_STRICT_SUBTYPE" = "1", "functions that give subtypes must say so";
+    FTS5 = "SQLITE_ENABLE_FTS5", "full-text search, version 5";
+}
 
 /// A set that changes nothing yet.
 const fn set(name: &'static str, meaning: &'static str) -> OptionSet {
@@ -117,23 +97,13 @@ pub static OPTION_SETS: &[OptionSet] = &[
             WAL_NORMAL,
             NO_BLOB_LIKE,
             ANY_DEPTH,
-            on(
-                "SQLITE_OMIT_DECLTYPE",
-                "no declared types of result columns",
-            ),
-            on("SQLITE_OMIT_DEPRECATED", "no deprecated functions"),
+            NO_DECLTYPE,
+            NO_DEPRECATED,
             NO_PROGRESS,
             NO_SHARED_CACHE,
             ALLOCA,
-            on(
-                "SQLITE_OMIT_AUTOINIT",
-                "the application calls sqlite3_initialize itself, as pragmark does for every engine",
-            ),
-            with(
-                "SQLITE_STRICT_SUBTYPE",
-                "1",
-                "functions that give subtypes must say so",
-            ),
+            NO_AUTOINIT,
+            STRICT_SUBTYPE,
         ],
         // Column metadata is made of declared types; SQLite does not compile without them.
         without: &["SQLITE_ENABLE_COLUMN_METADATA"],
@@ -154,7 +124,7 @@ pub static OPTION_SETS: &[OptionSet] = &[
             NO_PROGRESS,
             NO_SHARED_CACHE,
             ALLOCA,
-            on("SQLITE_ENABLE_FTS5", "full-text search, version 5"),
+            FTS5,
         ],
         ..set(
             "article",

@@ -88,7 +88,7 @@ impl Connection {
         {
             return Err(not_one("several"));
         }
-        Ok(Statement::new(statement))
+        Ok(statement)
     }
 
     /// The first column of the first row.
@@ -161,9 +161,7 @@ impl Connection {
         let mut statement = self.prepare(sql)?;
         match statement.step()? {
             Step::Row => read(&statement),
-            Step::Done => Err(EngineError::NoRow {
-                sql: shortened(sql),
-            }),
+            Step::Done => Err(EngineError::NoRow(shortened(sql))),
         }
     }
 

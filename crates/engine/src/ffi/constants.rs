@@ -18,7 +18,6 @@ pub const SQLITE_CORRUPT: c_int = 11;
 pub const SQLITE_NOTFOUND: c_int = 12;
 pub const SQLITE_FULL: c_int = 13;
 pub const SQLITE_CANTOPEN: c_int = 14;
-pub const SQLITE_PROTOCOL: c_int = 15;
 pub const SQLITE_TOOBIG: c_int = 18;
 pub const SQLITE_CONSTRAINT: c_int = 19;
 pub const SQLITE_MISMATCH: c_int = 20;

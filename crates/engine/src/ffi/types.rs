@@ -162,18 +162,20 @@ pub struct sqlite3_module {
         unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut sqlite3_context, c_int) -> c_int,
     >,
     pub xRowid: Option<unsafe extern "C" fn(*mut sqlite3_vtab_cursor, *mut i64) -> c_int>,
-    pub xUpdate: Option<AnyFunction>,
-    pub xBegin: Option<AnyFunction>,
-    pub xSync: Option<AnyFunction>,
-    pub xCommit: Option<AnyFunction>,
-    pub xRollback: Option<AnyFunction>,
-    pub xFindFunction: Option<AnyFunction>,
-    pub xRename: Option<AnyFunction>,
-    pub xSavepoint: Option<AnyFunction>,
-    pub xRelease: Option<AnyFunction>,
-    pub xRollbackTo: Option<AnyFunction>,
-    pub xShadowName: Option<AnyFunction>,
-    pub xIntegrity: Option<AnyFunction>,
+    /// `xUpdate` to `xIntegrity`, none of which pragmark defines.
+    pub others: [Option<AnyFunction>; 12],
+}
+
+impl sqlite3_vfs {
+    /// A record without a name or methods.
+    // SAFETY: null pointers, zeros and `None` are all zero bytes.
+    pub const EMPTY: sqlite3_vfs = unsafe { std::mem::zeroed() };
+}
+
+impl sqlite3_module {
+    /// A module without methods, of version 0.
+    // SAFETY: zeros and `None` are all zero bytes.
+    pub const EMPTY: sqlite3_module = unsafe { std::mem::zeroed() };
 }
 
 /// The signature with which a virtual table is made or connected.

@@ -156,9 +156,7 @@ impl std::fmt::Debug for Library {
 fn check_is_sqlite(image: &Image, path: &Path) -> Result<(), EngineError> {
     type Version = unsafe extern "C" fn() -> *const std::ffi::c_char;
     type Number = unsafe extern "C" fn() -> std::ffi::c_int;
-    let not_sqlite = |_| EngineError::NotSqlite {
-        path: path.to_owned(),
-    };
+    let not_sqlite = |_| EngineError::NotSqlite(path.to_owned());
     // SAFETY: any library that exports this name is SQLite or imitates it; both have this signature.
     let version =
         unsafe { image.handle().get::<Version>("sqlite3_libversion\0") }.map_err(not_sqlite)?;

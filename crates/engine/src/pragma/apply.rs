@@ -52,7 +52,7 @@ pub fn read(connection: &Connection, name: &str) -> Result<String, EngineError> 
     let pragma = known(name)?;
     if matches!(pragma.access, Access::WriteOnly | Access::Work) {
         let pragma = pragma.name;
-        return Err(PragmaError::NotReadable { pragma }.into());
+        return Err(PragmaError::NotReadable(pragma).into());
     }
     read_header(connection)?;
     current(connection, pragma)?.ok_or_else(|| absent(connection, pragma))
@@ -76,9 +76,7 @@ pub fn read_back(connection: &Connection) -> Result<BTreeMap<String, String>, En
 }
 
 fn known(name: &str) -> Result<&'static Pragma, PragmaError> {
-    find(name).ok_or_else(|| PragmaError::Unknown {
-        name: name.to_owned(),
-    })
+    find(name).ok_or_else(|| PragmaError::Unknown(name.to_owned()))
 }
 
 fn settable(pragma: &Pragma) -> Result<(), PragmaError> {

@@ -7,12 +7,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PragmaError {
-    /// The catalogue has no PRAGMA of that name.
-    #[error("there is no configuration PRAGMA called {name}")]
-    Unknown {
-        /// The name given.
-        name: String,
-    },
+    /// The catalogue has no PRAGMA of that name (the name given).
+    #[error("there is no configuration PRAGMA called {0}")]
+    Unknown(String),
     /// The PRAGMA exists, but reports or checks something and cannot be set.
     #[error("PRAGMA {pragma} cannot be set: it only {does}")]
     NotSettable {
@@ -21,12 +18,9 @@ pub enum PragmaError {
         /// What it does instead.
         does: &'static str,
     },
-    /// The PRAGMA can be set but not read.
-    #[error("PRAGMA {pragma} cannot be read back")]
-    NotReadable {
-        /// The PRAGMA.
-        pragma: &'static str,
-    },
+    /// The PRAGMA can be set but not read (the PRAGMA).
+    #[error("PRAGMA {0} cannot be read back")]
+    NotReadable(&'static str),
     /// The value is not one that the PRAGMA takes.
     #[error("PRAGMA {pragma} cannot be {value}: it takes {expected}")]
     InvalidValue {

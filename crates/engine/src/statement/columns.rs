@@ -8,51 +8,49 @@ use crate::error::EngineError;
 use crate::ffi;
 use crate::text::copied;
 use crate::value::{Value, ValueRef};
+use std::ffi::c_int;
 
 impl Statement<'_, '_> {
     /// The number of columns of the result; 0 for a statement without rows.
     pub fn column_count(&self) -> i32 {
         // SAFETY: the statement is alive.
-        unsafe { (self.handle.api().column_count)(self.handle.as_ptr()) }
+        unsafe { (self.api.column_count)(self.as_ptr()) }
     }
 
     /// The name of a column; `None` where there is no column of that number.
     pub fn column_name(&self, column: i32) -> Option<String> {
         // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
-        unsafe {
-            copied((self.handle.api().column_name)(
-                self.handle.as_ptr(),
-                column,
-            ))
-        }
+        unsafe { copied((self.api.column_name)(self.as_ptr(), column)) }
     }
 
     /// The type that a table's column was declared with
     /// (<https://sqlite.org/c3ref/column_decltype.html>); `None` for an expression, a column without a
     /// type, and engines compiled without this function.
     pub fn column_declared_type(&self, column: i32) -> Option<String> {
-        let column_decltype = self.handle.api().column_decltype?;
+        let column_decltype = self.api.column_decltype?;
         // SAFETY: the statement is alive, and the text, null or a C string, is copied at once.
-        unsafe { copied(column_decltype(self.handle.as_ptr(), column)) }
+        unsafe { copied(column_decltype(self.as_ptr(), column)) }
     }
 
     /// The column as an integer, by SQLite's conversions (<https://sqlite.org/c3ref/column_blob.html>);
     /// 0 where there is no row or no such column.
     #[inline]
     pub fn column_i64(&self, column: i32) -> i64 {
-        self.handle.column_i64(column)
+        // SAFETY: as in `column_type`. The conversion does not change the stored value.
+        unsafe { (self.api.column_int64)(self.as_ptr(), column) }
     }
 
     /// The column as a floating point number; otherwise as [`column_i64`](Self::column_i64).
     #[inline]
     pub fn column_f64(&self, column: i32) -> f64 {
-        self.handle.column_f64(column)
+        // SAFETY: as in `column_i64`.
+        unsafe { (self.api.column_double)(self.as_ptr(), column) }
     }
 
     /// Whether the column is NULL; true also where there is no row or no such column.
     #[inline]
     pub fn column_is_null(&self, column: i32) -> bool {
-        self.handle.column_type(column) == ffi::SQLITE_NULL
+        self.column_type(column) == ffi::SQLITE_NULL
     }
 
     /// The text of the column, where it lies in SQLite's memory.
@@ -62,7 +60,7 @@ impl Statement<'_, '_> {
     #[inline]
     pub fn column_text(&self, column: i32) -> Result<&str, EngineError> {
         std::str::from_utf8(self.column_text_bytes(column)?)
-            .map_err(|_| EngineError::NotUtf8 { column })
+            .map_err(|_| EngineError::NotUtf8(column))
     }
 
     /// The bytes of the column's text, without a check that they are UTF-8.
@@ -71,8 +69,7 @@ impl Statement<'_, '_> {
     /// [`EngineError::WrongType`] unless the column holds a text.
     #[inline]
     pub fn column_text_bytes(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle
-            .column_text(column)
+        self.text(column)
             .ok_or_else(|| self.wrong_type(column, "text"))
     }
 
@@ -82,23 +79,22 @@ impl Statement<'_, '_> {
     /// [`EngineError::WrongType`] unless the column holds a blob.
     #[inline]
     pub fn column_blob(&self, column: i32) -> Result<&[u8], EngineError> {
-        self.handle
-            .column_blob(column)
+        self.blob(column)
             .ok_or_else(|| self.wrong_type(column, "blob"))
     }
 
     /// A copy of the column's value, of the type it has; a text that is not UTF-8 is given as a blob.
     pub fn column_value(&self, column: i32) -> Value {
-        if let Some(text) = self.handle.column_text(column) {
+        if let Some(text) = self.text(column) {
             return match std::str::from_utf8(text) {
                 Ok(text) => Value::Text(text.to_owned()),
                 Err(_) => Value::Blob(text.to_vec()),
             };
         }
-        if let Some(bytes) = self.handle.column_blob(column) {
+        if let Some(bytes) = self.blob(column) {
             return Value::Blob(bytes.to_vec());
         }
-        match self.handle.column_type(column) {
+        match self.column_type(column) {
             ffi::SQLITE_INTEGER => Value::Integer(self.column_i64(column)),
             ffi::SQLITE_FLOAT => Value::Real(self.column_f64(column)),
             _ => Value::Null,
@@ -111,13 +107,62 @@ impl Statement<'_, '_> {
     /// [`EngineError::NotUtf8`].
     #[inline]
     pub fn column_value_ref(&self, column: i32) -> Result<ValueRef<'_>, EngineError> {
-        Ok(match self.handle.column_type(column) {
+        Ok(match self.column_type(column) {
             ffi::SQLITE_INTEGER => ValueRef::Integer(self.column_i64(column)),
             ffi::SQLITE_FLOAT => ValueRef::Real(self.column_f64(column)),
             ffi::SQLITE_TEXT => ValueRef::Text(self.column_text(column)?),
             ffi::SQLITE_BLOB => ValueRef::Blob(self.column_blob(column)?),
             _ => ValueRef::Null,
         })
+    }
+
+    #[inline]
+    fn column_type(&self, column: i32) -> c_int {
+        // SAFETY: the statement is alive; without a row or column of that number the value is NULL,
+        // here and below.
+        unsafe { (self.api.column_type)(self.as_ptr(), column) }
+    }
+
+    /// The bytes of a text, as UTF-8. `None` unless the value is a text.
+    ///
+    /// Other types are refused because a conversion would replace the value's memory, to which an
+    /// earlier result may refer; for a text, every call after the first gives the same memory.
+    #[inline]
+    fn text(&self, column: i32) -> Option<&[u8]> {
+        if self.column_type(column) != ffi::SQLITE_TEXT {
+            return None;
+        }
+        // SAFETY: as in `column_type`.
+        let start = unsafe { (self.api.column_text)(self.as_ptr(), column) };
+        // SAFETY: SQLite keeps the value until the next step or reset, which need `&mut self`.
+        unsafe { self.slice(column, start) }
+    }
+
+    /// The bytes of a blob. `None` unless the value is a blob.
+    #[inline]
+    fn blob(&self, column: i32) -> Option<&[u8]> {
+        if self.column_type(column) != ffi::SQLITE_BLOB {
+            return None;
+        }
+        // SAFETY: as in `column_type`.
+        let start = unsafe { (self.api.column_blob)(self.as_ptr(), column) };
+        // SAFETY: as in `text`.
+        unsafe { self.slice(column, start.cast()) }
+    }
+
+    /// # Safety
+    /// `start` must be what SQLite gave for this column's current value, and nothing must have been
+    /// called since that converts the value.
+    #[inline]
+    unsafe fn slice(&self, column: i32, start: *const u8) -> Option<&[u8]> {
+        // SAFETY: as in `column_type`.
+        let length = unsafe { (self.api.column_bytes)(self.as_ptr(), column) };
+        // An empty blob is a null pointer.
+        if start.is_null() || length == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: SQLite promises `length` bytes at `start`; the caller vouches for their life.
+        Some(unsafe { std::slice::from_raw_parts(start, length as usize) })
     }
 
     #[cold]

@@ -1,14 +1,16 @@
-//! Prepared statements: running them and binding values. Reading rows is in `columns`.
+//! Prepared statements and how they run. Binding values is in `bind`, reading rows in `columns`.
 
+mod bind;
 mod columns;
 
 use crate::array::Array;
-use crate::columns::Columns;
-use crate::error::EngineError;
-use crate::ffi;
-use crate::handle::StatementHandle;
-use crate::value::Value;
+use crate::error::{During, EngineError};
+use crate::ffi::{self, Api};
+use crate::handle::DatabaseHandle;
+use crate::text::copied;
+use std::ffi::c_int;
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,22 +48,58 @@ pub enum Step {
 /// [`with_array`]: Statement::with_array
 /// [`reset`]: Statement::reset
 pub struct Statement<'c, 'd> {
-    handle: StatementHandle<'c>,
+    raw: NonNull<ffi::sqlite3_stmt>,
+    /// Also in the database, but a call loads its function through one pointer from here.
+    api: &'c Api,
+    database: &'c DatabaseHandle,
+    /// Whether the last step failed, in which case resetting reports the same error again.
+    failed: bool,
     borrowed: PhantomData<&'d [u8]>,
 }
 
-// `Statement` must not be usable after 'd has ended, not even by being dropped: `Drop` (of the handle)
-// makes the borrow checker demand that 'd outlives the statement.
+// `Statement` must not be usable after 'd has ended, not even by being dropped: `Drop` makes the borrow
+// checker demand that 'd outlives the statement.
 impl Drop for Statement<'_, '_> {
-    fn drop(&mut self) {}
+    fn drop(&mut self) {
+        // SAFETY: the statement is alive and not used again. The result repeats the last step's error.
+        unsafe { (self.api.finalize)(self.as_ptr()) };
+    }
 }
 
 impl<'c, 'd> Statement<'c, 'd> {
-    pub(crate) fn new(handle: StatementHandle<'c>) -> Statement<'c, 'd> {
+    /// # Safety
+    /// `raw` must be a statement of `database` that nothing else owns.
+    pub(crate) unsafe fn new(
+        raw: NonNull<ffi::sqlite3_stmt>,
+        database: &'c DatabaseHandle,
+    ) -> Statement<'c, 'd> {
         Statement {
-            handle,
+            raw,
+            api: database.api(),
+            database,
+            failed: false,
             borrowed: PhantomData,
         }
+    }
+
+    #[inline]
+    fn check(&self, code: c_int) -> Result<(), EngineError> {
+        if code == ffi::SQLITE_OK {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
+    }
+
+    #[cold]
+    fn error(&self) -> EngineError {
+        self.database.error(|| During::Sql(self.sql()))
+    }
+
+    #[cold]
+    fn step_error(&mut self) -> EngineError {
+        self.failed = true;
+        self.error()
     }
 
     /// Runs to the next row or to the end.
@@ -71,11 +109,12 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// statement can be reset and stepped again.
     #[inline]
     pub fn step(&mut self) -> Result<Step, EngineError> {
-        Ok(if self.handle.step()? {
-            Step::Row
-        } else {
-            Step::Done
-        })
+        // SAFETY: the statement is alive.
+        match unsafe { (self.api.step)(self.as_ptr()) } {
+            ffi::SQLITE_ROW => Ok(Step::Row),
+            ffi::SQLITE_DONE => Ok(Step::Done),
+            _ => Err(self.step_error()),
+        }
     }
 
     /// Returns to the start; bindings stay.
@@ -85,7 +124,24 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// `INSERT … RETURNING`; one that the last step reported is not reported again.
     #[inline]
     pub fn reset(&mut self) -> Result<(), EngineError> {
-        self.handle.reset()
+        // SAFETY: the statement is alive.
+        let code = unsafe { (self.api.reset)(self.as_ptr()) };
+        let failed = std::mem::take(&mut self.failed);
+        if code == ffi::SQLITE_OK {
+            Ok(())
+        } else {
+            self.reset_failed(failed)
+        }
+    }
+
+    /// An error of the step before was reported by the step; another one is new.
+    #[cold]
+    fn reset_failed(&self, step_failed: bool) -> Result<(), EngineError> {
+        if step_failed {
+            Ok(())
+        } else {
+            Err(self.error())
+        }
     }
 
     /// Runs to the end, without looking at rows, and resets.
@@ -108,119 +164,11 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// # Errors
     /// As [`reset`](Self::reset).
     pub fn clear_bindings(&mut self) -> Result<(), EngineError> {
-        self.handle.clear_bindings()
-    }
-
-    /// The number of the highest parameter.
-    pub fn parameter_count(&self) -> i32 {
-        // SAFETY: the statement is alive.
-        unsafe { (self.handle.api().bind_parameter_count)(self.handle.as_ptr()) }
-    }
-
-    /// Binds an integer.
-    ///
-    /// # Errors
-    /// No such parameter, or the statement is running; so for every binding.
-    #[inline]
-    pub fn bind_i64(&mut self, index: i32, value: i64) -> Result<(), EngineError> {
-        self.handle.bind_i64(index, value)
-    }
-
-    /// Binds a floating point number; NaN becomes NULL, as always in SQLite.
-    ///
-    /// # Errors
-    /// As [`bind_i64`](Self::bind_i64).
-    #[inline]
-    pub fn bind_f64(&mut self, index: i32, value: f64) -> Result<(), EngineError> {
-        self.handle.bind_f64(index, value)
-    }
-
-    /// Binds NULL.
-    ///
-    /// # Errors
-    /// As [`bind_i64`](Self::bind_i64).
-    #[inline]
-    pub fn bind_null(&mut self, index: i32) -> Result<(), EngineError> {
-        self.handle.bind_null(index)
-    }
-
-    /// Binds a text, which SQLite copies.
-    ///
-    /// # Errors
-    /// As [`bind_i64`](Self::bind_i64), or the text is longer than the engine allows.
-    #[inline]
-    pub fn bind_text(&mut self, index: i32, text: &str) -> Result<(), EngineError> {
-        // SAFETY: SQLite copies the text before the call returns.
-        unsafe { self.handle.bind_text(index, text, ffi::SQLITE_TRANSIENT) }
-    }
-
-    /// Binds bytes, which SQLite copies.
-    ///
-    /// # Errors
-    /// As [`bind_text`](Self::bind_text).
-    #[inline]
-    pub fn bind_blob(&mut self, index: i32, bytes: &[u8]) -> Result<(), EngineError> {
-        // SAFETY: SQLite copies the bytes before the call returns.
-        unsafe { self.handle.bind_blob(index, bytes, ffi::SQLITE_TRANSIENT) }
-    }
-
-    /// Binds a text without copying it.
-    ///
-    /// # Errors
-    /// As [`bind_text`](Self::bind_text).
-    #[inline]
-    pub fn bind_text_borrowed(&mut self, index: i32, text: &'d str) -> Result<(), EngineError> {
-        // SAFETY: 'd outlives the statement, or `with_borrowed` clears the binding before 'd ends.
-        unsafe { self.handle.bind_text(index, text, ffi::SQLITE_STATIC) }
-    }
-
-    /// Binds bytes without copying them.
-    ///
-    /// # Errors
-    /// As [`bind_text`](Self::bind_text).
-    #[inline]
-    pub fn bind_blob_borrowed(&mut self, index: i32, bytes: &'d [u8]) -> Result<(), EngineError> {
-        // SAFETY: as in `bind_text_borrowed`.
-        unsafe { self.handle.bind_blob(index, bytes, ffi::SQLITE_STATIC) }
-    }
-
-    /// Binds a value, which SQLite copies.
-    ///
-    /// # Errors
-    /// As [`bind_text`](Self::bind_text).
-    pub fn bind_value(&mut self, index: i32, value: &Value) -> Result<(), EngineError> {
-        match value {
-            Value::Null => self.bind_null(index),
-            Value::Integer(value) => self.bind_i64(index, *value),
-            Value::Real(value) => self.bind_f64(index, *value),
-            Value::Text(text) => self.bind_text(index, text),
-            Value::Blob(bytes) => self.bind_blob(index, bytes),
-        }
-    }
-
-    /// Binds an array, without copying it, to a parameter used as `carray(?)`.
-    ///
-    /// # Errors
-    /// [`EngineError::Unsupported`] where the engine has no carray,
-    /// [`EngineError::ArrayTooLong`], and as [`bind_i64`](Self::bind_i64).
-    pub fn bind_array(&mut self, index: i32, array: Array<'d>) -> Result<(), EngineError> {
-        // SAFETY: as in `bind_text_borrowed`.
-        unsafe { self.handle.bind_array(index, array.raw()) }
-    }
-
-    /// Binds rows of the program, without copying them, to the parameter of a table-valued function
-    /// made by [`create_columns_function`](crate::Connection::create_columns_function).
-    ///
-    /// # Errors
-    /// [`EngineError::Unsupported`] where the engine cannot bind pointers (before SQLite 3.20), and as
-    /// [`bind_i64`](Self::bind_i64).
-    pub fn bind_columns(
-        &mut self,
-        index: i32,
-        columns: &'d dyn Columns,
-    ) -> Result<(), EngineError> {
-        // SAFETY: as in `bind_text_borrowed`.
-        unsafe { self.handle.bind_columns(index, columns) }
+        // Resetting comes first, because SQLite frees a bound array even while the statement reads it.
+        let reset = self.reset();
+        // SAFETY: the statement is alive and not running; the result is always SQLITE_OK.
+        unsafe { (self.api.clear_bindings)(self.as_ptr()) };
+        reset
     }
 
     /// Lends the statement to `work` for bindings that borrow memory of a shorter life, `'short`.
@@ -291,18 +239,19 @@ impl<'c, 'd> Statement<'c, 'd> {
     /// (<https://sqlite.org/c3ref/stmt_readonly.html>).
     pub fn is_read_only(&self) -> bool {
         // SAFETY: the statement is alive.
-        unsafe { (self.handle.api().stmt_readonly)(self.handle.as_ptr()) != 0 }
+        unsafe { (self.api.stmt_readonly)(self.as_ptr()) != 0 }
     }
 
     /// The SQL the statement was prepared from.
     pub fn sql(&self) -> String {
-        self.handle.sql()
+        // SAFETY: the statement is alive, and its text ends in NUL.
+        unsafe { copied((self.api.sql)(self.as_ptr())) }.unwrap_or_default()
     }
 
     /// The raw handle, for code which must call SQLite itself.
     #[inline]
     pub fn as_ptr(&self) -> *mut ffi::sqlite3_stmt {
-        self.handle.as_ptr()
+        self.raw.as_ptr()
     }
 }
 

@@ -207,14 +207,20 @@ reported! {
         else ffi::SQLITE_OK => Operation::Unfetch { offset };
 }
 
-unsafe extern "C" fn read<O: Observer>(
-    file: *mut sqlite3_file,
-    buffer: *mut c_void,
-    length: c_int,
-    offset: i64,
-) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe {
+/// Defines methods that do more than call and report.
+macro_rules! methods {
+    ($($(#[$doc:meta])* fn $function:ident($file:ident $(, $argument:ident: $type:ty)*) $work:block)*) => {$(
+        $(#[$doc])*
+        unsafe extern "C" fn $function<O: Observer>($file: *mut sqlite3_file $(, $argument: $type)*) -> c_int {
+            // SAFETY: SQLite calls with a file that `open` wrote and with arguments that the method's
+            // contract allows.
+            unsafe { $work }
+        }
+    )*};
+}
+
+methods! {
+    fn read(file, buffer: *mut c_void, length: c_int, offset: i64) {
         let code = call_real!(file, xRead(buffer, length, offset));
         // A file that ends before the requested bytes is no failure.
         let seen = match code {
@@ -225,16 +231,9 @@ unsafe extern "C" fn read<O: Observer>(
         report::<O>(file, seen, Operation::Read { offset, length });
         code
     }
-}
 
-unsafe extern "C" fn write<O: Observer>(
-    file: *mut sqlite3_file,
-    buffer: *const c_void,
-    length: c_int,
-    offset: i64,
-) -> c_int {
-    // SAFETY: see `reported`; the buffer has `length` bytes.
-    unsafe {
+    fn write(file, buffer: *const c_void, length: c_int, offset: i64) {
+        // SAFETY: see `reported`; the buffer has `length` bytes.
         let code = call_real!(file, xWrite(buffer, length, offset));
         let bytes = match length {
             0 => &[],
@@ -242,11 +241,9 @@ unsafe extern "C" fn write<O: Observer>(
         };
         report::<O>(file, code, Operation::Write { offset, bytes })
     }
-}
 
-unsafe extern "C" fn sync<O: Observer>(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: see `reported`; SQLite uses a file from one thread at a time.
-    unsafe {
+    fn sync(file, flags: c_int) {
+        // SAFETY: see `reported`; SQLite uses a file from one thread at a time.
         let header = file.cast::<Header<O>>();
         let code = match (*(*header).observer).syncs() {
             true => call_real!(file, xSync(flags)),
@@ -260,25 +257,14 @@ unsafe extern "C" fn sync<O: Observer>(file: *mut sqlite3_file, flags: c_int) ->
         };
         report::<O>(file, code, operation)
     }
-}
 
-unsafe extern "C" fn lock<O: Observer>(file: *mut sqlite3_file, level: c_int) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe {
+    fn lock(file, level: c_int) {
         about_to_lock::<O>(file);
         let code = call_real!(file, xLock(level));
         report::<O>(file, code, Operation::Lock { level })
     }
-}
 
-unsafe extern "C" fn shm_lock<O: Observer>(
-    file: *mut sqlite3_file,
-    offset: c_int,
-    count: c_int,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe {
+    fn shm_lock(file, offset: c_int, count: c_int, flags: c_int) {
         if flags & ffi::SQLITE_SHM_LOCK != 0 {
             about_to_lock::<O>(file);
         }
@@ -290,24 +276,9 @@ unsafe extern "C" fn shm_lock<O: Observer>(
         };
         report::<O>(file, code, operation)
     }
-}
 
-unsafe extern "C" fn shm_barrier<O: Observer>(file: *mut sqlite3_file) {
-    // SAFETY: see `reported`.
-    unsafe {
-        call_real!(file, xShmBarrier(), else ());
-        report::<O>(file, ffi::SQLITE_OK, Operation::SharedMemoryBarrier);
-    }
-}
-
-unsafe extern "C" fn fetch<O: Observer>(
-    file: *mut sqlite3_file,
-    offset: i64,
-    length: c_int,
-    result: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: see `reported`; `result` is a valid pointer, null in it means that nothing is mapped.
-    unsafe {
+    fn fetch(file, offset: i64, length: c_int, result: *mut *mut c_void) {
+        // SAFETY: see `reported`; `result` is a valid pointer, null in it means that nothing is mapped.
         let code = call_real!(file, xFetch(offset, length, result), else ffi::SQLITE_OK);
         if !(*result).is_null() {
             let length = length as usize;
@@ -315,25 +286,8 @@ unsafe extern "C" fn fetch<O: Observer>(
         }
         code
     }
-}
 
-unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe { call_real!(file, xSectorSize()) }
-}
-
-unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe { call_real!(file, xDeviceCharacteristics()) }
-}
-
-unsafe extern "C" fn file_control<O: Observer>(
-    file: *mut sqlite3_file,
-    control: c_int,
-    argument: *mut c_void,
-) -> c_int {
-    // SAFETY: see `reported`.
-    unsafe {
+    fn file_control(file, control: c_int, argument: *mut c_void) {
         let hint = control == ffi::SQLITE_FCNTL_SIZE_HINT;
         let before = if hint { size(file) } else { None };
         let code = call_real!(file, xFileControl(control, argument));
@@ -348,6 +302,24 @@ unsafe extern "C" fn file_control<O: Observer>(
         }
         code
     }
+}
+
+unsafe extern "C" fn shm_barrier<O: Observer>(file: *mut sqlite3_file) {
+    // SAFETY: see `reported`.
+    unsafe {
+        call_real!(file, xShmBarrier(), else ());
+        report::<O>(file, ffi::SQLITE_OK, Operation::SharedMemoryBarrier);
+    }
+}
+
+unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `reported`.
+    unsafe { call_real!(file, xSectorSize()) }
+}
+
+unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
+    // SAFETY: see `reported`.
+    unsafe { call_real!(file, xDeviceCharacteristics()) }
 }
 
 /// The size of the real file, if available.

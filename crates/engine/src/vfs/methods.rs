@@ -63,12 +63,6 @@ pub(super) unsafe fn of<O: Observer>(real: *const sqlite3_vfs) -> sqlite3_vfs {
         )
     };
     sqlite3_vfs {
-        iVersion: 0,
-        szOsFile: 0,
-        mxPathname: 0,
-        pNext: std::ptr::null_mut(),
-        zName: std::ptr::null(),
-        pAppData: std::ptr::null_mut(),
         xOpen: Some(open::<O>),
         xDelete: Some(delete::<O>),
         xAccess: Some(access::<O>),
@@ -85,6 +79,7 @@ pub(super) unsafe fn of<O: Observer>(real: *const sqlite3_vfs) -> sqlite3_vfs {
         xSetSystemCall: has_system_calls.then_some(set_system_call::<O>),
         xGetSystemCall: has_system_calls.then_some(get_system_call::<O>),
         xNextSystemCall: has_system_calls.then_some(next_system_call::<O>),
+        ..sqlite3_vfs::EMPTY
     }
 }
 

@@ -309,7 +309,7 @@ fn a_profile_that_is_missing_is_an_error_and_not_a_build_without_one() {
     };
     let idle = |_: &Path| Ok(());
     match fixture.build_with(tools, "3.54.1+pgo", &idle) {
-        Err(BuildError::ProfileNeedsGcc { compiler }) => {
+        Err(BuildError::ProfileNeedsGcc(compiler)) => {
             eprintln!("skipped: {compiler} keeps profiles another way");
         }
         Err(BuildError::Compiler { said, .. }) => {
@@ -334,10 +334,7 @@ fn a_compiler_whose_profiles_are_others_is_refused_for_profile_guided_builds_onl
     let text = fs::read_to_string(fixture.path("cc")).expect("reads");
     fixture.script("cc", &text.replace("a compiler", "a clang version"));
     let error = fixture.build("3.54.1+pgo").expect_err("clang");
-    assert!(
-        matches!(error, BuildError::ProfileNeedsGcc { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, BuildError::ProfileNeedsGcc(_)), "{error}");
     fixture.build(NEWEST).expect("built");
 }
 
@@ -384,18 +381,12 @@ fn a_name_can_be_given_once_and_must_be_one() {
         })
     };
     let own = env!("PRAGMARK_DEFAULT_ENGINE");
-    assert!(matches!(
-        add("3.46.0", own),
-        Err(BuildError::NotAName { .. })
-    ));
+    assert!(matches!(add("3.46.0", own), Err(BuildError::NotAName(_))));
     assert!(matches!(
         add("mine", "/no/file"),
         Err(BuildError::Io { .. })
     ));
     assert!(fixture.left().is_empty());
     add("mine", own).expect("added");
-    assert!(matches!(
-        add("mine", own),
-        Err(BuildError::NameTaken { .. })
-    ));
+    assert!(matches!(add("mine", own), Err(BuildError::NameTaken(_))));
 }

@@ -326,7 +326,7 @@ fn plain(row: &[Value]) -> Option<PlainColumn> {
 /// The root of an index; the one of the primary key of a table WITHOUT ROWID is the table.
 fn index_root(connection: &Connection, target: &Target, name: &str) -> Result<u32, EngineError> {
     match root(connection, "index", name) {
-        Err(EngineError::NoRow { .. }) => root(connection, "table", &target.table),
+        Err(EngineError::NoRow(_)) => root(connection, "table", &target.table),
         found => found,
     }
 }

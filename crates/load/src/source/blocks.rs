@@ -84,9 +84,7 @@ impl Text {
         };
         text.fill()?;
         if text.bytes.is_empty() {
-            return Err(LoadError::Empty {
-                input: text.input.name().to_owned(),
-            });
+            return Err(LoadError::Empty(text.input.name().to_owned()));
         }
         if text.bytes.starts_with(BYTE_ORDER_MARK) {
             text.skip(BYTE_ORDER_MARK.len());

@@ -28,20 +28,13 @@ pub type JsonLinesSource = TextSource<Lines>;
 impl TextSource<Lines> {
     /// Reads the beginning of an input. Columns are the keys of the first ten thousand lines (as far as
     /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
-    /// later. Types are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects
-    /// are kept as JSON text.
+    /// later; or only the columns named by `only`, whichever lines have them, unless it is empty. Types
+    /// are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects are kept as
+    /// JSON text.
     ///
     /// # Errors
     /// The input cannot be read, is empty, or none of these lines is an object.
     pub fn open(
-        input: Result<Input, LoadError>,
-        more: &[String],
-    ) -> Result<JsonLinesSource, LoadError> {
-        JsonLinesSource::open_columns(input, more, &[])
-    }
-
-    /// The same; only the columns named, whichever lines have them, unless none is.
-    pub(super) fn open_columns(
         input: Result<Input, LoadError>,
         more: &[String],
         only: &[String],
@@ -332,7 +325,7 @@ mod tests {
 
     fn open(text: &str) -> Result<JsonLinesSource, LoadError> {
         let input = Input::from_bytes("test.jsonl", text.as_bytes().to_vec());
-        JsonLinesSource::open(input, &[])
+        JsonLinesSource::open(input, &[], &[])
     }
 
     fn declared(source: &JsonLinesSource) -> Vec<String> {
@@ -410,7 +403,7 @@ mod tests {
     fn malformed_lines_are_named_by_their_number_in_the_file() {
         let mut text = b"{\"a\": 1}\n\n{\"a\": }\n[1]\n{\"b\": 1}\n{\"a\": \"\xff\"}\n".to_vec();
         text.extend_from_slice(b"{\"a\": 1} {}\n{\"a\": 2}\n");
-        let mut source = JsonLinesSource::open(Input::from_bytes("test", text), &[]).unwrap();
+        let mut source = JsonLinesSource::open(Input::from_bytes("test", text), &[], &[]).unwrap();
         // The sample has seen the key b.
         assert_eq!(declared(&source), ["a INTEGER", "b INTEGER"]);
         let batches = read(&mut source);
@@ -448,7 +441,7 @@ mod tests {
             "its key late is not among those of the first lines"
         );
         let input = Input::from_bytes("test", text.into_bytes());
-        let mut source = JsonLinesSource::open(input, &["late".to_owned()]).unwrap();
+        let mut source = JsonLinesSource::open(input, &["late".to_owned()], &[]).unwrap();
         assert_eq!(last_problem(&mut source), None);
     }
 

@@ -189,13 +189,13 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
         }
         Format::JsonLines => {
             let input = Input::open(path, opening.encoding);
-            let source = JsonLinesSource::open_columns(input, &opening.more_keys, columns)?;
+            let source = JsonLinesSource::open(input, &opening.more_keys, columns)?;
             return Ok(Box::new(source));
         }
         Format::Columnar => columnar_source(path, columns)?,
         Format::Database => {
             let (library, selection) = (&opening.library, &opening.selection);
-            let source = DatabaseSource::open_columns(library, path, selection, columns)?;
+            let source = DatabaseSource::open(library, path, selection, columns)?;
             return Ok(Box::new(source));
         }
     };
@@ -217,7 +217,7 @@ fn has_name(path: &Path, endings: &[&str]) -> bool {
 }
 
 fn columnar_source(path: &Path, columns: &[String]) -> Result<Box<dyn Source>, LoadError> {
-    match ColumnarSource::open_columns(path, columns)? {
+    match ColumnarSource::open(path, columns)? {
         Some(source) => Ok(Box::new(source)),
         None => Err(LoadError::form(
             path.display().to_string(),

@@ -121,7 +121,7 @@ fn tables_are_made_replaced_and_appended_to_as_asked() {
     run(vec![many(0..3, 4)], &request).unwrap();
     assert!(matches!(
         run(vec![many(0..3, 4)], &request),
-        Err(LoadError::TableExists { .. })
+        Err(LoadError::TableExists(_))
     ));
     request.mode = Mode::Replace;
     assert_eq!(run(vec![many(0..5, 4)], &request).unwrap().rows, 5);
@@ -134,7 +134,7 @@ fn tables_are_made_replaced_and_appended_to_as_asked() {
     request.table.name = "other".to_owned();
     assert!(matches!(
         run(vec![many(0..3, 4)], &request),
-        Err(LoadError::NoTable { .. })
+        Err(LoadError::NoTable(_))
     ));
     request.table.name = "t".to_owned();
     request.table.types[1].name = "missing".to_owned();
@@ -169,7 +169,7 @@ fn a_journal_without_its_database_is_not_rolled_back_into_the_new_one() {
     let request = Request::new(folder.path().join("db"), two_columns(false));
     assert!(matches!(
         run(vec![many(0..3, 4)], &request),
-        Err(LoadError::LeftoverJournal { .. })
+        Err(LoadError::LeftoverJournal(_))
     ));
 }
 

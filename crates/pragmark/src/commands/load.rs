@@ -280,10 +280,10 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::SameFile { .. } => {
             "choose another file; within one database, INSERT … SELECT copies rows"
         }
-        LoadError::TableExists { .. } => "add to it with --append, or recreate it with --replace",
-        LoadError::NoTable { .. } => "omit --append to create it",
+        LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
+        LoadError::NoTable(_) => "omit --append to create it",
         LoadError::NoColumn { .. } => "use the table's column names in the header",
-        LoadError::LeftoverJournal { .. } => {
+        LoadError::LeftoverJournal(_) => {
             "restore its database, or delete the journal if it is not needed"
         }
         LoadError::Strategy { .. } => "omit --strategy to use the fastest one possible",

@@ -166,7 +166,7 @@ fn named_settings(
             Ok(value) => {
                 values.insert(name.clone(), value);
             }
-            Err(EngineError::Pragma(PragmaError::NotReadable { .. })) => {}
+            Err(EngineError::Pragma(PragmaError::NotReadable(_))) => {}
             Err(error) => return Err(error.into()),
         }
     }

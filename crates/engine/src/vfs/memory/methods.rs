@@ -33,9 +33,7 @@ pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
         iVersion: 2,
         szOsFile: size_of::<MemoryFile>() as c_int,
         mxPathname: LONGEST_NAME,
-        pNext: std::ptr::null_mut(),
         zName: name,
-        pAppData: std::ptr::null_mut(),
         xOpen: Some(open),
         xDelete: Some(delete),
         xAccess: Some(access),
@@ -49,9 +47,7 @@ pub(super) fn vfs(name: *const c_char) -> sqlite3_vfs {
         xCurrentTime: Some(current_time),
         xGetLastError: Some(get_last_error),
         xCurrentTimeInt64: Some(current_time_int64),
-        xSetSystemCall: None,
-        xGetSystemCall: None,
-        xNextSystemCall: None,
+        ..sqlite3_vfs::EMPTY
     }
 }
 
@@ -172,82 +168,6 @@ unsafe fn characteristics(
     }
 }
 
-unsafe extern "C" fn delete(
-    vfs: *mut sqlite3_vfs,
-    name: *const c_char,
-    _with_directory: c_int,
-) -> c_int {
-    // SAFETY: SQLite gives the record and a C string.
-    unsafe {
-        let deleted = text(name).is_some_and(|name| inner(vfs).files().delete(name));
-        if deleted {
-            ffi::SQLITE_OK
-        } else {
-            ffi::SQLITE_IOERR_DELETE_NOENT
-        }
-    }
-}
-
-unsafe extern "C" fn access(
-    vfs: *mut sqlite3_vfs,
-    name: *const c_char,
-    flags: c_int,
-    result: *mut c_int,
-) -> c_int {
-    // SAFETY: SQLite gives the record, a C string and a valid pointer.
-    unsafe {
-        let files = inner(vfs).files();
-        let size = text(name)
-            .and_then(|name| files.bytes(name))
-            .map(<[u8]>::len);
-        // As in SQLite's Unix VFS: an empty file is as good as none.
-        let yes = match flags {
-            ffi::SQLITE_ACCESS_EXISTS => size.is_some_and(|size| size > 0),
-            _ => size.is_some(),
-        };
-        *result = c_int::from(yes);
-        ffi::SQLITE_OK
-    }
-}
-
-unsafe extern "C" fn full_pathname(
-    _vfs: *mut sqlite3_vfs,
-    name: *const c_char,
-    length: c_int,
-    result: *mut c_char,
-) -> c_int {
-    // SAFETY: SQLite gives a C string and memory of `length` bytes.
-    unsafe {
-        let bytes = CStr::from_ptr(name).to_bytes_with_nul();
-        if bytes.len() > length as usize {
-            return ffi::SQLITE_CANTOPEN;
-        }
-        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), result, bytes.len());
-        ffi::SQLITE_OK
-    }
-}
-
-unsafe extern "C" fn dl_open(_vfs: *mut sqlite3_vfs, _name: *const c_char) -> *mut c_void {
-    std::ptr::null_mut()
-}
-
-unsafe extern "C" fn dl_error(_vfs: *mut sqlite3_vfs, length: c_int, message: *mut c_char) {
-    if length > 0 {
-        // SAFETY: SQLite gives memory of `length` bytes.
-        unsafe { *message = 0 };
-    }
-}
-
-unsafe extern "C" fn dl_sym(
-    _vfs: *mut sqlite3_vfs,
-    _library: *mut c_void,
-    _name: *const c_char,
-) -> Option<AnyFunction> {
-    None
-}
-
-unsafe extern "C" fn dl_close(_vfs: *mut sqlite3_vfs, _library: *mut c_void) {}
-
 /// The next number of a splitmix64 generator (Steele, Lea and Flood, 2014).
 fn next_random(state: u64) -> u64 {
     let mut mixed = state;
@@ -256,14 +176,55 @@ fn next_random(state: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-unsafe extern "C" fn randomness(
-    vfs: *mut sqlite3_vfs,
-    length: c_int,
-    result: *mut c_char,
-) -> c_int {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    // SAFETY: SQLite gives the record and memory of `length` bytes.
-    unsafe {
+/// Defines methods of the file system, whose results are codes of SQLite, sizes or durations.
+macro_rules! vfs_methods {
+    ($($(#[$doc:meta])* fn $function:ident($vfs:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? = $work:expr;)*) => {$(
+        $(#[$doc])*
+        #[allow(unused_unsafe)] // Some methods only give a constant.
+        unsafe extern "C" fn $function($vfs: *mut sqlite3_vfs, $($argument: $type),*) $(-> $result)? {
+            // SAFETY: SQLite gives the record of this VFS and arguments that the method's contract
+            // allows: names are C strings, results valid pointers, and memory has `length` bytes.
+            unsafe { $work }
+        }
+    )*};
+}
+
+vfs_methods! {
+    fn delete(vfs, name: *const c_char, _with_directory: c_int) -> c_int = {
+        match text(name).is_some_and(|name| inner(vfs).files().delete(name)) {
+            true => ffi::SQLITE_OK,
+            false => ffi::SQLITE_IOERR_DELETE_NOENT,
+        }
+    };
+    fn access(vfs, name: *const c_char, flags: c_int, result: *mut c_int) -> c_int = {
+        let files = inner(vfs).files();
+        let size = text(name).and_then(|name| files.bytes(name)).map(<[u8]>::len);
+        // As in SQLite's Unix VFS: an empty file is as good as none.
+        let yes = match flags {
+            ffi::SQLITE_ACCESS_EXISTS => size.is_some_and(|size| size > 0),
+            _ => size.is_some(),
+        };
+        *result = c_int::from(yes);
+        ffi::SQLITE_OK
+    };
+    fn full_pathname(_vfs, name: *const c_char, length: c_int, result: *mut c_char) -> c_int = {
+        let bytes = CStr::from_ptr(name).to_bytes_with_nul();
+        if bytes.len() > length as usize {
+            return ffi::SQLITE_CANTOPEN;
+        }
+        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), result, bytes.len());
+        ffi::SQLITE_OK
+    };
+    fn dl_open(_vfs, _name: *const c_char) -> *mut c_void = std::ptr::null_mut();
+    fn dl_error(_vfs, length: c_int, message: *mut c_char) = {
+        if length > 0 {
+            *message = 0;
+        }
+    };
+    fn dl_sym(_vfs, _library: *mut c_void, _name: *const c_char) -> Option<AnyFunction> = None;
+    fn dl_close(_vfs, _library: *mut c_void) = ();
+    fn randomness(vfs, length: c_int, result: *mut c_char) -> c_int = {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let random = &inner(vfs).random;
         let bytes = std::slice::from_raw_parts_mut(result.cast::<u8>(), length as usize);
         for chunk in bytes.chunks_mut(8) {
@@ -271,32 +232,18 @@ unsafe extern "C" fn randomness(
             chunk.copy_from_slice(&next_random(state).to_le_bytes()[..chunk.len()]);
         }
         length
-    }
-}
-
-/// Time does not pass here, so there is nothing to wait for.
-unsafe extern "C" fn sleep(_vfs: *mut sqlite3_vfs, microseconds: c_int) -> c_int {
-    microseconds
-}
-
-unsafe extern "C" fn current_time(_vfs: *mut sqlite3_vfs, result: *mut c_double) -> c_int {
-    // SAFETY: SQLite gives a valid pointer.
-    unsafe { *result = NOW_MS as f64 / 86_400_000.0 };
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn current_time_int64(_vfs: *mut sqlite3_vfs, result: *mut i64) -> c_int {
-    // SAFETY: SQLite gives a valid pointer.
-    unsafe { *result = NOW_MS };
-    ffi::SQLITE_OK
-}
-
-unsafe extern "C" fn get_last_error(
-    _vfs: *mut sqlite3_vfs,
-    _length: c_int,
-    _message: *mut c_char,
-) -> c_int {
-    0
+    };
+    /// Time does not pass here, so there is nothing to wait for.
+    fn sleep(_vfs, microseconds: c_int) -> c_int = microseconds;
+    fn current_time(_vfs, result: *mut c_double) -> c_int = {
+        *result = NOW_MS as f64 / 86_400_000.0;
+        ffi::SQLITE_OK
+    };
+    fn current_time_int64(_vfs, result: *mut i64) -> c_int = {
+        *result = NOW_MS;
+        ffi::SQLITE_OK
+    };
+    fn get_last_error(_vfs, _length: c_int, _message: *mut c_char) -> c_int = 0;
 }
 
 /// Runs `work` on the open file and on all files.
@@ -316,7 +263,8 @@ macro_rules! methods {
     ($(fn $function:ident($($argument:ident: $type:ty),*) = |$file:ident, $files:ident| $work:expr;)*) => {$(
         unsafe extern "C" fn $function(file: *mut sqlite3_file, $($argument: $type),*) -> c_int {
             // SAFETY: here and in every method below, SQLite calls with an open file of this VFS and
-            // with arguments that the method's contract allows: results are valid pointers.
+            // with arguments that the method's contract allows: results are valid pointers, and
+            // buffers have `length` bytes.
             unsafe { with(file, |$file, $files| $work) }
         }
     )*};
@@ -363,52 +311,30 @@ methods! {
         files.unmap(file.number, file.owner);
         ffi::SQLITE_OK
     };
-}
-
-unsafe extern "C" fn read(
-    file: *mut sqlite3_file,
-    buffer: *mut c_void,
-    length: c_int,
-    offset: i64,
-) -> c_int {
-    // SAFETY: see `methods`; the buffer has `length` bytes.
-    unsafe {
-        with(file, |file, files| {
-            let bytes = &files.at(file.number).bytes;
-            let begin = (offset as usize).min(bytes.len());
-            let end = (offset as usize + length as usize).min(bytes.len());
-            let (there, wanted) = (end - begin, length as usize);
-            let buffer = buffer.cast::<u8>();
-            std::ptr::copy_nonoverlapping(bytes[begin..end].as_ptr(), buffer, there);
-            if there == wanted {
-                return ffi::SQLITE_OK;
-            }
-            // What is not there reads as zeros, which SQLite relies on.
-            buffer.add(there).write_bytes(0, wanted - there);
-            ffi::SQLITE_IOERR_SHORT_READ
-        })
-    }
-}
-
-unsafe extern "C" fn write(
-    file: *mut sqlite3_file,
-    buffer: *const c_void,
-    length: c_int,
-    offset: i64,
-) -> c_int {
-    // SAFETY: see `methods`; the buffer has `length` bytes.
-    unsafe {
-        with(file, |file, files| {
-            let bytes = &mut files.at(file.number).bytes;
-            let (begin, end) = (offset as usize, offset as usize + length as usize);
-            if bytes.len() < end {
-                bytes.resize(end, 0);
-            }
-            let written = bytes[begin..end].as_mut_ptr();
-            std::ptr::copy_nonoverlapping(buffer.cast(), written, end - begin);
-            ffi::SQLITE_OK
-        })
-    }
+    fn read(buffer: *mut c_void, length: c_int, offset: i64) = |file, files| {
+        let bytes = &files.at(file.number).bytes;
+        let begin = (offset as usize).min(bytes.len());
+        let end = (offset as usize + length as usize).min(bytes.len());
+        let (there, wanted) = (end - begin, length as usize);
+        let buffer = buffer.cast::<u8>();
+        std::ptr::copy_nonoverlapping(bytes[begin..end].as_ptr(), buffer, there);
+        if there == wanted {
+            return ffi::SQLITE_OK;
+        }
+        // What is not there reads as zeros, which SQLite relies on.
+        buffer.add(there).write_bytes(0, wanted - there);
+        ffi::SQLITE_IOERR_SHORT_READ
+    };
+    fn write(buffer: *const c_void, length: c_int, offset: i64) = |file, files| {
+        let bytes = &mut files.at(file.number).bytes;
+        let (begin, end) = (offset as usize, offset as usize + length as usize);
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        let written = bytes[begin..end].as_mut_ptr();
+        std::ptr::copy_nonoverlapping(buffer.cast(), written, end - begin);
+        ffi::SQLITE_OK
+    };
 }
 
 unsafe extern "C" fn sync(_file: *mut sqlite3_file, _flags: c_int) -> c_int {

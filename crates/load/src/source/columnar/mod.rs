@@ -45,19 +45,12 @@ enum Extent {
 }
 
 impl ColumnarSource {
-    /// Opens a file if it is one of these; `None` if it is not, by its first bytes.
+    /// Opens a file if it is one of these; `None` if it is not, by its first bytes. Of Parquet only the
+    /// columns named are read, unless none is, in the order of the file.
     ///
     /// # Errors
     /// It cannot be opened, or begins as one and is none.
-    pub fn open(path: &Path) -> Result<Option<ColumnarSource>, LoadError> {
-        ColumnarSource::open_columns(path, &[])
-    }
-
-    /// The same; of Parquet only the columns named are read, unless none is, in the order of the file.
-    pub(super) fn open_columns(
-        path: &Path,
-        only: &[String],
-    ) -> Result<Option<ColumnarSource>, LoadError> {
+    pub fn open(path: &Path, only: &[String]) -> Result<Option<ColumnarSource>, LoadError> {
         let beginning = beginning(path)?;
         let open = if beginning.starts_with(PARQUET) {
             parquet
@@ -236,7 +229,9 @@ mod tests {
     }
 
     fn read(path: &Path) -> Vec<i64> {
-        let mut source = ColumnarSource::open(path).unwrap().expect("is recognised");
+        let mut source = ColumnarSource::open(path, &[])
+            .unwrap()
+            .expect("is recognised");
         let declared: Vec<&str> = source
             .columns()
             .iter()
@@ -274,7 +269,7 @@ mod tests {
             &path,
             &RecordBatch::try_from_iter([("text", texts)]).unwrap(),
         );
-        let mut source = ColumnarSource::open(&path).unwrap().unwrap();
+        let mut source = ColumnarSource::open(&path, &[]).unwrap().unwrap();
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
             assert!(batch.rows.num_rows() <= BATCH_BYTES / WIDE);
@@ -293,7 +288,7 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
         let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
         write_arrow(&path, &batch);
-        let source = ColumnarSource::open(&path).unwrap().unwrap();
+        let source = ColumnarSource::open(&path, &[]).unwrap().unwrap();
         assert_eq!(source.info().typed, [false, true]);
     }
 
@@ -320,11 +315,11 @@ mod tests {
             let bytes = std::fs::read(path).unwrap();
             std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
             assert!(matches!(
-                ColumnarSource::open(path),
+                ColumnarSource::open(path, &[]),
                 Err(LoadError::Form { .. })
             ));
         }
         std::fs::write(&parquet, "a,b\n").unwrap();
-        assert!(ColumnarSource::open(&parquet).unwrap().is_none());
+        assert!(ColumnarSource::open(&parquet, &[]).unwrap().is_none());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::{Connection, Library, OpenFlags, Value};
+use engine::{Connection, Library, OpenFlags};
 
 use super::selected::positions;
 use super::{Source, SourceInfo};
@@ -15,6 +15,7 @@ use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::{Column, quoted, same};
+use crate::target::any_is_strict;
 use reading::{Batches, Reading};
 
 /// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
@@ -46,20 +47,12 @@ pub struct DatabaseSource {
 
 impl DatabaseSource {
     /// Opens a database. Declared types are the table's own; the columns of a query that are no
-    /// table's have none, and `ANY` of STRICT tables is none.
+    /// table's have none, and `ANY` of STRICT tables is none. Unless `only` is empty, the columns that it
+    /// names are read.
     ///
     /// # Errors
     /// It cannot be opened; or the table is not there, or the query is none that gives rows.
     pub fn open(
-        library: &Arc<Library>,
-        path: &Path,
-        selection: &Selection,
-    ) -> Result<DatabaseSource, LoadError> {
-        DatabaseSource::open_columns(library, path, selection, &[])
-    }
-
-    /// The same; only the columns named, unless none is.
-    pub(super) fn open_columns(
         library: &Arc<Library>,
         path: &Path,
         selection: &Selection,
@@ -192,7 +185,7 @@ fn names(connection: &Connection, which: &str) -> Result<Vec<String>, LoadError>
 
 fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Column>, LoadError> {
     let wrong = |reason: String| LoadError::form(input, reason);
-    let knows_any = has_strict_tables(connection);
+    let knows_any = any_is_strict(connection, "PRAGMA main.table_list");
     let statement = connection.prepare(query)?;
     if statement.column_count() == 0 || !statement.is_read_only() {
         return Err(wrong("the query must only read rows".to_owned()));
@@ -215,13 +208,6 @@ fn columns(connection: &Connection, input: &str, query: &str) -> Result<Vec<Colu
         columns.push(Column::new(name, declared));
     }
     Ok(columns)
-}
-
-/// Whether any table is STRICT; engines before 3.37 have neither such tables nor the PRAGMA.
-fn has_strict_tables(connection: &Connection) -> bool {
-    let tables = connection.query_all("PRAGMA main.table_list");
-    let is_strict = |table: &Vec<Value>| table.get(5) == Some(&Value::Integer(1));
-    tables.is_ok_and(|tables| tables.iter().any(is_strict))
 }
 
 #[cfg(test)]
@@ -252,7 +238,8 @@ mod tests {
              INSERT INTO t VALUES (1, 1.5, 'a'), (2, 2, x'00'), (3, NULL, NULL)",
         );
         assert_eq!(crate::Format::of(&path).unwrap(), crate::Format::Database);
-        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
         let declared: Vec<&str> = source.columns().iter().map(|c| &*c.declared).collect();
         assert_eq!(declared, ["INTEGER", "DECIMAL(10, 2)", ""]);
         source.begin(
@@ -271,7 +258,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = database(folder.path(), "CREATE TABLE a(x); CREATE TABLE b(x)");
         let refused = |selection: Selection| {
-            let opened = DatabaseSource::open(&library(), &path, &selection);
+            let opened = DatabaseSource::open(&library(), &path, &selection, &[]);
             opened.err().unwrap().to_string()
         };
         let query = |sql: &str| refused(Selection::Query(sql.to_owned()));
@@ -290,7 +277,8 @@ mod tests {
             "CREATE TABLE t(x); INSERT INTO t VALUES ('a'), (CAST(x'ff' AS TEXT)), ('b')",
         );
         let mut source =
-            DatabaseSource::open(&library(), &path, &Selection::Table("T".to_owned())).unwrap();
+            DatabaseSource::open(&library(), &path, &Selection::Table("T".to_owned()), &[])
+                .unwrap();
         let batch = source.next().unwrap().unwrap();
         assert_eq!(batch.rows.num_rows(), 2);
         assert_eq!(batch.malformed[0].row, 2);
@@ -307,7 +295,8 @@ mod tests {
              INSERT INTO t SELECT CAST(x'ff' AS TEXT) FROM n;
              INSERT INTO t SELECT hex(zeroblob(2500000)) || x FROM t WHERE rowid <= 3",
         );
-        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
         let (mut counts, mut last) = (Vec::new(), 0);
         while let Some(batch) = source.next().unwrap() {
             for bad in &batch.malformed {
@@ -328,7 +317,8 @@ mod tests {
              WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 131072)
              INSERT INTO t SELECT i FROM n",
         );
-        let mut source = DatabaseSource::open(&library(), &path, &Selection::OnlyTable).unwrap();
+        let mut source =
+            DatabaseSource::open(&library(), &path, &Selection::OnlyTable, &[]).unwrap();
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some(batch) = source.next().unwrap() {
             rows.push(batch.rows.num_rows());
@@ -343,7 +333,7 @@ mod tests {
         let declared = |sql: &str, selection: &Selection| {
             let folder = tempfile::tempdir().unwrap();
             let path = database(folder.path(), sql);
-            let source = DatabaseSource::open(&library(), &path, selection).unwrap();
+            let source = DatabaseSource::open(&library(), &path, selection, &[]).unwrap();
             let columns = source.columns().iter();
             columns
                 .map(|column| column.declared.clone())

@@ -39,11 +39,11 @@ impl From<BuildError> for Failure {
         let hint = hint(&error);
         let failure = match &error {
             BuildError::EmptyName
-            | BuildError::UnknownVersion { .. }
-            | BuildError::UnknownSet { .. }
+            | BuildError::UnknownVersion(_)
+            | BuildError::UnknownSet(_)
             | BuildError::CompiledAlready { .. }
-            | BuildError::NotAName { .. }
-            | BuildError::NameTaken { .. } => Failure::usage(error),
+            | BuildError::NotAName(_)
+            | BuildError::NameTaken(_) => Failure::usage(error),
             BuildError::Cancelled => Failure::interrupted(error),
             _ => Failure::unusable(error),
         };
@@ -57,22 +57,22 @@ impl From<BuildError> for Failure {
 /// What to do about it.
 fn hint(error: &BuildError) -> Option<String> {
     Some(match error {
-        BuildError::UnknownVersion { given } => {
+        BuildError::UnknownVersion(given) => {
             let versions = RELEASES.iter().map(|release| release.version);
             format!("did you mean `{}`?", nearest(given, versions)?)
         }
-        BuildError::UnknownSet { given } => {
+        BuildError::UnknownSet(given) => {
             let sets = OPTION_SETS.iter().map(|set| set.name);
             format!("did you mean `{}`?", nearest(given, sets)?)
         }
-        BuildError::Unknown { .. } => {
+        BuildError::Unknown(_) => {
             "see `pragmark engine list`; name a library of your own by its path"
                 .to_owned()
         }
-        BuildError::NameTaken { name } => {
+        BuildError::NameTaken(name) => {
             format!("remove the other with `pragmark engine remove {name}`, or choose another name")
         }
-        BuildError::NoCache { .. } => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
+        BuildError::NoCache(_) => "set PRAGMARK_CACHE to a directory for engines".to_owned(),
         BuildError::Program { what: "cargo", .. } => {
             "cargo fetches the source of SQLite; install Rust from https://rustup.rs, or set CARGO to its path"
                 .to_owned()
@@ -84,7 +84,7 @@ fn hint(error: &BuildError) -> Option<String> {
         BuildError::Fetch { .. } => format!(
             "the crate registry must be reachable the first time; run `cargo fetch` in a project that depends on {CRATE} for details"
         ),
-        BuildError::ProfileNeedsGcc { .. } => "set CC=gcc".to_owned(),
+        BuildError::ProfileNeedsGcc(_) => "set CC=gcc".to_owned(),
         BuildError::BadProvenance { path, .. } => {
             format!("remove the directory of {}", path.display())
         }

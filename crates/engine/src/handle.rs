@@ -1,9 +1,9 @@
 //! The handle of a connection.
 
-use super::StatementHandle;
 use crate::error::{During, EngineError, SqliteError};
 use crate::ffi::{self, Api};
 use crate::library::Library;
+use crate::statement::Statement;
 use crate::text::copied;
 use std::ffi::{CStr, c_char, c_int};
 use std::path::Path;
@@ -103,10 +103,10 @@ impl DatabaseHandle {
 
     /// Prepares the first statement of `sql`; `None` where there is only white space or comment.
     /// The second value is what follows the statement.
-    pub(crate) fn prepare<'c, 's>(
+    pub(crate) fn prepare<'c, 'd, 's>(
         &'c self,
         sql: &'s CStr,
-    ) -> Result<(Option<StatementHandle<'c>>, &'s CStr), EngineError> {
+    ) -> Result<(Option<Statement<'c, 'd>>, &'s CStr), EngineError> {
         let mut raw = std::ptr::null_mut();
         let mut tail: *const c_char = sql.as_ptr();
         // SAFETY: the handle is open and `sql` is a C string, which the length −1 announces; a length
@@ -120,7 +120,7 @@ impl DatabaseHandle {
         // SAFETY: SQLite sets the tail to a position within `sql`, which ends in the same NUL.
         let tail = unsafe { CStr::from_ptr(tail) };
         // SAFETY: `raw` was just prepared on this connection and is handed to nobody else.
-        let statement = NonNull::new(raw).map(|raw| unsafe { StatementHandle::new(raw, self) });
+        let statement = NonNull::new(raw).map(|raw| unsafe { Statement::new(raw, self) });
         Ok((statement, tail))
     }
 
