@@ -66,7 +66,7 @@ pub struct RunPlan {
 }
 
 /// One experiment on one directory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedExperiment {
     /// Name within the run: the experiment's id, and the directory's number where there are
     /// several.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ::engine::build::{
@@ -88,9 +88,7 @@ pub(super) fn build(
     }
     let progress = Mutex::new(Progress::new(missing_s, jobs, bar));
     let observe = |event: BuildEvent<'_>| {
-        let mut progress = progress
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.event(&event);
     };
     let results = builder.build_all(names, jobs, &observe);
