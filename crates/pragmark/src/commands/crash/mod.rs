@@ -8,7 +8,7 @@ use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
 use ::crash::{
-    CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Script, Synchronous,
+    CrashError, CrashSettings, JournalMode, LockingMode, Recording, Sandbox, Script, Synchronous,
 };
 use engine::{Library, Source};
 use lab::analysis::Analysis;
@@ -76,7 +76,7 @@ fn planned(args: &CrashArgs) -> Result<RunPlan, Failure> {
     Ok(plan_alone(request, experiment, variants, rounds))
 }
 
-/// Refuses a script that cannot be crashed: it is parsed, run and killed once.
+/// Refuses a script that cannot be crashed: it is parsed and recorded once.
 fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result<(), Failure> {
     let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
     let source: Source = to_load.parse().map_err(Failure::usage)?;
@@ -84,23 +84,17 @@ fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     let script = Script::parse(&library, path, &text).map_err(failure)?;
-    let plan = Plan {
-        variants: vec![CrashSettings {
-            journal_mode: JournalMode::Delete,
-            synchronous: Synchronous::Full,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        }],
-        models: vec![Model::Kill],
-        images: 1,
-        second_crash_every: 0,
-        seed: plan.seed,
-        engine: source,
-        script: Some(script),
-        threads: 1,
+    let settings = CrashSettings {
+        journal_mode: JournalMode::Delete,
+        synchronous: Synchronous::Full,
+        locking_mode: LockingMode::Normal,
+        page_size: 4096,
+        powersafe_overwrite: true,
     };
-    ::crash::measure(&plan, &Progress::default()).map_err(failure)?;
+    let mut sandbox = Sandbox::new(&source).map_err(failure)?;
+    Recording::make(&mut sandbox, &settings, &script, plan.seed)
+        .map_err(failure)?
+        .ok();
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use ::crash::{JournalMode, LockingMode, Synchronous};
 use lab::design::{Variant, variants};
 use lab::engine_name::ENGINE;
 use lab::experiment::{Experiment, Scale};
-use lab::level::{Level, Settings, label, overlaid};
+use lab::level::{Level, Settings, label, overlaid, picked};
 use lab::plan::{ad_hoc, settings_that_decide};
 use lab::tier::{KILL, SCHEDULES, TierSet, WORKLOAD};
 
@@ -183,22 +183,19 @@ fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
             for locking_mode in names(&args.locking_mode, locking_modes) {
                 for journal_mode in names(&args.journal_mode, JournalMode::ALL) {
                     for synchronous in names(&args.synchronous, Synchronous::ALL) {
-                        let mut named = levels([
+                        let all = levels([
                             ("journal_mode", journal_mode.as_str().into()),
                             ("synchronous", synchronous.as_str().into()),
                             ("locking_mode", locking_mode.as_str().into()),
-                        ]);
-                        let others = levels([
                             ("psow", (*psow).into()),
                             ("page_size", i64::from(*page_size).into()),
                         ]);
-                        if args.page_size.len() > 1 {
-                            named.insert("page_size".to_owned(), others["page_size"].clone());
-                        }
-                        if args.psow.len() > 1 {
-                            named.insert("psow".to_owned(), others["psow"].clone());
-                        }
-                        sets.push((others, named));
+                        let named = picked(&all, |name| match name.as_str() {
+                            "psow" => args.psow.len() > 1,
+                            "page_size" => args.page_size.len() > 1,
+                            _ => true,
+                        });
+                        sets.push((all, named));
                     }
                 }
             }

@@ -45,19 +45,8 @@ pub fn of_plan(
 
 /// The engines of the plan, each once: of the run, of variants and of safety tiers.
 fn names(plan: &RunPlan) -> Vec<String> {
-    let variants = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| &planned.variants);
-    let upper_bounds = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| &planned.upper_bounds);
-    let settings = variants
-        .map(|variant| &variant.settings)
-        .chain(upper_bounds.map(|limit| &limit.settings));
     let mut names = vec![plan.engine.clone()];
-    for settings in settings {
+    for settings in plan.settings() {
         let name = engine_of(settings, &plan.engine);
         if !names.contains(&name) {
             names.push(name);

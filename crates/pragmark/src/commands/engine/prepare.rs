@@ -116,13 +116,17 @@ fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
             None => Err("it was not built".to_owned()),
         };
     }
+    located(name).map_err(words)
+}
+
+/// The name by which a driver loads an engine that is not built.
+pub(super) fn located(name: &EngineName) -> Result<String, BuildError> {
     let cache = match name {
-        EngineName::Added(_) => Cache::of_user().map_err(words)?,
+        EngineName::Added(_) => Cache::of_user()?,
         // No other kind looks into the cache.
         _ => Cache::at(std::path::PathBuf::new()),
     };
-    let source = resolve(name, &cache).map_err(words)?;
-    Ok(source.unwrap_or_default().to_string())
+    Ok(resolve(name, &cache)?.unwrap_or_default().to_string())
 }
 
 /// The description of a library, from a process of its own, because loading a library runs its code.
