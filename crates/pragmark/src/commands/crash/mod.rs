@@ -12,19 +12,13 @@ use ::crash::{
 };
 use engine::{Library, Source};
 use lab::analysis::Analysis;
-use lab::experiment::Scale;
-use lab::plan::{Request, plan_alone};
 use lab::record::{EngineRecord, RunPlan, engine_to_load};
-use lab::seed::Seed;
 use runner::{RunFolder, Servers};
 
 use super::{engine as engines, run};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-
-/// A trial ends by its work, not by the clock; this is only a bound for one that hangs, in seconds.
-const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
 /// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
@@ -33,7 +27,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     }
     let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
     // Whatever can be wrong is found before anything is written.
-    let plan = planned(args)?;
+    let plan = plan::of(args)?;
     let bar = stderr().is_terminal() && !args.plain;
     let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
     if let Some(script) = &args.script {
@@ -48,32 +42,6 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     run::conclude(&path, end, |analysis| {
         rendered(analysis, args.format, &path)
     })
-}
-
-fn planned(args: &CrashArgs) -> Result<RunPlan, Failure> {
-    let plan::CrashPlan {
-        engine,
-        experiment,
-        variants,
-        rounds,
-        directory,
-    } = plan::of(args)?;
-    let request = Request {
-        id: runner::run_id(),
-        created: runner::now(),
-        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: Seed(args.seed),
-        scale: Scale::Default,
-        engine,
-        quick: args.quick,
-        trial_limit_s: TRIAL_LIMIT_S,
-        budget_s: None,
-        crash_s: 0.0,
-        postgres_given: false,
-        experiments: Vec::new(),
-        directories: run::directories(&[directory])?,
-    };
-    Ok(plan_alone(request, experiment, variants, rounds))
 }
 
 /// Refuses a script that cannot be crashed: it is parsed and recorded once.
