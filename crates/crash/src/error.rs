@@ -10,9 +10,6 @@ pub enum CrashError {
     /// The engine could not be loaded or used.
     #[error(transparent)]
     Engine(#[from] engine::EngineError),
-    /// The engine reports a value of a setting that is not known.
-    #[error("the engine reports an unknown default: {0}")]
-    Setting(#[from] crate::named::UnknownValue),
     /// A statement of a script failed.
     #[error("{}:{line}: {reason}", .path.display())]
     Script {

@@ -14,10 +14,11 @@ use std::collections::HashMap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// What is wrong with a crash image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Violation {
     /// A database cannot be opened.
+    #[error("SQLite refuses to open {database}: {message}")]
     Unopenable {
         /// Which.
         database: String,
@@ -25,6 +26,7 @@ pub enum Violation {
         message: String,
     },
     /// `integrity_check` reports damage.
+    #[error("integrity_check of {database} reports: {}", message.replace('\n', " "))]
     Corrupt {
         /// Where.
         database: String,
@@ -32,11 +34,13 @@ pub enum Violation {
         message: String,
     },
     /// A database is intact, but holds what no transaction ever committed.
+    #[error("{database} is intact, but holds what no transaction ever committed")]
     Impossible {
         /// Which.
         database: String,
     },
     /// Each database holds what a transaction committed, but not the same one.
+    #[error("each database holds what a transaction committed, but not the same one")]
     Split,
 }
 

@@ -1,11 +1,7 @@
 //! The settings whose safety is measured.
 
-use crate::error::CrashError;
 use crate::model::Model;
 use crate::named::named;
-use crate::record::MAIN;
-use crate::sandbox::Sandbox;
-use engine::pragma;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -69,50 +65,6 @@ pub struct CrashSettings {
 }
 
 impl CrashSettings {
-    /// Every combination of the values given.
-    pub fn matrix(
-        journal_modes: &[JournalMode],
-        synchronous: &[Synchronous],
-        locking_modes: &[LockingMode],
-        page_sizes: &[u32],
-        powersafe_overwrite: &[bool],
-    ) -> Vec<CrashSettings> {
-        let mut settings = Vec::new();
-        for &powersafe_overwrite in powersafe_overwrite {
-            for &page_size in page_sizes {
-                for &locking_mode in locking_modes {
-                    for &journal_mode in journal_modes {
-                        settings.extend(synchronous.iter().map(|&synchronous| CrashSettings {
-                            journal_mode,
-                            synchronous,
-                            locking_mode,
-                            page_size,
-                            powersafe_overwrite,
-                        }));
-                    }
-                }
-            }
-        }
-        settings
-    }
-
-    /// The settings that an engine has by default.
-    ///
-    /// # Errors
-    /// The engine reports a value that is not known here; the engine's own.
-    pub fn of_engine(sandbox: &mut Sandbox) -> Result<CrashSettings, CrashError> {
-        sandbox.reset(0)?;
-        let connection = sandbox.open(MAIN)?;
-        let value = |name| pragma::read(&connection, name);
-        Ok(CrashSettings {
-            journal_mode: value("journal_mode")?.parse()?,
-            synchronous: value("synchronous")?.parse()?,
-            locking_mode: value("locking_mode")?.parse()?,
-            page_size: connection.query_i64("PRAGMA page_size")? as u32,
-            powersafe_overwrite: true,
-        })
-    }
-
     /// Whether SQLite, with what these settings declare of the device, takes into account what a model
     /// lets happen (see [`Model::is_within_assumptions`]).
     pub fn assumes(&self, model: Model) -> bool {
@@ -133,18 +85,12 @@ impl CrashSettings {
 
 impl fmt::Display for CrashSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CrashSettings {
-            journal_mode,
-            synchronous,
-            locking_mode,
-            page_size,
-            powersafe_overwrite,
-        } = self;
-        write!(f, "{journal_mode}/{synchronous}/{locking_mode}")?;
-        if *page_size != 4096 {
-            write!(f, "/{page_size}")?;
+        let (journal, sync, locking) = (self.journal_mode, self.synchronous, self.locking_mode);
+        write!(f, "{journal}/{sync}/{locking}")?;
+        if self.page_size != 4096 {
+            write!(f, "/{}", self.page_size)?;
         }
-        match powersafe_overwrite {
+        match self.powersafe_overwrite {
             true => Ok(()),
             false => f.write_str("/psow=0"),
         }

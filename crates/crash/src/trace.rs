@@ -123,6 +123,7 @@ fn directory_of(name: &str) -> &str {
 }
 
 /// What is known while calls are read: the inode of each name and of each open file.
+#[derive(Default)]
 struct Builder {
     trace: Trace,
     numbers: HashMap<String, Name>,
@@ -132,12 +133,7 @@ struct Builder {
 
 impl Builder {
     fn new(initial: &[File]) -> Builder {
-        let mut builder = Builder {
-            trace: Trace::default(),
-            numbers: HashMap::new(),
-            present: HashMap::new(),
-            open: HashMap::new(),
-        };
+        let mut builder = Builder::default();
         for (name, bytes) in initial {
             let name = builder.name(name);
             let inode = builder.inode();

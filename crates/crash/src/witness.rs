@@ -83,27 +83,6 @@ fn io<'p>(what: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> 
     }
 }
 
-/// What a violation is, in one sentence.
-fn describe(violation: &Violation) -> String {
-    match violation {
-        Violation::Unopenable { database, message } => {
-            format!("SQLite refuses to open {database}: {message}")
-        }
-        Violation::Corrupt { database, message } => {
-            format!(
-                "integrity_check of {database} reports: {}",
-                message.replace('\n', " ")
-            )
-        }
-        Violation::Impossible { database } => {
-            format!("{database} is intact, but holds what no transaction ever committed")
-        }
-        Violation::Split => {
-            "each database holds what a transaction committed, but not the same one".to_owned()
-        }
-    }
-}
-
 /// `crash after step 214, 12 commits acknowledged, 1 fault: …`.
 pub(crate) fn describe_witness(witness: &Witness) -> String {
     let plural = |count: usize, one: &str| match count {
@@ -111,7 +90,7 @@ pub(crate) fn describe_witness(witness: &Witness) -> String {
         many => format!("{many} {one}s"),
     };
     let what = match &witness.violation {
-        Some(violation) => describe(violation),
+        Some(violation) => violation.to_string(),
         None => format!("{} missing", plural(witness.lost, "commit")),
     };
     format!(
@@ -144,7 +123,7 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
         .replace("@HOW@", how)
         .replace("@FAULTS@", &witness.faults.to_string())
         .replace("@ACKNOWLEDGED@", &witness.acknowledged.to_string())
-        .replace("@WHAT@", &describe(violation))
+        .replace("@WHAT@", &violation.to_string())
         .replace("@CHECK@", &check)
 }
 

@@ -113,3 +113,14 @@ pub fn label(settings: &Settings) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+/// Each of the items once, in the order in which they first come.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once: Vec<T> = Vec::new();
+    for item in items {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    }
+    once
+}

@@ -13,6 +13,7 @@ use crate::design::{
 };
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
+use crate::level::Settings;
 use crate::seed::Seed;
 use crate::target;
 use crate::tier::TierPlan;
@@ -66,7 +67,7 @@ pub struct RunPlan {
 }
 
 /// One experiment on one directory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedExperiment {
     /// Name within the run: the experiment's id, and the directory's number where there are
     /// several.
@@ -135,12 +136,16 @@ impl RunPlan {
 
     /// Whether some variant or limit drives a PostgreSQL server.
     pub fn drives_postgres(&self) -> bool {
-        let drives = |planned: &PlannedExperiment| {
+        let mut settings = self.settings();
+        settings.any(target::is_postgres)
+    }
+
+    /// The settings of every variant and upper bound.
+    pub fn settings(&self) -> impl Iterator<Item = &Settings> {
+        self.experiments.iter().flat_map(|planned| {
             let variants = planned.variants.iter().map(|variant| &variant.settings);
-            let upper_bounds = planned.upper_bounds.iter().map(|bound| &bound.settings);
-            variants.chain(upper_bounds).any(target::is_postgres)
-        };
-        self.experiments.iter().any(drives)
+            variants.chain(planned.upper_bounds.iter().map(|bound| &bound.settings))
+        })
     }
 
     /// Time for the rounds of all experiments in seconds: the time limit less what the tiers will

@@ -18,7 +18,7 @@ use crate::tier::{ModelSafety, Schedules};
 pub const PROTOCOL: u32 = 1;
 
 /// What a driver is asked to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialSpec {
     /// Version of the protocol; a driver refuses one that it does not know.
     pub protocol: u32,

@@ -257,7 +257,7 @@ fn claims_are_checked_for_variants_bounds_and_form() {
     );
     has_one_problem(
         &claim("ratio = { of = { columns = 2 }, to = { columns = 2 } }\nat_least = 1"),
-        &["with itself"],
+        &["both variants of the claim are the same"],
     );
     has_one_problem(
         &claim(

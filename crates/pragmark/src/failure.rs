@@ -75,10 +75,13 @@ impl Failure {
 
     /// Adds a hint.
     pub fn hint(self, hint: impl Display) -> Failure {
-        Failure {
-            hint: Some(hint.to_string()),
-            ..self
-        }
+        self.hint_if(Some(hint))
+    }
+
+    /// Adds a hint where there is one.
+    pub fn hint_if(self, hint: Option<impl Display>) -> Failure {
+        let hint = hint.map(|hint| hint.to_string());
+        Failure { hint, ..self }
     }
 
     /// Prints the failure and returns the exit code.
@@ -102,16 +105,13 @@ impl From<runner::RunError> for Failure {
                 Some("choose another folder with --out, or continue that run with --resume")
             }
             RunError::InUse(_) => Some("wait until the other pragmark process ends"),
-            RunError::OlderFormat { .. } => Some(
+            RunError::OtherFormat { found, known, .. } if found < known => Some(
                 "run the experiments again with this version, or use the version that recorded the run",
             ),
-            RunError::NewerFormat { .. } => Some("install a newer version of pragmark to read it"),
+            RunError::OtherFormat { .. } => Some("install a newer version of pragmark to read it"),
             _ => None,
         };
-        Failure {
-            hint: hint.map(str::to_owned),
-            ..Failure::unusable(error)
-        }
+        Failure::unusable(error).hint_if(hint)
     }
 }
 

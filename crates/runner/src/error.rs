@@ -30,19 +30,9 @@ pub enum RunError {
     /// The folder already holds something.
     #[error("{} exists already and is not empty", .0.display())]
     Exists(PathBuf),
-    /// The run was written by an older version, in a format that this one no longer reads.
+    /// The record has an older format, or one that only newer versions know.
     #[error("{} has format {found}; this version reads format {known}", path.display())]
-    OlderFormat {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The format of this version.
-        known: u32,
-    },
-    /// The run was written by a newer version.
-    #[error("{} has format {found}; this version reads format {known}", path.display())]
-    NewerFormat {
+    OtherFormat {
         /// The file.
         path: PathBuf,
         /// Its format.

@@ -5,7 +5,6 @@
 //! would perform. The system's own tools create and mount them, which requires root.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::str::FromStr;
@@ -17,7 +16,7 @@ use process::{Group, Limits, Process, ProcessError};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::process::geteuid;
 
-use crate::error::RunError;
+use crate::error::{Context, RunError};
 use crate::machine::{Mount, parse_mountinfo};
 use crate::workdir::{self, WorkDir};
 
@@ -131,17 +130,7 @@ pub enum FileSystemError {
     /// A tool could not be run.
     #[error(transparent)]
     Process(ProcessError),
-    /// A file could not be used.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The directory that holds them could not be made.
+    /// A file or directory could not be used.
     #[error(transparent)]
     Directory(#[from] RunError),
 }
@@ -205,7 +194,7 @@ impl FileSystems {
 
     fn add(&mut self, kind: FileSystemKind, size: u64) -> Result<(), FileSystemError> {
         let directory = self.work.path().join(kind.name());
-        std::fs::create_dir(&directory).map_err(failed("create", &directory))?;
+        std::fs::create_dir(&directory).context("create", &directory)?;
         let mut mount = Command::new("mount");
         match kind.tool() {
             Some((tool, arguments, package)) => {
@@ -270,10 +259,9 @@ fn attend(command: &mut Command, stop: &AtomicBool) -> Result<ExitStatus, Proces
 
 /// A file of this size whose blocks are all there, so that the disk below cannot run full later.
 fn allocate(image: &Path, size: u64) -> Result<(), FileSystemError> {
-    let file = File::create_new(image).map_err(failed("create", image))?;
-    fallocate(&file, FallocateFlags::empty(), 0, size)
-        .map_err(io::Error::from)
-        .map_err(failed("allocate", image))
+    let file = File::create_new(image).context("create", image)?;
+    fallocate(&file, FallocateFlags::empty(), 0, size).context("allocate", image)?;
+    Ok(())
 }
 
 /// Unmounts, and detaches what does not go.
@@ -347,15 +335,6 @@ fn run(
         path: path.to_owned(),
         said: finished.errors,
     })
-}
-
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileSystemError {
-    let path = path.to_owned();
-    move |source| FileSystemError::Io {
-        doing,
-        path,
-        source,
-    }
 }
 
 #[cfg(test)]

@@ -70,10 +70,7 @@ fn task(workload: &str, settings: &Settings, library: &Path, directory: &Path) -
             engine: library.display().to_string(),
             directory: directory.to_owned(),
             seed: 1,
-            counting: false,
-            artifacts: None,
-            binding: None,
-            postgres: None,
+            ..TrialSpec::default()
         },
         limit_s: LIMIT_S,
     }

@@ -4,19 +4,21 @@ use super::content::Expected;
 use super::writer::last_transaction;
 use engine::{Connection, EngineError, Library, OpenFlags};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// What is wrong with a database after a process was killed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Damage {
     /// SQLite cannot open or read it.
+    #[error("SQLite cannot read it: {0}")]
     Unreadable(String),
     /// `PRAGMA integrity_check` complains.
+    #[error("integrity_check: {0}")]
     Integrity(String),
     /// Transactions that were acknowledged are missing.
+    #[error("transaction {acknowledged} was acknowledged, but {}", last_there(*found))]
     Lost {
         /// The last one acknowledged.
         acknowledged: u64,
@@ -24,6 +26,7 @@ pub enum Damage {
         found: Option<u64>,
     },
     /// It holds a transaction that was not begun.
+    #[error("it holds transaction {found}, which was not begun")]
     NeverBegun {
         /// The last one that was acknowledged.
         acknowledged: Option<u64>,
@@ -31,6 +34,7 @@ pub enum Damage {
         found: u64,
     },
     /// The rows are not those of the transaction it claims to be at.
+    #[error("it is not what transaction {transaction} left: {difference}")]
     Content {
         /// That transaction.
         transaction: u64,
@@ -57,33 +61,10 @@ impl Damage {
     }
 }
 
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Damage::Unreadable(why) => write!(f, "SQLite cannot read it: {why}"),
-            Damage::Integrity(why) => write!(f, "integrity_check: {why}"),
-            Damage::Lost {
-                acknowledged,
-                found: Some(found),
-            } => write!(
-                f,
-                "transaction {acknowledged} was acknowledged, but the last one there is {found}"
-            ),
-            Damage::Lost { acknowledged, .. } => write!(
-                f,
-                "transaction {acknowledged} was acknowledged, but there are no tables"
-            ),
-            Damage::NeverBegun { found, .. } => {
-                write!(f, "it holds transaction {found}, which was not begun")
-            }
-            Damage::Content {
-                transaction,
-                difference,
-            } => write!(
-                f,
-                "it is not what transaction {transaction} left: {difference}"
-            ),
-        }
+fn last_there(found: Option<u64>) -> String {
+    match found {
+        Some(found) => format!("the last one there is {found}"),
+        None => "there are no tables".to_owned(),
     }
 }
 

@@ -75,7 +75,7 @@ pub struct Plan {
 }
 
 /// What came of the kills under one setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The setting.
     pub setting: Setting,
@@ -103,17 +103,6 @@ pub struct Finding {
 }
 
 impl Outcome {
-    fn new(setting: Setting) -> Outcome {
-        Outcome {
-            setting,
-            kills: 0,
-            unfinished: 0,
-            checked: 0,
-            acknowledged: 0,
-            findings: Vec::new(),
-        }
-    }
-
     /// The verdict in words.
     pub fn verdict(&self) -> String {
         let bad = self.findings.len();
@@ -194,7 +183,10 @@ impl<'a> Victim<'a> {
             acknowledged: None,
             expected: Expected::new(seed),
             unseen: false,
-            outcome: Outcome::new(setting.clone()),
+            outcome: Outcome {
+                setting: setting.clone(),
+                ..Outcome::default()
+            },
         })
     }
 
@@ -331,14 +323,10 @@ impl<'a> Victim<'a> {
         let Some(parent) = &self.plan.keep else {
             return Ok(None);
         };
-        let Setting {
-            journal_mode,
-            synchronous,
-            locking_mode,
-        } = &self.outcome.setting;
+        let (setting, kills) = (&self.outcome.setting, self.outcome.kills);
         let kept = parent.join(format!(
-            "kill-{journal_mode}-{synchronous}-{locking_mode}-{}",
-            self.outcome.kills
+            "kill-{}-{}-{}-{kills}",
+            setting.journal_mode, setting.synchronous, setting.locking_mode
         ));
         std::fs::create_dir_all(&kept).map_err(AccidentError::file("create", &kept))?;
         for file in files(&self.folder)? {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The settings that decide what survives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// `PRAGMA journal_mode`.
@@ -36,14 +36,10 @@ impl Setting {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Setting {
-            journal_mode,
-            synchronous,
-            locking_mode,
-        } = self;
         write!(
             f,
-            "journal_mode={journal_mode} synchronous={synchronous} locking_mode={locking_mode}"
+            "journal_mode={} synchronous={} locking_mode={}",
+            self.journal_mode, self.synchronous, self.locking_mode
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Which transactions were begun and acknowledged, over both connections.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A transaction that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,9 +23,7 @@ struct Entries {
 
 impl Ledger {
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn begin(&self, transaction: Transaction) {

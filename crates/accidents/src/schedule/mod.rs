@@ -27,8 +27,8 @@ use engine::Library;
 use lab::seed::Seed;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// The most findings of a scenario that are kept: one is enough to prove it.
 const KEPT: usize = 3;
@@ -106,37 +106,29 @@ pub fn explore_all(
         .filter(|(scenario, journal_mode)| wanted(scenario, journal_mode))
         .collect();
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Explored)>> = Mutex::new(Vec::new());
-    let explorer = || -> Result<(), AccidentError> {
+    let explorer = || -> Result<Vec<(usize, Explored)>, AccidentError> {
         let mut stage = Stage::new(library, folder)?;
-        loop {
+        let mut done = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((scenario, journal_mode)) = work.get(number) else {
-                return Ok(());
+                break;
             };
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
             let explored = explore(&mut stage, scenario, journal_mode, extent, stop)?;
             progress(&explored);
-            done.lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .push((number, explored));
+            done.push((number, explored));
         }
+        Ok(done)
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..extent.threads.max(1))
-            .map(|_| scope.spawn(explorer))
-            .collect();
-        threads.into_iter().try_for_each(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    })?;
-    let mut done = done
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let done: Result<Vec<_>, AccidentError> = std::thread::scope(|scope| {
+        let threads = 0..extent.threads.max(1);
+        let threads: Vec<_> = threads.map(|_| scope.spawn(explorer)).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended
+            .map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    let mut done = done?.concat();
     done.sort_by_key(|(number, _)| *number);
     Ok(done.into_iter().map(|(_, explored)| explored).collect())
 }

@@ -78,208 +78,97 @@ use Act::{
 use CheckpointMode::{Passive, Restart, Truncate};
 use Who::{First, Second};
 
+/// A table of scenarios: name, journal modes, files on the disk and meaning; then the acts before the first
+/// call that counts, those of the first connection and those of the second.
+macro_rules! scenarios {
+    ($($id:literal, $modes:ident, $files:ident: $what:literal;
+        before: $($who:ident $act:expr),*;
+        first: $($first:expr),*;
+        second: $($second:expr),*;)*) => {
+        &[$(Scenario {
+            id: $id,
+            what: $what,
+            journal_modes: $modes,
+            files: Files::$files,
+            before: &[$(($who, $act)),*],
+            first: &[$($first),*],
+            second: &[$($second),*],
+        }),*]
+    };
+}
+
 /// The scenarios.
-pub const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        id: "writer-and-writer",
-        what: "two connections that write",
-        journal_modes: ROLLBACK,
-        files: Files::Sound,
-        before: &[(First, Open), (First, Read), (Second, Open), (Second, Read)],
-        first: &[Write, Read, Write],
-        second: &[Write, Read],
-    },
-    Scenario {
-        id: "writer-and-waiting-writer",
-        what: "a writer, and another that begins while it works and commits later",
-        journal_modes: ROLLBACK,
-        files: Files::Sound,
-        before: &[(First, Open), (Second, Open), (Second, Read)],
-        first: &[BeginWrite, Commit, Write],
-        second: &[BeginWrite, Commit],
-    },
-    Scenario {
-        id: "writer-and-reader",
-        what: "a writer, and a reader whose transaction stays open",
-        journal_modes: ROLLBACK,
-        files: Files::Sound,
-        before: &[(First, Open), (Second, Open)],
-        first: &[Write, Write],
-        second: &[BeginRead, Read],
-    },
-    Scenario {
-        id: "rollback-and-reader",
-        what: "a writer that rolls back, and a reader",
-        journal_modes: ROLLBACK,
-        files: Files::Sound,
-        before: &[(First, Open), (Second, Open)],
-        first: &[BeginWrite, Rollback, Write],
-        second: &[Read, Read],
-    },
-    Scenario {
-        id: "recovery-of-a-journal",
-        what: "two connections that find a hot journal",
-        journal_modes: ROLLBACK,
-        files: Files::HotJournal,
-        before: &[],
-        first: &[Open, Read, Write],
-        second: &[Open, Write],
-    },
-    Scenario {
-        id: "recovery-of-a-journal-and-reader",
-        what: "a connection that finds a hot journal, and a reader that was there before",
-        journal_modes: ROLLBACK,
-        files: Files::HotJournal,
-        before: &[(Second, Open)],
-        first: &[Open, Read, Write],
-        second: &[BeginRead, Read],
-    },
-    Scenario {
-        id: "log-writer-and-writer",
-        what: "two connections that append to the log",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[(First, Open), (First, Read), (Second, Open), (Second, Read)],
-        first: &[Write, Read, Write],
-        second: &[Write, Write],
-    },
-    Scenario {
-        id: "log-writer-after-reading",
-        what: "a transaction that reads first and writes later, and another writer",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[(First, Open), (First, Write), (Second, Open)],
-        first: &[BeginRead, WriteAfterRead, Write],
-        second: &[Write, Read],
-    },
-    Scenario {
-        id: "log-writer-and-checkpoint",
-        what: "a writer, and a connection that checkpoints and writes",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (First, Write),
-            (Second, Open),
-            (Second, Read),
-        ],
-        first: &[Write, Write],
-        second: &[Checkpoint(Passive), Write],
-    },
-    Scenario {
-        id: "log-writer-and-truncation",
-        what: "a writer, and a connection that truncates the log",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (First, Write),
-            (Second, Open),
-            (Second, Read),
-        ],
-        first: &[Write, Read],
-        second: &[Checkpoint(Truncate), Write],
-    },
-    Scenario {
-        id: "checkpoint-and-restart",
-        what: "a checkpoint, and a writer that starts a log over which is copied already",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (First, Read),
-            (Second, Open),
-            (Second, Write),
-            (Second, Write),
-            (Second, Checkpoint(Passive)),
-        ],
-        first: &[Checkpoint(Passive), Read, Write],
-        second: &[Write, Write],
-    },
-    Scenario {
-        id: "checkpoint-and-checkpoint",
-        what: "two connections that checkpoint",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (First, Write),
-            (Second, Open),
-            (Second, Write),
-        ],
-        first: &[Checkpoint(Restart), Write],
-        second: &[Checkpoint(Passive), Write],
-    },
-    Scenario {
-        id: "checkpoint-and-reader",
-        what: "a checkpoint of frames that a reader does not see, and that reader",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (Second, Open),
-            (First, Write),
-            (Second, BeginRead),
-            (First, Write),
-        ],
-        first: &[Checkpoint(Passive), Write, Checkpoint(Truncate), Write],
-        second: &[Read, EndRead],
-    },
-    Scenario {
-        id: "checkpoint-under-reader",
-        what: "a checkpoint of pages that a reader of an older state takes from the database",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (Second, Open),
-            (First, Touch),
-            (Second, BeginRead),
-            (First, Write),
-        ],
-        first: &[Checkpoint(Passive), Write, Checkpoint(Passive)],
-        second: &[Read, EndRead],
-    },
-    Scenario {
-        id: "reader-and-restart",
-        what: "a reader, and a connection that checkpoints and starts the log over",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (First, Read),
-            (Second, Open),
-            (Second, Write),
-        ],
-        first: &[BeginRead, Read, EndRead, Read],
-        second: &[Checkpoint(Passive), Write, Write],
-    },
-    Scenario {
-        id: "reader-and-checkpoint",
-        what: "a reader that ignores a log which is copied, and a connection that writes and checkpoints",
-        journal_modes: WAL,
-        files: Files::Sound,
-        before: &[
-            (First, Open),
-            (Second, Open),
-            (Second, Write),
-            (Second, Checkpoint(Passive)),
-            // So that some of its pages are in the reader's cache.
-            (First, Read),
-        ],
-        first: &[BeginRead, Read, EndRead],
-        second: &[Write, Checkpoint(Passive), Write],
-    },
-    Scenario {
-        id: "recovery-of-a-log",
-        what: "two connections that find a log without its index",
-        journal_modes: WAL,
-        files: Files::LogOnly,
-        before: &[],
-        first: &[Open, Read, Write],
-        second: &[Open, Write],
-    },
-];
+pub const SCENARIOS: &[Scenario] = scenarios! {
+    "writer-and-writer", ROLLBACK, Sound: "two connections that write";
+        before: First Open, First Read, Second Open, Second Read;
+        first: Write, Read, Write;
+        second: Write, Read;
+    "writer-and-waiting-writer", ROLLBACK, Sound: "a writer, and another that begins while it works and commits later";
+        before: First Open, Second Open, Second Read;
+        first: BeginWrite, Commit, Write;
+        second: BeginWrite, Commit;
+    "writer-and-reader", ROLLBACK, Sound: "a writer, and a reader whose transaction stays open";
+        before: First Open, Second Open;
+        first: Write, Write;
+        second: BeginRead, Read;
+    "rollback-and-reader", ROLLBACK, Sound: "a writer that rolls back, and a reader";
+        before: First Open, Second Open;
+        first: BeginWrite, Rollback, Write;
+        second: Read, Read;
+    "recovery-of-a-journal", ROLLBACK, HotJournal: "two connections that find a hot journal";
+        before: ;
+        first: Open, Read, Write;
+        second: Open, Write;
+    "recovery-of-a-journal-and-reader", ROLLBACK, HotJournal: "a connection that finds a hot journal, and a reader that was there before";
+        before: Second Open;
+        first: Open, Read, Write;
+        second: BeginRead, Read;
+    "log-writer-and-writer", WAL, Sound: "two connections that append to the log";
+        before: First Open, First Read, Second Open, Second Read;
+        first: Write, Read, Write;
+        second: Write, Write;
+    "log-writer-after-reading", WAL, Sound: "a transaction that reads first and writes later, and another writer";
+        before: First Open, First Write, Second Open;
+        first: BeginRead, WriteAfterRead, Write;
+        second: Write, Read;
+    "log-writer-and-checkpoint", WAL, Sound: "a writer, and a connection that checkpoints and writes";
+        before: First Open, First Write, Second Open, Second Read;
+        first: Write, Write;
+        second: Checkpoint(Passive), Write;
+    "log-writer-and-truncation", WAL, Sound: "a writer, and a connection that truncates the log";
+        before: First Open, First Write, Second Open, Second Read;
+        first: Write, Read;
+        second: Checkpoint(Truncate), Write;
+    "checkpoint-and-restart", WAL, Sound: "a checkpoint, and a writer that starts a log over which is copied already";
+        before: First Open, First Read, Second Open, Second Write, Second Write, Second Checkpoint(Passive);
+        first: Checkpoint(Passive), Read, Write;
+        second: Write, Write;
+    "checkpoint-and-checkpoint", WAL, Sound: "two connections that checkpoint";
+        before: First Open, First Write, Second Open, Second Write;
+        first: Checkpoint(Restart), Write;
+        second: Checkpoint(Passive), Write;
+    "checkpoint-and-reader", WAL, Sound: "a checkpoint of frames that a reader does not see, and that reader";
+        before: First Open, Second Open, First Write, Second BeginRead, First Write;
+        first: Checkpoint(Passive), Write, Checkpoint(Truncate), Write;
+        second: Read, EndRead;
+    "checkpoint-under-reader", WAL, Sound: "a checkpoint of pages that a reader of an older state takes from the database";
+        before: First Open, Second Open, First Touch, Second BeginRead, First Write;
+        first: Checkpoint(Passive), Write, Checkpoint(Passive);
+        second: Read, EndRead;
+    "reader-and-restart", WAL, Sound: "a reader, and a connection that checkpoints and starts the log over";
+        before: First Open, First Read, Second Open, Second Write;
+        first: BeginRead, Read, EndRead, Read;
+        second: Checkpoint(Passive), Write, Write;
+    "reader-and-checkpoint", WAL, Sound: "a reader that ignores a log which is copied, and a connection that writes and checkpoints";
+        // The first reads at the end, so that some of the pages are in its cache.
+        before: First Open, Second Open, Second Write, Second Checkpoint(Passive), First Read;
+        first: BeginRead, Read, EndRead;
+        second: Write, Checkpoint(Passive), Write;
+    "recovery-of-a-log", WAL, LogOnly: "two connections that find a log without its index";
+        before: ;
+        first: Open, Read, Write;
+        second: Open, Write;
+};
 
 /// The scenario of a name.
 pub fn scenario(id: &str) -> Option<&'static Scenario> {

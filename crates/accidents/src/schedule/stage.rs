@@ -9,7 +9,7 @@ use crate::AccidentError;
 use engine::vfs::{Event, FileKind, ObservedVfs, Observer, Operation};
 use engine::{Connection, Library, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
 /// The name of the database.
@@ -75,9 +75,7 @@ struct Direction {
 
 impl Director {
     fn direction(&self) -> MutexGuard<'_, Option<Direction>> {
-        self.0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -153,7 +153,7 @@ fn costs(
     let cost = |(metric, samples): (&String, &Samples)| {
         // Nothing differs from itself, so that no call is charged to a native variant.
         let calls = native.map(|native| samples.differences(index, native));
-        let by_levels = is_native(variant).then(|| samples.over_baseline(index));
+        let by_levels = is_native(variant).then(|| samples.differences(index, 0));
         Some(Cost {
             median: variant.summaries.get(metric)?.median,
             over: calls.and_then(|differences| over(differences, alpha)),
@@ -315,7 +315,7 @@ mod tests {
         let rows = rows(&variants, samples());
         let (native, ruby) = (cost(&rows[0]), cost(&rows[1]));
         assert!(native.over.is_none() && native.by_levels.is_none());
-        assert_eq!(ruby.over, over(samples().over_baseline(1), 0.05));
+        assert_eq!(ruby.over, over(samples().differences(1, 0), 0.05));
         assert_eq!(ruby.by_levels, None);
         assert_eq!((rows[1].name.as_str(), rows[1].native), ("ruby", Some(0)));
     }
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_call_is_a_difference_within_rounds_whatever_the_machine_drifts() {
-        let compared = Comparison::new(samples().over_baseline(1)).unwrap();
+        let compared = Comparison::new(samples().differences(1, 0)).unwrap();
         assert!((compared.centre() - 700.0).abs() < 1.0);
         let over = Over {
             centre: compared.centre(),

@@ -7,17 +7,16 @@ use super::durability::by_durability;
 use super::engines::engine_differences;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
-    Analysis, EngineMark, ExperimentAnalysis, ReadBack, SteadinessCounts, TrialCounts,
-    VariantAnalysis, experiment, findings, recommendations,
+    Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings,
+    recommendations,
 };
 use crate::claims::DeviceLevels;
 use crate::design::{Course, Done, History, Observation, Role};
-use crate::durability::Durability;
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord};
 use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
 use crate::tier::{ModelSafety, Schedules, merged};
-use crate::trial::{Artifact, BindingMark, DataTable, Measured, Outcome};
+use crate::trial::{Measured, Outcome};
 
 /// Takes the trials of a run one by one.
 pub struct Collector {
@@ -68,7 +67,7 @@ impl Collector {
     pub fn finish(mut self) -> Analysis {
         let variants = self.gathered.iter().flat_map(|gathered| &gathered.variants);
         let trials = variants.fold(TrialCounts::default(), |sum, variant| {
-            sum.plus(variant.trials)
+            sum.plus(variant.analysis.trials)
         });
         let planned = self.plan.experiments.iter();
         let levels: Vec<DeviceLevels> = planned
@@ -181,18 +180,10 @@ pub(super) struct Figure {
 /// The trials of one variant.
 #[derive(Default)]
 pub(super) struct GatheredVariant {
-    pub(super) trials: TrialCounts,
-    pub(super) problem: Option<String>,
+    /// What the trials have in common, without the figures.
+    pub(super) analysis: VariantAnalysis,
     pub(super) figures: BTreeMap<String, Vec<Figure>>,
-    pub(super) steadiness: Option<SteadinessCounts>,
-    pub(super) connections: Vec<ReadBack>,
-    pub(super) engine: Option<EngineMark>,
-    pub(super) binding: Option<BindingMark>,
-    pub(super) counts: BTreeMap<String, f64>,
-    pub(super) tables: Vec<DataTable>,
-    pub(super) artifacts: Vec<Artifact>,
     pub(super) safety: Option<Vec<ModelSafety>>,
-    pub(super) durability: Option<Durability>,
     pub(super) schedules: Option<Schedules>,
 }
 
@@ -232,9 +223,9 @@ impl GatheredVariant {
             _ => {}
         }
         if let Some(problem) = record.outcome.problem() {
-            self.problem.get_or_insert(problem);
+            self.analysis.problem.get_or_insert(problem);
         }
-        self.trials.add(&record.outcome);
+        self.analysis.trials.add(&record.outcome);
         if let Outcome::Measured(measured) = record.outcome {
             self.add_measured(record.round, record.block, record.role, *measured);
         }
@@ -243,23 +234,24 @@ impl GatheredVariant {
     fn add_counts(&mut self, measured: Measured) {
         let counted = |name: &str| metric::find(name).is_some_and(|metric| metric.counted);
         let metrics = measured.metrics.into_iter();
-        self.counts
+        self.analysis
+            .counts
             .extend(metrics.filter(|(name, _)| counted(name)));
     }
 
     fn add_measured(&mut self, round: u32, block: u32, role: Role, measured: Measured) {
         if measured.safety.iter().any(|model| model.adds_up) {
             for (name, count) in &measured.metrics {
-                *self.counts.entry(name.clone()).or_default() += count;
+                *self.analysis.counts.entry(name.clone()).or_default() += count;
             }
         }
-        self.artifacts.extend(measured.artifacts);
+        self.analysis.artifacts.extend(measured.artifacts);
         if !measured.safety.is_empty() {
             let so_far = self.safety.take().unwrap_or_default();
             self.safety = Some(merged(so_far, measured.safety));
         }
         // The weakest that any trial said, should they differ.
-        self.durability = match (self.durability, measured.durability) {
+        self.analysis.durability = match (self.analysis.durability, measured.durability) {
             (Some(so_far), Some(said)) => Some(so_far.min(said)),
             (so_far, said) => so_far.or(said),
         };
@@ -278,18 +270,18 @@ impl GatheredVariant {
             });
         }
         if let Some(found) = steadiness(&measured.windows) {
-            let counts = self.steadiness.get_or_insert_default();
+            let counts = self.analysis.steadiness.get_or_insert_default();
             match found.label {
                 SteadinessLabel::Warming => counts.warming += 1,
                 SteadinessLabel::Steady => counts.steady += 1,
                 SteadinessLabel::Drifting => counts.drifting += 1,
             }
         }
-        if self.engine.is_none() {
-            self.engine = Some(measured.engine);
-            self.binding = measured.binding;
-            self.connections = measured.connections;
-            self.tables = measured.tables;
+        if self.analysis.engine.is_none() {
+            self.analysis.engine = Some(measured.engine);
+            self.analysis.binding = measured.binding;
+            self.analysis.connections = measured.connections;
+            self.analysis.tables = measured.tables;
         }
     }
 }

@@ -183,8 +183,9 @@ fn cap_durability(
 }
 
 fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
-    (variant.trials.measured == 0).then(|| {
+    (variant.analysis.trials.measured == 0).then(|| {
         variant
+            .analysis
             .problem
             .clone()
             .unwrap_or_else(|| "not measured in this run".to_owned())
@@ -193,15 +194,16 @@ fn problem_of_unmeasured(variant: &GatheredVariant) -> Option<String> {
 
 /// How many trials of a variant failed or timed out and why, where some did.
 fn failures_of(variant: &GatheredVariant) -> Option<String> {
-    let failed = variant.trials.failed + variant.trials.timed_out;
+    let failed = variant.analysis.trials.failed + variant.analysis.trials.timed_out;
     let why = variant
+        .analysis
         .problem
         .as_deref()
         .unwrap_or("for an unknown reason");
     (failed > 0).then(|| {
         format!(
             "{failed} of its {} trials failed: {why}",
-            variant.trials.total()
+            variant.analysis.trials.total()
         )
     })
 }
@@ -335,8 +337,6 @@ fn variants(
             levels: variant.levels.clone(),
             settings: variant.settings.clone(),
             baseline: index == 0,
-            trials: gathered.trials,
-            problem: gathered.problem,
             summaries: summaries(gathered.figures, dropped),
             effect,
             groups: ranking
@@ -344,17 +344,8 @@ fn variants(
                 .find(|ranked| ranked.variant == index)
                 .map(RankedVariant::letters)
                 .unwrap_or_default(),
-            steadiness: gathered.steadiness,
-            connections: gathered.connections,
-            engine: gathered.engine,
-            binding: gathered.binding,
-            counts: gathered.counts,
-            tables: gathered.tables,
-            artifacts: gathered.artifacts,
             safety: safety_of_trials(planned, gathered.safety, gathered.schedules),
-            durability: gathered.durability,
-            recall_losses: Vec::new(),
-            confirmation: None,
+            ..gathered.analysis
         })
         .collect()
 }

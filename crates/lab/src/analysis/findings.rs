@@ -181,12 +181,6 @@ impl Finding {
     pub fn name_or_label(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.what())
     }
-
-    /// What the baseline is called, or its levels.
-    pub fn baseline_name_or_label(&self) -> String {
-        let name = self.baseline_name.clone();
-        name.unwrap_or_else(|| label(&self.instead_of))
-    }
 }
 
 impl Faster {

@@ -265,7 +265,7 @@ impl ExperimentAnalysis {
 }
 
 /// One variant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct VariantAnalysis {
     /// Its identity: the levels of its factors.
     pub label: String,
@@ -324,27 +324,9 @@ impl VariantAnalysis {
     fn made_up(levels: Settings) -> VariantAnalysis {
         VariantAnalysis {
             label: crate::level::label(&levels),
-            name: None,
-            answer: None,
             settings: levels.clone(),
             levels,
-            baseline: false,
-            trials: TrialCounts::default(),
-            problem: None,
-            summaries: BTreeMap::new(),
-            effect: None,
-            groups: String::new(),
-            steadiness: None,
-            connections: Vec::new(),
-            engine: None,
-            binding: None,
-            counts: BTreeMap::new(),
-            tables: Vec::new(),
-            artifacts: Vec::new(),
-            safety: None,
-            durability: None,
-            recall_losses: Vec::new(),
-            confirmation: None,
+            ..VariantAnalysis::default()
         }
     }
 

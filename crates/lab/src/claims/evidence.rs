@@ -69,16 +69,13 @@ fn is_over_the_design(form: Form<'_>) -> bool {
 impl Evidence<'_> {
     pub(super) fn check(&self, precondition: Precondition) -> Result<(), Unable> {
         let Precondition::Fsync = precondition;
-        match self.fsync_median_ns {
-            Some(median) if median >= FSYNC_CLAIM_MEDIAN_NS => Ok(()),
-            Some(median) => Err(Unable::NotApplicable(format!(
-                "it requires {precondition}; here it is {:.3} ms",
-                median as f64 / 1e6
-            ))),
-            None => Err(Unable::NotApplicable(format!(
-                "it requires {precondition}, which was not measured"
-            ))),
-        }
+        let here = match self.fsync_median_ns {
+            Some(median) if median >= FSYNC_CLAIM_MEDIAN_NS => return Ok(()),
+            Some(median) => format!("; here it is {:.3} ms", median as f64 / 1e6),
+            None => ", which was not measured".to_owned(),
+        };
+        let why = format!("it requires {precondition}{here}");
+        Err(Unable::NotApplicable(why))
     }
 
     /// Whether the claim applies to this file system.

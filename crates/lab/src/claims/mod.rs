@@ -286,61 +286,68 @@ impl fmt::Display for Precondition {
     }
 }
 
-/// The form of a claim, once it is known to have exactly one.
-#[derive(Clone, Copy, Debug)]
-pub enum Form<'a> {
+/// The forms of claims: the operands of each and the key under which it stands in a file.
+macro_rules! forms {
+    ($($(#[$doc:meta])* $form:ident($operands:ident) = $key:ident;)*) => {
+        /// The form of a claim, once it is known to have exactly one.
+        #[derive(Clone, Copy, Debug)]
+        pub enum Form<'a> {
+            $($(#[$doc])* $form(&'a $operands),)*
+        }
+
+        impl<'a> Form<'a> {
+            /// The keys of all forms.
+            pub const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+
+            /// The key under which this form stands in a file.
+            pub fn key(&self) -> &'static str {
+                match self {
+                    $(Form::$form(_) => stringify!($key),)*
+                }
+            }
+
+            /// The metric named by the claim itself.
+            pub fn metric(&self) -> Option<&'a str> {
+                match self {
+                    $(Form::$form(operands) => operands.metric.as_deref(),)*
+                }
+            }
+        }
+
+        impl Claim {
+            /// Every form that the file gives; a valid claim has one.
+            pub fn forms(&self) -> Vec<Form<'_>> {
+                let given = [$(self.$key.as_ref().map(Form::$form)),*];
+                given.into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+forms! {
     /// A ratio within bounds.
-    Ratio(&'a Pair),
+    Ratio(Pair) = ratio;
     /// A ratio of two ratios within bounds.
-    RatioOfRatios(&'a Pairs),
+    RatioOfRatios(Pairs) = ratio_of_ratios;
     /// A figure within bounds.
-    Value(&'a Single),
+    Value(Single) = value;
     /// A ratio near one.
-    Equal(&'a Pair),
+    Equal(Pair) = equal;
     /// A sequence that does not grow.
-    Ordering(&'a Listed),
+    Ordering(Listed) = ordering;
     /// Largest over smallest, less one, within bounds.
-    Spread(&'a Listed),
+    Spread(Listed) = spread;
     /// Where the largest value is.
-    Argmax(&'a Extreme),
+    Argmax(Extreme) = argmax;
     /// Where the smallest value is.
-    Argmin(&'a Extreme),
+    Argmin(Extreme) = argmin;
     /// What the best variants have in common.
-    Best(&'a Best),
+    Best(Best) = best;
     /// A ratio of two devices within bounds.
-    Devices(&'a Devices),
+    Devices(Devices) = devices;
 }
 
 impl<'a> Form<'a> {
-    /// The key under which this form stands in a file.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Form::Ratio(_) => "ratio",
-            Form::RatioOfRatios(_) => "ratio_of_ratios",
-            Form::Value(_) => "value",
-            Form::Equal(_) => "equal",
-            Form::Ordering(_) => "ordering",
-            Form::Spread(_) => "spread",
-            Form::Argmax(_) => "argmax",
-            Form::Argmin(_) => "argmin",
-            Form::Best(_) => "best",
-            Form::Devices(_) => "devices",
-        }
-    }
-
-    /// The metric named by the claim itself.
-    pub fn metric(&self) -> Option<&'a str> {
-        match self {
-            Form::Ratio(pair) | Form::Equal(pair) => pair.metric.as_deref(),
-            Form::RatioOfRatios(pairs) => pairs.metric.as_deref(),
-            Form::Value(single) => single.metric.as_deref(),
-            Form::Ordering(listed) | Form::Spread(listed) => listed.metric.as_deref(),
-            Form::Argmax(extreme) | Form::Argmin(extreme) => extreme.metric.as_deref(),
-            Form::Best(best) => best.metric.as_deref(),
-            Form::Devices(devices) => devices.metric.as_deref(),
-        }
-    }
-
     /// The other metric of a claim that compares two figures of the same trials.
     pub fn to_metric(&self) -> Option<&'a str> {
         match self {
@@ -348,6 +355,15 @@ impl<'a> Form<'a> {
             Form::RatioOfRatios(pairs) => pairs.to_metric.as_deref(),
             _ => None,
         }
+    }
+
+    /// Whether the claim states its bounds as `at_least`, `at_most` or `between`.
+    pub fn states_bounds(&self) -> bool {
+        use Form::{Argmax, Argmin, Best, Equal, Ordering};
+        !matches!(
+            self,
+            Equal(_) | Ordering(_) | Argmax(_) | Argmin(_) | Best(_)
+        )
     }
 }
 
@@ -387,25 +403,6 @@ impl fmt::Display for Bounds {
 }
 
 impl Claim {
-    /// Every form that the file gives; a valid claim has one.
-    pub fn forms(&self) -> Vec<Form<'_>> {
-        [
-            self.ratio.as_ref().map(Form::Ratio),
-            self.ratio_of_ratios.as_ref().map(Form::RatioOfRatios),
-            self.value.as_ref().map(Form::Value),
-            self.equal.as_ref().map(Form::Equal),
-            self.ordering.as_ref().map(Form::Ordering),
-            self.spread.as_ref().map(Form::Spread),
-            self.argmax.as_ref().map(Form::Argmax),
-            self.argmin.as_ref().map(Form::Argmin),
-            self.best.as_ref().map(Form::Best),
-            self.devices.as_ref().map(Form::Devices),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
-
     /// The bounds written as `at_least`, `at_most` or `between`.
     pub fn stated_bounds(&self) -> Bounds {
         match self.between {
@@ -423,11 +420,6 @@ impl Claim {
     /// The bounds on the figure of `form`: those stated, or what `equal` and `ordering` mean.
     pub fn bounds(&self, form: Form<'_>) -> Bounds {
         match form {
-            Form::Ratio(_)
-            | Form::RatioOfRatios(_)
-            | Form::Value(_)
-            | Form::Spread(_)
-            | Form::Devices(_) => self.stated_bounds(),
             Form::Equal(_) => {
                 let within = self.within.unwrap_or_default();
                 Bounds {
@@ -436,7 +428,8 @@ impl Claim {
                 }
             }
             Form::Ordering(_) => Bounds::at_least(1.0 - self.tolerance.unwrap_or_default()),
-            Form::Argmax(_) | Form::Argmin(_) | Form::Best(_) => Bounds::at_least(1.0),
+            _ if form.states_bounds() => self.stated_bounds(),
+            _ => Bounds::at_least(1.0),
         }
     }
 }

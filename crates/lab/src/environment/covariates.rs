@@ -3,8 +3,6 @@
 //! Apart from the environment because these are figures of an interval, not of a moment. A block is
 //! kept or dropped on covariates alone, never on its outcomes, so the rule lives here.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::stats::standard_deviation;
@@ -53,36 +51,21 @@ impl Covariates {
 }
 
 /// Why a block is dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
     /// The hypervisor gave too much CPU time to others.
+    #[error("CPU steal {:.1} % (at most {:.0} % is accepted)", fraction * 100.0, MAX_STEAL_FRACTION * 100.0)]
     Steal {
         /// Share of all CPU time, 0 to 1.
         fraction: f64,
     },
     /// Tasks waited for a CPU too often.
+    #[error("CPU pressure {avg10:.1} % (at most {MAX_CPU_PRESSURE_AVG10:.0} % is accepted)")]
     CpuPressure {
         /// Per cent of ten seconds, 0 to 100.
         avg10: f64,
     },
-}
-
-impl fmt::Display for Disturbance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Steal { fraction } => write!(
-                f,
-                "CPU steal {:.1} % (at most {:.0} % is accepted)",
-                fraction * 100.0,
-                MAX_STEAL_FRACTION * 100.0
-            ),
-            Self::CpuPressure { avg10 } => write!(
-                f,
-                "CPU pressure {avg10:.1} % (at most {MAX_CPU_PRESSURE_AVG10:.0} % is accepted)"
-            ),
-        }
-    }
 }
 
 /// How far two measurements of the same thing differ on this machine, from a short probe.

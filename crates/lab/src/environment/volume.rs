@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::FsyncProbe;
 
 /// One measured directory and what it lies on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// The directory as it was given; bytes that are not UTF-8 are replaced, so that the record can
     /// always be written.
@@ -50,17 +50,7 @@ impl Volume {
         Self {
             path: path.into(),
             kind,
-            file_system: None,
-            mount_point: None,
-            mount_options: None,
-            device: None,
-            model: None,
-            rotational: None,
-            write_cache: None,
-            fua: None,
-            free_bytes: None,
-            total_bytes: None,
-            fsync: None,
+            ..Self::default()
         }
     }
 
@@ -87,7 +77,7 @@ impl Volume {
 }
 
 /// What kind of storage a directory lies on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VolumeKind {
     /// A file system on a block device of this machine.
@@ -99,6 +89,7 @@ pub enum VolumeKind {
     /// Served by another machine, or by the host of this virtual machine.
     Network,
     /// Anything else.
+    #[default]
     Unknown,
 }
 

@@ -3,8 +3,6 @@
 //! Apart from the warnings about the machine because a problem belongs to its directory: the same
 //! machine may offer a better one, which is usually the advice.
 
-use std::fmt;
-
 use super::warning::gibibytes;
 use super::{FsyncVerdict, Volume, VolumeKind};
 
@@ -13,31 +11,48 @@ use super::{FsyncVerdict, Volume, VolumeKind};
 pub const LITTLE_DISK_BYTES: u64 = 4 << 30;
 
 /// One problem of one measured directory. Its text says what it means and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeProblem {
     /// The directory is in memory; durability comparisons are refused.
+    #[error(
+        "in memory (tmpfs, or a device made of memory): nothing here survives a restart, so durability comparisons are refused; choose a directory on a disk"
+    )]
     InMemory,
     /// The directory is on the layers of a container.
+    #[error(
+        "on the layers of a container: the first write to a file copies it, and what an fsync reaches cannot be seen; choose a directory on a mounted volume"
+    )]
     Overlay,
     /// The directory is on a network or shared file system.
+    #[error(
+        "on a network or shared file system ({file_system}): times include the far side, and SQLite's locks and WAL cannot be relied on there; choose a local disk"
+    )]
     Network {
         /// File system type; empty if not known.
         file_system: String,
     },
     /// The kind of storage is not known.
+    #[error(
+        "on storage of unknown kind: whether an fsync reaches a medium is not known; judge durability comparisons with care, or choose a directory on a known disk"
+    )]
     UnknownStorage,
     /// Cache flushes are turned off.
+    #[error(
+        "mounted with {option}: an fsync does not flush the disk's cache, so a power failure can corrupt any database; mount without it, or compare speeds only"
+    )]
     BarrierDisabled {
         /// The mount option that does it.
         option: String,
     },
     /// An fsync is quicker than any medium.
+    #[error("a synced write takes {}, quicker than any medium: the sync does nothing, or the device has power-loss protection; check which before trusting durability", microseconds(*p50_ns))]
     SyncTooFast {
         /// Median of write and fdatasync, in nanoseconds.
         p50_ns: u64,
     },
     /// A disk that says it rotates answers quicker than it can turn.
+    #[error("a synced write takes {} {}", microseconds(*p50_ns), cause_of_speed(*hypervisor))]
     RotationalWithCache {
         /// Median of write and fdatasync, in nanoseconds.
         p50_ns: u64,
@@ -45,6 +60,7 @@ pub enum VolumeProblem {
         hypervisor: bool,
     },
     /// There is little free space.
+    #[error("only {} free: experiments at the default scale may fill the disk; free some space, choose another directory, or keep to the quick scale", gibibytes(*free_bytes))]
     LittleDisk {
         /// Free bytes.
         free_bytes: u64,
@@ -93,64 +109,14 @@ fn of_sync(volume: &Volume, hypervisor: bool) -> Option<VolumeProblem> {
     }
 }
 
-impl fmt::Display for VolumeProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InMemory => f.write_str(
-                "in memory (tmpfs, or a device made of memory): nothing here survives a restart, \
-                 so durability comparisons are refused; choose a directory on a disk",
-            ),
-            Self::Overlay => f.write_str(
-                "on the layers of a container: the first write to a file copies it, and what an \
-                 fsync reaches cannot be seen; choose a directory on a mounted volume",
-            ),
-            Self::Network { file_system } => write!(
-                f,
-                "on a network or shared file system ({file_system}): times include the far side, \
-                 and SQLite's locks and WAL cannot be relied on there; choose a local disk"
-            ),
-            Self::UnknownStorage => f.write_str(
-                "on storage of unknown kind: whether an fsync reaches a medium is not known; \
-                 judge durability comparisons with care, or choose a directory on a known disk",
-            ),
-            Self::BarrierDisabled { option } => write!(
-                f,
-                "mounted with {option}: an fsync does not flush the disk's cache, so a power \
-                 failure can corrupt any database; mount without it, or compare speeds only"
-            ),
-            Self::SyncTooFast { p50_ns } => write!(
-                f,
-                "a synced write takes {}, quicker than any medium: the sync does nothing, or the \
-                 device has power-loss protection; check which before trusting durability",
-                microseconds(*p50_ns)
-            ),
-            Self::RotationalWithCache { p50_ns, hypervisor } => {
-                write_rotational(f, *p50_ns, *hypervisor)
-            }
-            Self::LittleDisk { free_bytes } => write!(
-                f,
-                "only {} free: experiments at the default scale may fill the disk; free some \
-                 space, choose another directory, or keep to the quick scale",
-                gibibytes(*free_bytes)
-            ),
-        }
-    }
-}
-
-fn write_rotational(f: &mut fmt::Formatter<'_>, p50_ns: u64, hypervisor: bool) -> fmt::Result {
-    let taken = microseconds(p50_ns);
+/// Why the sync of a disk that says it rotates takes less than a turn, and what to do.
+fn cause_of_speed(hypervisor: bool) -> &'static str {
     if hypervisor {
-        write!(
-            f,
-            "a synced write takes {taken} on a virtual disk that says it rotates: it is no \
-             rotating disk, or its cache answers; ask the provider what an fsync reaches"
-        )
+        "on a virtual disk that says it rotates: it is no rotating disk, or its cache answers; ask the provider \
+         what an fsync reaches"
     } else {
-        write!(
-            f,
-            "a synced write takes {taken} on a rotating disk, less than a turn: its cache \
-             answers; check that it is battery-backed, or turn it off (hdparm -W 0)"
-        )
+        "on a rotating disk, less than a turn: its cache answers; check that it is battery-backed, or turn it \
+         off (hdparm -W 0)"
     }
 }
 

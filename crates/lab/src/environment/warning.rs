@@ -3,7 +3,6 @@
 //! Apart from the environment because each warning is both a rule (when it holds) and a text (what
 //! it means, what to do), and the two must be read side by side.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::{
@@ -14,27 +13,40 @@ use super::{
 pub const LITTLE_MEMORY_BYTES: u64 = 1 << 30;
 
 /// One thing in an environment that the reader must know. Its text says what it means and what to do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// The frequency governor saves power.
+    #[error(
+        "the CPU frequency governor is powersave: short trials may run below full speed and noise grows; choose performance for the run (cpupower frequency-set --governor performance)"
+    )]
     PowersaveGovernor,
     /// The hypervisor took CPU time since boot.
+    #[error("the hypervisor has given {:.1} % of all CPU time since boot to others: expect dropped blocks and wider intervals; use a machine with dedicated CPUs", fraction * 100.0)]
     Steal {
         /// Share of all CPU time since boot, 0 to 1.
         fraction: f64,
     },
     /// Other work waits for the CPUs now.
+    #[error(
+        "tasks waited for a CPU during {avg10:.0} % of the last ten seconds: other work disturbs the measurement; stop it, or wait until it is done"
+    )]
     CpuPressure {
         /// Per cent of the last ten seconds, 0 to 100.
         avg10: f64,
     },
     /// Another run of pragmark is under way.
+    #[error(
+        "another run of pragmark was under way (process {process}): the two disturb each other; run one after the other"
+    )]
     OtherRun {
         /// Its process.
         process: u32,
     },
     /// A control group gives less CPU time than there are CPUs.
+    #[error(
+        "a control group allows {cpus:.2} of {of} CPUs: a trial that uses up its share is paused, which shows as latency; raise the quota, or pin to whole CPUs instead"
+    )]
     CpuQuota {
         /// CPU time per wall-clock time, in CPUs.
         cpus: f64,
@@ -42,11 +54,13 @@ pub enum Warning {
         of: u32,
     },
     /// There is little memory.
+    #[error("only {} of memory can be used: databases larger than that are measured against the disk, not the page cache; free memory, or keep to the quick scale", gibibytes(*usable_bytes))]
     LittleMemory {
         /// Usable bytes.
         usable_bytes: u64,
     },
     /// Something is wrong, for measuring, with what lies under a measured directory.
+    #[error("{}: {problem}", path.display())]
     Volume {
         /// The directory.
         path: PathBuf,
@@ -103,46 +117,6 @@ fn cpu_quota(environment: &Environment) -> Option<Warning> {
             Some(Warning::CpuQuota { cpus, of })
         }
         _ => None,
-    }
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PowersaveGovernor => f.write_str(
-                "the CPU frequency governor is powersave: short trials may run below full speed \
-                 and noise grows; choose performance for the run \
-                 (cpupower frequency-set --governor performance)",
-            ),
-            Self::Steal { fraction } => write!(
-                f,
-                "the hypervisor has given {:.1} % of all CPU time since boot to others: expect \
-                 dropped blocks and wider intervals; use a machine with dedicated CPUs",
-                fraction * 100.0
-            ),
-            Self::CpuPressure { avg10 } => write!(
-                f,
-                "tasks waited for a CPU during {avg10:.0} % of the last ten seconds: other work \
-                 disturbs the measurement; stop it, or wait until it is done"
-            ),
-            Self::OtherRun { process } => write!(
-                f,
-                "another run of pragmark was under way (process {process}): the two disturb each \
-                 other; run one after the other"
-            ),
-            Self::CpuQuota { cpus, of } => write!(
-                f,
-                "a control group allows {cpus:.2} of {of} CPUs: a trial that uses up its share is \
-                 paused, which shows as latency; raise the quota, or pin to whole CPUs instead"
-            ),
-            Self::LittleMemory { usable_bytes } => write!(
-                f,
-                "only {} of memory can be used: databases larger than that are measured against \
-                 the disk, not the page cache; free memory, or keep to the quick scale",
-                gibibytes(*usable_bytes)
-            ),
-            Self::Volume { path, problem } => write!(f, "{}: {problem}", path.display()),
-        }
     }
 }
 

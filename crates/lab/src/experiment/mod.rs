@@ -27,7 +27,7 @@ pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};
 
 /// A question and how to answer it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
     /// Unique name: lower-case words joined by hyphens.
@@ -177,7 +177,7 @@ pub struct UpperBoundFile {
 }
 
 /// Which variants there are, and when to stop measuring.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
     /// How factors are combined into variants.
@@ -193,10 +193,11 @@ pub struct Design {
 }
 
 /// How factors are combined into variants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DesignKind {
     /// The baseline, and each other level of each factor by itself.
+    #[default]
     OneAtATime,
     /// Every combination of levels.
     Factorial,

@@ -28,7 +28,11 @@ impl Checker<'_, '_, '_> {
                 [form] => self.check_form(&path, claim, form, variants),
                 _ => self.findings.at(
                     &path,
-                    format!("the claim `{}` needs exactly one of ratio, ratio_of_ratios, value, equal, ordering, spread, argmax, argmin, best, devices", claim.id),
+                    format!(
+                        "the claim `{}` needs exactly one of {}",
+                        claim.id,
+                        Form::KEYS.join(", ")
+                    ),
                 ),
             }
         }
@@ -95,13 +99,10 @@ impl Checker<'_, '_, '_> {
     fn check_bounds(&mut self, path: &[Step], claim: &Claim, form: Form<'_>) {
         let bounds = claim.stated_bounds();
         let stated = bounds.low.is_some() || bounds.high.is_some();
-        let (wanted, what) = match form {
-            Form::Ratio(_)
-            | Form::RatioOfRatios(_)
-            | Form::Value(_)
-            | Form::Spread(_)
-            | Form::Devices(_) => (true, "needs `at_least`, `at_most` or `between`"),
-            _ => (false, "takes no `at_least`, `at_most` or `between`"),
+        let wanted = form.states_bounds();
+        let what = match wanted {
+            true => "needs `at_least`, `at_most` or `between`",
+            false => "takes no `at_least`, `at_most` or `between`",
         };
         if stated != wanted {
             self.findings

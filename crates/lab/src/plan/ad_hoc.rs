@@ -1,11 +1,10 @@
 //! Experiments that no file holds: made by a command, or by a run for itself.
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
 use crate::design::{Stopping, Variant};
 use crate::experiment::{Design, DesignKind, Experiment};
-use crate::level::Settings;
 use crate::record::{PlannedExperiment, RunPlan};
 
 use super::{Request, plan};
@@ -15,32 +14,35 @@ pub fn ad_hoc(id: &str, question: &str, workload: &str, metric: &str) -> Experim
     Experiment {
         id: id.to_owned(),
         question: question.to_owned(),
-        source: None,
-        note: None,
         workload: workload.to_owned(),
         metric: metric.to_owned(),
-        secondary_metrics: Vec::new(),
-        base: Settings::new(),
-        scale: BTreeMap::new(),
-        factors: BTreeMap::new(),
-        levels: BTreeMap::new(),
-        conditions: Vec::new(),
-        labels: Default::default(),
-        variants: Vec::new(),
-        adjust: Vec::new(),
-        exclude: Vec::new(),
-        upper_bounds: Vec::new(),
         design: Design {
             kind: DesignKind::List,
-            baseline: Settings::new(),
-            variants: Vec::new(),
             stopping: Stopping {
                 rounds: 1,
                 max_rounds: 1,
                 ..Stopping::default()
             },
+            ..Design::default()
         },
-        claims: Vec::new(),
+        ..Experiment::default()
+    }
+}
+
+/// The plan of such an experiment in one directory.
+pub(super) fn planned_alone(
+    experiment: Experiment,
+    directory: PathBuf,
+    variants: Vec<Variant>,
+) -> PlannedExperiment {
+    PlannedExperiment {
+        key: experiment.id.clone(),
+        directory,
+        variants,
+        stopping: experiment.design.stopping,
+        alone: true,
+        experiment,
+        ..PlannedExperiment::default()
     }
 }
 
@@ -55,17 +57,8 @@ pub fn plan_alone(
     let directory = request.directories.first().cloned();
     experiment.design.stopping.rounds = rounds;
     experiment.design.stopping.max_rounds = rounds;
-    let planned = PlannedExperiment {
-        key: experiment.id.clone(),
-        directory: directory.unwrap_or_else(|| ".".into()),
-        variants,
-        upper_bounds: Vec::new(),
-        counting: false,
-        crash_relevant: Vec::new(),
-        stopping: experiment.design.stopping,
-        alone: true,
-        experiment,
-    };
+    let directory = directory.unwrap_or_else(|| ".".into());
+    let planned = planned_alone(experiment, directory, variants);
     RunPlan {
         experiments: vec![planned],
         ..plan(request, &Catalogue::default())

@@ -1,9 +1,9 @@
 //! The plan of the trials that measure safety tiers.
 
-use super::ad_hoc;
+use super::ad_hoc::{ad_hoc, planned_alone};
 use crate::design::Variant;
 use crate::engine_name::ENGINE;
-use crate::record::{PlannedExperiment, RunPlan};
+use crate::record::RunPlan;
 use crate::tier::{TierPlan, TierSet, WORKLOAD};
 
 /// The run in which the safety tiers of `plan` are measured: one crash trial for each set of settings,
@@ -13,17 +13,8 @@ pub fn tier_plan(plan: &RunPlan) -> Option<RunPlan> {
     let first = plan.experiments.first()?;
     let question = "Safety tiers: what can crashes destroy with each set of settings?";
     let experiment = ad_hoc("tiers", question, WORKLOAD, "images_per_s");
-    let planned = PlannedExperiment {
-        key: experiment.id.clone(),
-        directory: first.directory.clone(),
-        variants: tiers.sets.iter().map(|set| variant(set, tiers)).collect(),
-        upper_bounds: Vec::new(),
-        counting: false,
-        crash_relevant: Vec::new(),
-        stopping: experiment.design.stopping,
-        alone: true,
-        experiment,
-    };
+    let variants = tiers.sets.iter().map(|set| variant(set, tiers)).collect();
+    let planned = planned_alone(experiment, first.directory.clone(), variants);
     Some(RunPlan {
         seed: plan.seed.child("tiers"),
         budget_s: None,

@@ -137,12 +137,6 @@ impl Samples {
             .collect()
     }
 
-    /// What a variant has more than the baseline of its block, one figure for each round in which it
-    /// was measured, in the order of rounds.
-    pub fn over_baseline(&self, variant: usize) -> Vec<f64> {
-        self.differences(variant, 0)
-    }
-
     /// What a variant has more than another one, one figure for each round in which both were measured, in
     /// the order of rounds. Variants of different blocks are compared through their baselines.
     pub fn differences(&self, of: usize, to: usize) -> Vec<f64> {

@@ -53,8 +53,8 @@ fn two_metrics_of_the_same_trials_are_divided_within_each_round() {
         upper.log_ratios_to_metric_compared(&lower, 1, 0),
         &[1.5, 9.0 / 32f64.sqrt()],
     );
-    assert_eq!(upper.over_baseline(1), [5.0, 19.0]);
-    assert!(upper.over_baseline(0).is_empty());
+    assert_eq!(upper.differences(1, 0), [5.0, 19.0]);
+    assert!(upper.differences(0, 0).is_empty());
 }
 
 #[test]
@@ -73,7 +73,6 @@ fn variants_of_one_block_differ_by_themselves_and_others_by_what_they_are_over_t
     samples.add(2, 0, 2, Role::Variant, 50.0);
     assert_eq!(samples.differences(2, 1), [25.0, 27.0]);
     assert_eq!(samples.differences(1, 2), [-25.0, -27.0]);
-    assert_eq!(samples.differences(2, 0), samples.over_baseline(2));
     assert_eq!(samples.differences(2, 0), [30.0, 33.0, 40.0]);
     assert!(samples.differences(1, 1).is_empty());
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Class, ModelSafety, Narrowed, Schedules, Tier};
+use crate::level::distinct;
 use crate::trial::Outcome;
 
 /// How safe some settings are.
@@ -90,12 +91,7 @@ impl Safety {
             let models = safety.models.iter().filter(|model| model.assumed);
             models.map(|model| model.model.clone()).collect()
         };
-        let mut names = assumed(other);
-        names.extend(
-            assumed(self)
-                .into_iter()
-                .filter(|name| !assumed(other).contains(name)),
-        );
+        let names = distinct([assumed(other), assumed(self)].concat());
         let mut worse = Vec::new();
         for name in &names {
             let classes = |safety: &Safety| {
@@ -135,18 +131,11 @@ fn narrowed(tier: &Tier, inside: &[&ModelSafety]) -> Option<Narrowed> {
     if better.class()? <= tier.class()? {
         return None;
     }
-    let mut only: Vec<String> = Vec::new();
     let of_class = inside
         .iter()
         .filter(|model| model.tier.class() == tier.class());
-    for occasion in of_class
-        .filter_map(|model| model.narrowed.as_ref())
-        .flat_map(|it| &it.only)
-    {
-        if !only.contains(occasion) {
-            only.push(occasion.clone());
-        }
-    }
+    let narrowed = of_class.filter_map(|model| model.narrowed.as_ref());
+    let only = distinct(narrowed.flat_map(|it| it.only.clone()));
     Some(Narrowed {
         only,
         otherwise: better,

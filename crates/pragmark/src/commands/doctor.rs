@@ -125,59 +125,45 @@ fn buildable(tools: &[Tool]) -> String {
 /// The tools that building an engine requires, by their names in the list of tools.
 const NEEDED_TO_BUILD: [&str; 2] = ["C compiler", "Cargo"];
 
+fn known(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or("unknown")
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
 fn machine_lines(environment: &Environment) -> String {
-    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-    let gib = |bytes: Option<u64>| {
-        bytes.map_or("unknown".to_owned(), |bytes| {
-            format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
-        })
-    };
-    let mut text = String::from("Machine\n");
-    let _ = writeln!(
-        text,
-        "  system: {} {}",
-        known(&environment.system.operating_system),
-        known(&environment.system.kernel)
-    );
-    let cpus = environment
-        .cpu
+    let Environment {
+        system,
+        cpu,
+        memory,
+        ..
+    } = environment;
+    let (system, kernel) = (known(&system.operating_system), known(&system.kernel));
+    let cpus = cpu
         .logical_cpus
         .map_or("?".to_owned(), |count| count.to_string());
-    let _ = writeln!(
-        text,
-        "  cpu: {cpus} × {}, governor {}",
-        known(&environment.cpu.model),
-        known(&environment.cpu.governor)
-    );
-    let _ = writeln!(
-        text,
-        "  memory: {}, {} available",
-        gib(environment.memory.total_bytes),
-        gib(environment.memory.available_bytes)
-    );
-    text
+    let (model, governor) = (known(&cpu.model), known(&cpu.governor));
+    let [total, available] = [memory.total_bytes, memory.available_bytes]
+        .map(|bytes| bytes.map_or("unknown".to_owned(), gib));
+    format!(
+        "Machine\n  system: {system} {kernel}\n  cpu: {cpus} × {model}, governor {governor}\n  memory: {total}, {available} available\n"
+    )
 }
 
 fn volume_lines(volume: &Volume) -> String {
-    let mut text = format!("\nDisk of {}\n", volume.path.display());
-    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-    let _ = writeln!(
-        text,
-        "  file system: {} on {}",
-        known(&volume.file_system),
-        known(&volume.device)
-    );
+    let (file_system, device) = (known(&volume.file_system), known(&volume.device));
+    let directory = volume.path.display();
+    let mut text = format!("\nDisk of {directory}\n  file system: {file_system} on {device}\n");
     if let Some(free) = volume.free_bytes {
-        let _ = writeln!(text, "  free: {:.1} GiB", free as f64 / f64::from(1 << 30));
+        text += &format!("  free: {}\n", gib(free));
     }
     if let Some(fsync) = &volume.fsync {
-        let _ = writeln!(
-            text,
-            "  fsync: p50 {:.3} ms, p99 {:.3} ms over {} writes of 4 KiB",
-            fsync.p50_ns as f64 / 1e6,
-            fsync.p99_ns as f64 / 1e6,
-            fsync.count
-        );
+        let [p50, p99] = [fsync.p50_ns, fsync.p99_ns].map(|ns| ns as f64 / 1e6);
+        let count = fsync.count;
+        text +=
+            &format!("  fsync: p50 {p50:.3} ms, p99 {p99:.3} ms over {count} writes of 4 KiB\n");
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ::report::export;
 use runner::RunFolder;
 
 use super::{output, report};
@@ -10,24 +11,16 @@ use crate::failure::{Exit, Failure};
 
 /// Writes the data in the form asked for.
 pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
-    let out = args.out.as_deref();
-    match args.format {
-        ExportFormat::Csv => trials(args),
-        ExportFormat::VariantsCsv => output::write_text(
-            out,
-            &::report::export::variants_csv(&report::analyse(&args.run)?)
-                .map_err(Failure::unusable)?,
-        ),
-        ExportFormat::ClaimsCsv => output::write_text(
-            out,
-            &::report::export::claims_csv(&report::analyse(&args.run)?)
-                .map_err(Failure::unusable)?,
-        ),
-        ExportFormat::Json => output::write_text(
-            out,
-            &::report::export::json(&report::analyse(&args.run)?).map_err(Failure::unusable)?,
-        ),
+    if args.format == ExportFormat::Csv {
+        return trials(args);
     }
+    let analysis = report::analyse(&args.run)?;
+    let text = match args.format {
+        ExportFormat::ClaimsCsv => export::claims_csv(&analysis).map_err(Failure::unusable),
+        ExportFormat::Json => export::json(&analysis).map_err(Failure::unusable),
+        _ => export::variants_csv(&analysis).map_err(Failure::unusable),
+    };
+    output::write_text(args.out.as_deref(), &text?)
 }
 
 /// Trials go straight from the record to the table, so that a record of any length needs no
@@ -36,7 +29,7 @@ fn trials(args: &ExportArgs) -> Result<Exit, Failure> {
     let folder = RunFolder::open(&args.run)?;
     let mut read = Ok(());
     let exit = output::write(args.out.as_deref(), |writer| {
-        let mut table = ::report::export::TrialsCsv::new(writer);
+        let mut table = export::TrialsCsv::new(writer);
         let mut written = Ok(());
         read = folder.each_trial(|record| {
             if written.is_ok() {

@@ -310,10 +310,7 @@ impl From<LoadError> for Failure {
             LoadError::Definition(_) | LoadError::SameFile { .. } => Failure::usage(error),
             error => Failure::unusable(error),
         };
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        failure.hint_if(hint)
     }
 }
 

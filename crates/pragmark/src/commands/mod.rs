@@ -1,7 +1,6 @@
 //! The commands, one file each.
 
 mod crash;
-mod describe_engine;
 mod doctor;
 mod driver;
 mod engine;
@@ -46,6 +45,6 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::WriteUntilKilled => trial::write_until_killed(),
         Command::Driver(args) => driver::execute(&args),
         Command::Become(args) => driver::become_program(&args),
-        Command::DescribeEngine { engine } => describe_engine::execute(&engine),
+        Command::DescribeEngine { engine } => trial::describe_engine(&engine),
     }
 }

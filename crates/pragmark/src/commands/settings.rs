@@ -38,14 +38,12 @@ pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
 fn unknown(wanted: &str, keys: &[&str]) -> Failure {
     let mut known: Vec<&str> = keys.to_vec();
     known.dedup();
-    let failure = Failure::usage(format!(
+    let nearest = lab::experiment::nearest(wanted, known.iter().copied());
+    Failure::usage(format!(
         "no experiment `{wanted}` in this run recommends settings; these do: {}",
         known.join(", ")
-    ));
-    match lab::experiment::nearest(wanted, known.iter().copied()) {
-        Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
-        None => failure,
-    }
+    ))
+    .hint_if(nearest.map(|nearest| format!("did you mean `{nearest}`?")))
 }
 
 /// The binding of this name, for the command line.

@@ -23,3 +23,10 @@ pub fn write_until_killed() -> Result<Exit, Failure> {
         .map_err(Failure::unusable)?;
     Ok(Exit::Success)
 }
+
+/// Describes an engine in a process of its own, because loading a library runs its code.
+pub fn describe_engine(engine: &str) -> Result<Exit, Failure> {
+    let record = bench::describe_engine(engine).map_err(Failure::unusable)?;
+    let text = serde_json::to_string(&record).map_err(Failure::unusable)?;
+    super::output::write_text(None, &text)
+}

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use lab::seed::Seed;
 use tempfile::NamedTempFile;
 
 use super::error::MachineError;
@@ -78,13 +79,9 @@ impl ProbeFile {
 /// Fills a page with numbers that depend on the count of pages written (splitmix64, Steele, Lea and
 /// Flood, OOPSLA 2014): about a microsecond, and nothing to compress.
 fn fill(page: &mut [u8; PAGE_BYTES], count: u64) {
-    let mut state = count << 32;
+    let mut random = Seed(count << 32).generator();
     for word in page.as_chunks_mut::<8>().0 {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        *word = (mixed ^ (mixed >> 31)).to_le_bytes();
+        *word = random.next_u64().to_le_bytes();
     }
 }
 

@@ -6,7 +6,6 @@
 //! shell. Its data lies in a directory of the kind that the next run sweeps up.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -21,6 +20,7 @@ use tempfile::TempDir;
 
 use super::ServerError;
 use super::account::Account;
+use crate::error::Context;
 use crate::workdir::WorkDir;
 
 /// The role that owns the cluster, and the database that trials connect to.
@@ -193,7 +193,7 @@ fn let_in(account: &Account, work: &WorkDir) -> Result<(), ServerError> {
 /// The empty directory that becomes the cluster.
 fn home(work: &Path, account: Option<&Account>) -> Result<PathBuf, ServerError> {
     let home = work.join(HOME);
-    fs::create_dir(&home).map_err(failed("create", &home))?;
+    fs::create_dir(&home).context("create", &home)?;
     give(&home, account)?;
     Ok(home)
 }
@@ -204,7 +204,7 @@ fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
     let sockets = tempfile::Builder::new()
         .prefix("pragmark-postgres-")
         .tempdir_in(parent)
-        .map_err(failed("create a directory in", parent))?;
+        .context("create a directory in", parent)?;
     give(sockets.path(), account)?;
     Ok(sockets)
 }
@@ -212,26 +212,18 @@ fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
 fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
     match account {
         Some(account) => chown(path, Some(account.uid), Some(account.gid))
-            .map_err(failed("change the owner of", path)),
-        None => Ok(()),
+            .context("change the owner of", path)?,
+        None => {}
     }
-}
-
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
-    let path = path.to_owned();
-    move |source| ServerError::Io {
-        doing,
-        path,
-        source,
-    }
+    Ok(())
 }
 
 /// A program of PostgreSQL's, as the right user and without what the user's own environment may say
 /// to it, with its output in `log`.
 fn command(program: &Path, log: &Path, account: Option<&Account>) -> Result<Command, ServerError> {
     let open = File::options().create(true).append(true).open(log);
-    let output = open.map_err(failed("write", log))?;
-    let errors = output.try_clone().map_err(failed("write", log))?;
+    let output = open.context("write", log)?;
+    let errors = output.try_clone().context("write", log)?;
     let mut command = Command::new(program);
     command
         .env_clear()

@@ -9,7 +9,6 @@ mod account;
 mod cluster;
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -69,20 +68,10 @@ pub(crate) enum ServerError {
         /// The end of its output.
         said: String,
     },
-    /// A file could not be used.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        doing: &'static str,
-        /// On which path.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// A program of PostgreSQL's could not be run.
     #[error(transparent)]
     Process(#[from] process::ProcessError),
-    /// The directory of the cluster could not be made.
+    /// A file or directory could not be used.
     #[error(transparent)]
     Directory(#[from] RunError),
     /// The run was stopped meanwhile.
@@ -99,10 +88,9 @@ impl ServerError {
             ServerError::NotInstalled(_) | ServerError::NoAccount | ServerError::Closed { .. } => {
                 Some(Outcome::Skipped { why })
             }
-            ServerError::Program { .. }
-            | ServerError::Process(_)
-            | ServerError::Io { .. }
-            | ServerError::Directory(_) => Some(Outcome::Failed { why }),
+            ServerError::Program { .. } | ServerError::Process(_) | ServerError::Directory(_) => {
+                Some(Outcome::Failed { why })
+            }
         }
     }
 }

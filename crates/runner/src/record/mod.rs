@@ -250,13 +250,8 @@ fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
             path: path.to_owned(),
             what: "it names no format".to_owned(),
         }),
-        1..FORMAT => Err(RunError::OlderFormat {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
         FORMAT => Ok(()),
-        _ => Err(RunError::NewerFormat {
+        _ => Err(RunError::OtherFormat {
             path: path.to_owned(),
             found,
             known: FORMAT,

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::level::{Level, Settings};
+use crate::level::{Level, Settings, distinct};
 
 /// A factor of which several levels were measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,15 +143,10 @@ pub(super) fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// The factor of this name, where variants differ in it.
 fn factor(name: &str, variants: &[&Settings], order: &[Level]) -> Option<Factor> {
-    let mut levels: Vec<Level> = Vec::new();
     let found = variants.iter().filter_map(|variant| variant.get(name));
     let found: Vec<&Level> = found.collect();
     let known = order.iter().filter(|level| found.contains(level));
-    for level in known.chain(found.iter().copied()) {
-        if !levels.contains(level) {
-            levels.push(level.clone());
-        }
-    }
+    let levels = distinct(known.chain(found.iter().copied()).cloned());
     let baseline = variants.first()?.get(name)?;
     let baseline = levels.iter().position(|level| level == baseline)?;
     (levels.len() > 1).then(|| Factor {

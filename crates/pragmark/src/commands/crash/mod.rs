@@ -8,23 +8,17 @@ use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
 use ::crash::{
-    CrashError, CrashSettings, JournalMode, LockingMode, Model, Plan, Progress, Script, Synchronous,
+    CrashError, CrashSettings, JournalMode, LockingMode, Recording, Sandbox, Script, Synchronous,
 };
 use engine::{Library, Source};
 use lab::analysis::Analysis;
-use lab::experiment::Scale;
-use lab::plan::{Request, plan_alone};
 use lab::record::{EngineRecord, RunPlan, engine_to_load};
-use lab::seed::Seed;
 use runner::{RunFolder, Servers};
 
 use super::{engine as engines, run};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-
-/// A trial ends by its work, not by the clock; this is only a bound for one that hangs, in seconds.
-const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
 /// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
@@ -33,7 +27,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     }
     let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
     // Whatever can be wrong is found before anything is written.
-    let plan = planned(args)?;
+    let plan = plan::of(args)?;
     let bar = stderr().is_terminal() && !args.plain;
     let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
     if let Some(script) = &args.script {
@@ -50,33 +44,7 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn planned(args: &CrashArgs) -> Result<RunPlan, Failure> {
-    let plan::CrashPlan {
-        engine,
-        experiment,
-        variants,
-        rounds,
-        directory,
-    } = plan::of(args)?;
-    let request = Request {
-        id: runner::run_id(),
-        created: runner::now(),
-        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
-        seed: Seed(args.seed),
-        scale: Scale::Default,
-        engine,
-        quick: args.quick,
-        trial_limit_s: TRIAL_LIMIT_S,
-        budget_s: None,
-        crash_s: 0.0,
-        postgres_given: false,
-        experiments: Vec::new(),
-        directories: run::directories(&[directory])?,
-    };
-    Ok(plan_alone(request, experiment, variants, rounds))
-}
-
-/// Refuses a script that cannot be crashed: it is parsed, run and killed once.
+/// Refuses a script that cannot be crashed: it is parsed and recorded once.
 fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result<(), Failure> {
     let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
     let source: Source = to_load.parse().map_err(Failure::usage)?;
@@ -84,23 +52,17 @@ fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
     let script = Script::parse(&library, path, &text).map_err(failure)?;
-    let plan = Plan {
-        variants: vec![CrashSettings {
-            journal_mode: JournalMode::Delete,
-            synchronous: Synchronous::Full,
-            locking_mode: LockingMode::Normal,
-            page_size: 4096,
-            powersafe_overwrite: true,
-        }],
-        models: vec![Model::Kill],
-        images: 1,
-        second_crash_every: 0,
-        seed: plan.seed,
-        engine: source,
-        script: Some(script),
-        threads: 1,
+    let settings = CrashSettings {
+        journal_mode: JournalMode::Delete,
+        synchronous: Synchronous::Full,
+        locking_mode: LockingMode::Normal,
+        page_size: 4096,
+        powersafe_overwrite: true,
     };
-    ::crash::measure(&plan, &Progress::default()).map_err(failure)?;
+    let mut sandbox = Sandbox::new(&source).map_err(failure)?;
+    Recording::make(&mut sandbox, &settings, &script, plan.seed)
+        .map_err(failure)?
+        .ok();
     Ok(())
 }
 

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use ::crash::{JournalMode, LockingMode, Synchronous};
 use lab::design::{Variant, variants};
 use lab::engine_name::ENGINE;
-use lab::experiment::{Experiment, Scale};
-use lab::level::{Level, Settings, label, overlaid};
-use lab::plan::{ad_hoc, settings_that_decide};
+use lab::experiment::Scale;
+use lab::level::{Level, Settings, distinct, label, overlaid, picked};
+use lab::plan::{Request, ad_hoc, plan_alone, settings_that_decide};
+use lab::record::RunPlan;
+use lab::seed::Seed;
 use lab::tier::{KILL, SCHEDULES, TierSet, WORKLOAD};
 
 use crate::cli::CrashArgs;
 use crate::commands::engine::name_in_plan;
+use crate::commands::run;
 use crate::failure::Failure;
 use crate::library;
 
@@ -25,26 +28,13 @@ const KILLS_OF_A_TRIAL: u64 = 100;
 /// The journal modes under which processes are killed, unless stated: those that promise to survive it.
 const SURVIVING: [&str; 4] = ["delete", "truncate", "persist", "wal"];
 
-/// An experiment, and where it is to be run.
-pub(super) struct CrashPlan {
-    /// The engine of variants that name none.
-    pub(super) engine: String,
-    pub(super) experiment: Experiment,
-    pub(super) variants: Vec<Variant>,
-    /// How often each variant is measured.
-    pub(super) rounds: u32,
-    pub(super) directory: PathBuf,
-}
+/// A trial ends by its work, not by the clock; this is only a bound for one that hangs, in seconds.
+const TRIAL_LIMIT_S: f64 = 7.0 * 86_400.0;
 
 /// What the options ask for.
-pub(super) fn of(args: &CrashArgs) -> Result<CrashPlan, Failure> {
-    let mut engines: Vec<String> = Vec::new();
-    for engine in &args.engine {
-        let engine = name_in_plan(engine)?;
-        if !engines.contains(&engine) {
-            engines.push(engine);
-        }
-    }
+pub(super) fn of(args: &CrashArgs) -> Result<RunPlan, Failure> {
+    let engines = args.engine.iter().map(|engine| name_in_plan(engine));
+    let mut engines = distinct(engines.collect::<Result<Vec<_>, _>>()?);
     if args.accidents.any() && engines.len() > 1 {
         return Err(
             Failure::usage("accidents are made to happen with one engine at a time")
@@ -77,13 +67,30 @@ pub(super) fn of(args: &CrashArgs) -> Result<CrashPlan, Failure> {
             }
         };
     let (workload, question, metric) = question;
-    Ok(CrashPlan {
-        engine: engines.swap_remove(0),
-        experiment: ad_hoc(workload, question, workload, metric),
-        variants,
-        rounds,
-        directory,
-    })
+    let request = Request {
+        directories: run::directories(&[directory])?,
+        ..request(args, engines.swap_remove(0))
+    };
+    let experiment = ad_hoc(workload, question, workload, metric);
+    Ok(plan_alone(request, experiment, variants, rounds))
+}
+
+fn request(args: &CrashArgs, engine: String) -> Request {
+    Request {
+        id: runner::run_id(),
+        created: runner::now(),
+        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: Seed(args.seed),
+        scale: Scale::Default,
+        engine,
+        quick: args.quick,
+        trial_limit_s: TRIAL_LIMIT_S,
+        budget_s: None,
+        crash_s: 0.0,
+        postgres_given: false,
+        experiments: Vec::new(),
+        directories: Vec::new(),
+    }
 }
 
 /// A directory in memory where the system has one: what needs no disk is not slowed by it.
@@ -183,22 +190,19 @@ fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
             for locking_mode in names(&args.locking_mode, locking_modes) {
                 for journal_mode in names(&args.journal_mode, JournalMode::ALL) {
                     for synchronous in names(&args.synchronous, Synchronous::ALL) {
-                        let mut named = levels([
+                        let all = levels([
                             ("journal_mode", journal_mode.as_str().into()),
                             ("synchronous", synchronous.as_str().into()),
                             ("locking_mode", locking_mode.as_str().into()),
-                        ]);
-                        let others = levels([
                             ("psow", (*psow).into()),
                             ("page_size", i64::from(*page_size).into()),
                         ]);
-                        if args.page_size.len() > 1 {
-                            named.insert("page_size".to_owned(), others["page_size"].clone());
-                        }
-                        if args.psow.len() > 1 {
-                            named.insert("psow".to_owned(), others["psow"].clone());
-                        }
-                        sets.push((others, named));
+                        let named = picked(&all, |name| match name.as_str() {
+                            "psow" => args.psow.len() > 1,
+                            "page_size" => args.page_size.len() > 1,
+                            _ => true,
+                        });
+                        sets.push((all, named));
                     }
                 }
             }
@@ -263,12 +267,8 @@ fn kills_of(kills: u64, args: &CrashArgs) -> (Vec<Variant>, u32) {
 /// The journal modes that have scenarios of two connections.
 fn schedules_of(limit: u64, args: &CrashArgs) -> Result<Vec<Variant>, Failure> {
     let wanted = names(&args.journal_mode, JournalMode::ALL);
-    let mut modes: Vec<&str> = Vec::new();
-    for (_, mode) in accidents::schedule::all() {
-        if !modes.contains(&mode) && wanted.iter().any(|wanted| wanted == mode) {
-            modes.push(mode);
-        }
-    }
+    let played = accidents::schedule::all().map(|(_, mode)| mode);
+    let modes = distinct(played.filter(|mode| wanted.iter().any(|wanted| wanted == mode)));
     if modes.is_empty() {
         return Err(Failure::usage(format!(
             "no scenario of two connections has journal_mode={}",
@@ -288,11 +288,12 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
+    use lab::record::PlannedExperiment;
 
-    fn plan_of(options: &[&str]) -> CrashPlan {
+    fn plan_of(options: &[&str]) -> PlannedExperiment {
         let line = [&["pragmark", "crash"], options].concat();
         match Cli::parse_from(line).command {
-            Command::Crash(args) => of(&args).unwrap(),
+            Command::Crash(args) => of(&args).unwrap().experiments.remove(0),
             _ => unreachable!("another command"),
         }
     }
@@ -303,7 +304,7 @@ mod tests {
             let plan = plan_of(&["--kill", kills]);
             let each = plan.variants.iter();
             let each = each.map(|variant| variant.settings["kills"].as_int().unwrap());
-            (each.collect(), plan.rounds)
+            (each.collect(), plan.stopping.rounds)
         };
         assert_eq!(dealt("48"), (vec![12; 4], 1));
         assert_eq!(dealt("5"), (vec![2, 1, 1, 1], 1));

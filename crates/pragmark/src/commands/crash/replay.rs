@@ -61,10 +61,6 @@ impl From<AccidentError> for Failure {
             }
             _ => None,
         };
-        let failure = Failure::unusable(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        Failure::unusable(error).hint_if(hint)
     }
 }

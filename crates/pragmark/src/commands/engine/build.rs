@@ -6,6 +6,7 @@ use ::engine::build::{BuildName, EngineName};
 use lab::design::variants;
 use lab::engine_name::engine_of;
 use lab::experiment::Scale;
+use lab::level::distinct;
 
 use super::{named, prepare};
 use crate::cli::BuildArgs;
@@ -55,13 +56,7 @@ fn wanted(args: &BuildArgs) -> Result<Vec<BuildName>, Failure> {
             builds.push(build);
         }
     }
-    let mut once: Vec<BuildName> = Vec::new();
-    for build in builds {
-        if !once.contains(&build) {
-            once.push(build);
-        }
-    }
-    Ok(once)
+    Ok(distinct(builds))
 }
 
 /// The names of the engines that experiments use, at any scale.

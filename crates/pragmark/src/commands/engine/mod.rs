@@ -47,10 +47,7 @@ impl From<BuildError> for Failure {
             BuildError::Cancelled => Failure::interrupted(error),
             _ => Failure::unusable(error),
         };
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        failure.hint_if(hint)
     }
 }
 

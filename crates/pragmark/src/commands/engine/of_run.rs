@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::engine::build::EngineName;
 use lab::engine_name::engine_of;
+use lab::level::distinct;
 use lab::record::{EngineRecord, RunPlan};
 use runner::Driver;
 
@@ -45,25 +46,9 @@ pub fn of_plan(
 
 /// The engines of the plan, each once: of the run, of variants and of safety tiers.
 fn names(plan: &RunPlan) -> Vec<String> {
-    let variants = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| &planned.variants);
-    let upper_bounds = plan
-        .experiments
-        .iter()
-        .flat_map(|planned| &planned.upper_bounds);
-    let settings = variants
-        .map(|variant| &variant.settings)
-        .chain(upper_bounds.map(|limit| &limit.settings));
-    let mut names = vec![plan.engine.clone()];
-    for settings in settings {
-        let name = engine_of(settings, &plan.engine);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let others = plan.settings();
+    let others = others.map(|settings| engine_of(settings, &plan.engine));
+    distinct([plan.engine.clone()].into_iter().chain(others))
 }
 
 /// Refuses to resume a run whose engines have changed: it compares trials of the same libraries.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ::engine::build::{
@@ -88,9 +88,7 @@ pub(super) fn build(
     }
     let progress = Mutex::new(Progress::new(missing_s, jobs, bar));
     let observe = |event: BuildEvent<'_>| {
-        let mut progress = progress
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         progress.event(&event);
     };
     let results = builder.build_all(names, jobs, &observe);
@@ -118,13 +116,17 @@ fn to_load(name: &EngineName, built: &Paths) -> Result<String, String> {
             None => Err("it was not built".to_owned()),
         };
     }
+    located(name).map_err(words)
+}
+
+/// The name by which a driver loads an engine that is not built.
+pub(super) fn located(name: &EngineName) -> Result<String, BuildError> {
     let cache = match name {
-        EngineName::Added(_) => Cache::of_user().map_err(words)?,
+        EngineName::Added(_) => Cache::of_user()?,
         // No other kind looks into the cache.
         _ => Cache::at(std::path::PathBuf::new()),
     };
-    let source = resolve(name, &cache).map_err(words)?;
-    Ok(source.unwrap_or_default().to_string())
+    Ok(resolve(name, &cache)?.unwrap_or_default().to_string())
 }
 
 /// The description of a library, from a process of its own, because loading a library runs its code.

@@ -4,10 +4,11 @@ use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 
 use ::engine::WHERE_SUPPORTED;
-use ::engine::build::{BuildName, Builder, CRATE, Cache, EngineName, Recipe, Tools, resolve};
+use ::engine::build::{BuildName, Builder, CRATE, Cache, EngineName, Recipe, Tools};
 use lab::record::EngineRecord;
 use serde_json::json;
 
+use super::prepare::located;
 use super::{describe, named, problem};
 use crate::commands::{output, run::native_driver};
 use crate::failure::{Exit, Failure};
@@ -20,12 +21,7 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
             Some(library) => library,
             None => return output::write_text(None, &plan(build, json)),
         },
-        EngineName::Added(_) => resolve(&name, &Cache::of_user()?)?
-            .unwrap_or_default()
-            .to_string(),
-        other => resolve(other, &Cache::at("".into()))?
-            .unwrap_or_default()
-            .to_string(),
+        other => located(other)?,
     };
     let record = describe(text, &to_load, &native_driver()?)?;
     if let Some(failure) = problem(&record) {
