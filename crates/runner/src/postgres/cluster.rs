@@ -210,10 +210,8 @@ fn socket_directory(account: Option<&Account>) -> Result<TempDir, ServerError> {
 }
 
 fn give(path: &Path, account: Option<&Account>) -> Result<(), ServerError> {
-    match account {
-        Some(account) => chown(path, Some(account.uid), Some(account.gid))
-            .context("change the owner of", path)?,
-        None => {}
+    if let Some(account) = account {
+        chown(path, Some(account.uid), Some(account.gid)).context("change the owner of", path)?;
     }
     Ok(())
 }

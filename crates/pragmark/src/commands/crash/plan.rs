@@ -178,8 +178,11 @@ fn with_engines(variants: Vec<(Variant, String)>) -> Vec<Variant> {
     named.collect()
 }
 
+/// Every setting of a crash test, and those by which people tell it from the others.
+type AllAndNamed = (Settings, Settings);
+
 /// Every combination of the values given: all settings, and those that name a variant.
-fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
+fn of_options(args: &CrashArgs) -> Vec<AllAndNamed> {
     let locking_modes = match args.quick {
         true => &[LockingMode::Normal],
         false => LockingMode::ALL,
@@ -213,7 +216,7 @@ fn of_options(args: &CrashArgs) -> Vec<(Settings, Settings)> {
 
 /// The settings of the variants of an experiment, each once, with their engines: those that decide what a
 /// crash can destroy. The engine's own hold where the variant names none, and others have no part in it.
-fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, (Settings, Settings))>, Failure> {
+fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, AllAndNamed)>, Failure> {
     let catalogue = drivers::catalogue(None)?;
     let mut deciding = settings_that_decide(&catalogue);
     deciding.push("psow".to_owned());
