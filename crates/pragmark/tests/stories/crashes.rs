@@ -403,7 +403,7 @@ fn settings_that_the_engine_refuses_are_named() {
 }
 
 #[test]
-fn a_matrix_fits_into_the_columns_of_a_pipe() {
+fn a_matrix_fits_into_the_columns_of_a_pipe_with_every_model() {
     let laboratory = Laboratory::new();
     let answer = laboratory
         .pragmark(&[
@@ -418,6 +418,11 @@ fn a_matrix_fits_into_the_columns_of_a_pipe() {
         .exits(0);
     for line in answer.stdout().lines() {
         assert!(line.chars().count() <= 100, "{line}");
+    }
+    let text = answer.stdout();
+    let matrix = text.split("Tiers:").next().unwrap_or_default();
+    for model in ["kill", "torn", "non-powersafe-overwrite", "lying-reorder"] {
+        assert!(matrix.contains(model), "{model} is not in:\n{matrix}");
     }
 }
 

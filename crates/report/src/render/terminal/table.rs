@@ -1,4 +1,4 @@
-//! Tables as wide as the window: columns that do not fit are left out, the last first.
+//! Tables as wide as the window: columns that do not fit are left out, the last first, or continue below.
 
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
@@ -13,28 +13,50 @@ use crate::render::rows::{Line, abridged, with_text};
 /// Between columns.
 const GAP: usize = 2;
 
-/// Adds a table, and what was left out of it.
+/// Adds a table, and what was left out of it. A dense table continues below instead, because its columns are
+/// what it is about.
 pub(super) fn add(text: &mut Text, table: &Table) {
     let all = with_text(table).into_iter();
     let brief: Vec<usize> = all.filter(|it| !table.columns[*it].full_only).collect();
-    let mut widths: Vec<usize> = brief.iter().map(|it| least_width(table, *it)).collect();
-    let width = text.width();
-    while widths.len() > 2 && widths.iter().sum::<usize>() > width {
-        widths.pop();
+    let mut parts = parts(table, &brief, text.width());
+    let kept = if table.dense { parts.len() } else { 1 };
+    let left_out: usize = parts.drain(kept..).map(|part| part.len() - 1).sum();
+    for columns in &parts {
+        let widths: Vec<usize> = columns.iter().map(|it| least_width(table, *it)).collect();
+        let laid_out = laid_out(table, columns, &widths, text.width());
+        text.block(&laid_out.replace('\u{a0}', " "));
+        for column in columns {
+            text.note_terms(&table.columns[*column].heading);
+        }
     }
-    let columns = &brief[..widths.len()];
-    let laid_out = laid_out(table, columns, &widths, width);
-    text.block(&laid_out.replace('\u{a0}', " "));
-    for column in columns {
-        text.note_terms(&table.columns[*column].heading);
-    }
-    let left_out = brief.len() - columns.len();
     if left_out > 0 {
         let columns = if left_out == 1 { "column" } else { "columns" };
         let hint =
             format!("{left_out} more {columns} in a wider window, on the page and in Markdown");
         text.item(Paint::Dim, "·", &hint);
     }
+}
+
+/// The columns in groups that fit the width, each after the first column and with one more at least.
+fn parts(table: &Table, columns: &[usize], width: usize) -> Vec<Vec<usize>> {
+    let Some((first, others)) = columns.split_first() else {
+        return vec![Vec::new()];
+    };
+    let mut parts = vec![vec![*first]];
+    let mut used = least_width(table, *first);
+    for column in others {
+        let least = least_width(table, *column);
+        let is_full = used + least > width && parts.last().is_some_and(|part| part.len() > 1);
+        if is_full {
+            parts.push(vec![*first]);
+            used = least_width(table, *first);
+        }
+        used += least;
+        if let Some(part) = parts.last_mut() {
+            part.push(*column);
+        }
+    }
+    parts
 }
 
 /// The longest word of a column, and the gap behind it; a name is broken where it is very long.
