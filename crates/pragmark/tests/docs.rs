@@ -83,6 +83,34 @@ fn every_file_that_a_document_names_exists() {
     }
 }
 
+/// The Rust sources below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .flat_map(|path| match path.is_dir() {
+            true => sources(&path),
+            false => vec![path],
+        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
+}
+
+#[test]
+fn every_document_that_the_program_names_exists() {
+    for source in sources(&root().join("crates")) {
+        let text = std::fs::read_to_string(&source).unwrap();
+        for part in text.split("docs/").skip(1) {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let name: String = part.chars().take_while(|c| is_name(*c)).collect();
+            if !name.is_empty() && part[name.len()..].starts_with(".md") {
+                let document = root().join("docs").join(format!("{name}.md"));
+                assert!(document.exists(), "{}: {name}.md", source.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();

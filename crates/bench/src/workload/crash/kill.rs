@@ -28,7 +28,7 @@ parameters! {
 
 impl Declared for Kill {
     const NAME: &'static str = KILL;
-    const ABOUT: &'static str = "kills processes while they write, at random moments, and checks what they leave (docs/crash-safety.md)";
+    const ABOUT: &'static str = "kills processes while they write, at random moments, and checks what they leave (docs/crash.md)";
     const COUNTS: bool = false;
     const PARTIAL: bool = true;
     type Parameters = Parameters;

@@ -28,7 +28,7 @@ parameters! {
 
 impl Declared for Meetings {
     const NAME: &'static str = SCHEDULES;
-    const ABOUT: &'static str = "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash-safety.md)";
+    const ABOUT: &'static str = "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash.md)";
     const COUNTS: bool = false;
     const PARTIAL: bool = true;
     type Parameters = Parameters;
