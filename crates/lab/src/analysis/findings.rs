@@ -216,7 +216,7 @@ pub(super) fn best_where(
 }
 
 /// How many times better than the baseline a variant is, with its interval at 95 %; none where it
-/// cannot be told apart.
+/// cannot be distinguished.
 pub(super) fn gain_of(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,

@@ -58,7 +58,7 @@ pub enum FsyncVerdict {
     /// The directory is in memory: there is nothing to sync to.
     Memory,
     /// Quicker than any medium. Either the sync does nothing, or the device protects its cache
-    /// against power loss; the two cannot be told apart without cutting the power.
+    /// against power loss; the two cannot be distinguished without cutting the power.
     NoOpOrPowerLossProtection,
     /// Quicker than a turn of the disk: the answer came from a cache, volatile or battery-backed.
     RotationalWithCache,

@@ -73,7 +73,7 @@ pub struct Forest {
     pub scale: Scale,
     /// The value that the others are compared with.
     pub baseline: Option<f64>,
-    /// Headings of the columns of text beside the plot.
+    /// Headings of the columns of text at the side of the plot.
     pub columns: Vec<String>,
     /// The rows.
     pub rows: Vec<ForestRow>,
@@ -96,7 +96,7 @@ pub struct ForestRow {
     pub tone: Tone,
     /// The marks; none where nothing was measured.
     pub marks: Option<Marks>,
-    /// The texts beside the plot.
+    /// The texts at the side of the plot.
     pub cells: Vec<String>,
     /// Why there are no marks.
     pub reason: Option<String>,

@@ -45,7 +45,7 @@ pub struct Section {
     pub title: Sentence,
     /// What tells it apart from another of the same title.
     pub qualifier: Option<String>,
-    /// Counts that the contents show beside the title.
+    /// Counts that the contents show after the title.
     pub counts: Vec<Count>,
     /// What it says.
     pub blocks: Vec<Block>,

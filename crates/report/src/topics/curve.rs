@@ -12,7 +12,7 @@ use crate::figures;
 use crate::names::listed;
 use crate::words::metric_axis;
 
-/// Lines that are drawn; more cannot be told apart.
+/// Lines that are drawn; more could not be distinguished.
 const LINES: usize = 4;
 /// Points at which the curve of a model is drawn.
 const STEPS: usize = 48;

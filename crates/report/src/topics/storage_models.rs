@@ -1,4 +1,4 @@
-//! What crashes left under each storage model, beside what SQLite's documentation promises: the crash
+//! What crashes left under each storage model, compared with what SQLite's documentation promises: the crash
 //! matrix.
 
 use lab::tier::{Class, ModelSafety, Promise, Safety, Schedules, Tier};

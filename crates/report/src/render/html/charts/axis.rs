@@ -9,7 +9,7 @@ use crate::figures;
 const LOG_FROM: f64 = 30.0;
 /// A linear axis begins at zero when the smallest value is below this part of the largest.
 const ZERO_BELOW: f64 = 0.5;
-/// From this ratio of the largest value beside the plotted ones to the largest plotted one on, the
+/// From this ratio of the largest value outside the plot to the largest plotted one on, the
 /// axis is logarithmic.
 const PRESSED_FROM: f64 = 3.0;
 /// Room at both ends, as a part of the axis.

@@ -1,6 +1,6 @@
 //! Dots in bands, some of them joined by a line.
 //!
-//! Bands, the form of the dots and the names beside them carry everything; colour only repeats it.
+//! Bands, the form of the dots and their names carry everything; colour only repeats it.
 
 use super::{Axis, Percent, dot, line, tick_labels, upright};
 use crate::document::{Band, BandDot, Bands};

@@ -1,7 +1,7 @@
 //! Lines along a size.
 //!
 //! The lines are drawn in a box of 100 by 100 that is stretched to the room there is, with strokes
-//! that are not stretched with it; dots, marks and text stand at percentages beside it.
+//! that are not stretched with it; dots, marks and text are placed by percentages next to it.
 
 use super::labels::{self, Label};
 use super::{Axis, Percent, Tick, axis, dot, line, tick_labels, upright};

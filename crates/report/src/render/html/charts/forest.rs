@@ -1,4 +1,4 @@
-//! Rows of dots with intervals on one axis, texts beside them.
+//! Rows of dots with intervals on one axis, with their texts.
 
 use super::{Axis, Percent, Tick, dot, line, tick_labels, upright};
 use crate::document::{Forest, ForestRow, Marks, Scale};

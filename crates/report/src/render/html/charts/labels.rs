@@ -1,4 +1,4 @@
-//! Labels beside a chart that stand as near as they can to what they name without overlapping.
+//! Labels at the side of a chart that stand as near as they can to what they name without overlapping.
 
 use super::Percent;
 
