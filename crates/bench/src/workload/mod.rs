@@ -102,8 +102,6 @@ pub(crate) trait Declared: Sync {
     /// Whether an experiment with parameters that contradict one another is refused before it starts;
     /// elsewhere such variants are skipped, so that factors can be crossed.
     const CHECKED_FIRST: bool = false;
-    /// Whether a trial may leave parameters out, which then have their defaults.
-    const PARTIAL: bool = false;
     /// Its parameters.
     type Parameters: Parameters;
 
@@ -132,12 +130,9 @@ pub(crate) trait Declared: Sync {
     fn run(trial: &mut Trial<'_>, parameters: &Self::Parameters) -> Result<Measured, TrialError>;
 }
 
-/// The parameters of a workload, read and checked.
+/// The parameters of a workload, read and checked; those that a trial leaves out have their defaults.
 fn read<W: Declared>(settings: &Settings) -> Result<W::Parameters, TrialError> {
-    let parameters = match W::PARTIAL {
-        true => W::Parameters::read(&overlaid(&W::Parameters::defaults(), settings))?,
-        false => W::Parameters::read(settings)?,
-    };
+    let parameters = W::Parameters::read(&overlaid(&W::Parameters::defaults(), settings))?;
     W::check(&parameters, settings)?;
     Ok(parameters)
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use accidents::kill::{self, COMMAND, Outcome, Setting};
 use crash::{CrashSettings, Model, documented};
-use lab::level::Settings;
 use lab::tier::{KILL, ModelSafety, Tier};
 use lab::trial::{Artifact, Measured};
 
@@ -30,15 +29,10 @@ impl Declared for Kill {
     const NAME: &'static str = KILL;
     const ABOUT: &'static str = "kills processes while they write, at random moments, and checks what they leave (docs/crash.md)";
     const COUNTS: bool = false;
-    const PARTIAL: bool = true;
     type Parameters = Parameters;
 
-    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
-        settings::check::<Parameters>(settings)
-    }
-
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let (variant, connections) = settings::read_back(trial, true)?;
+        let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let program = std::env::current_exe()
             .map_err(|error| TrialError::CannotRun(format!("cannot find this program: {error}")))?;
         let plan = kill::Plan {

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use accidents::schedule::{Explored, Extent, explore_all};
 use engine::Library;
-use lab::level::Settings;
 use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier};
 use lab::trial::{DataTable, Measured};
 
@@ -30,15 +29,10 @@ impl Declared for Meetings {
     const NAME: &'static str = SCHEDULES;
     const ABOUT: &'static str = "lets two connections meet at every instant, which finds damage that needs no crash (docs/crash.md)";
     const COUNTS: bool = false;
-    const PARTIAL: bool = true;
     type Parameters = Parameters;
 
-    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
-        settings::check::<Parameters>(settings)
-    }
-
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let (variant, connections) = settings::read_back(trial, true)?;
+        let (variant, connections) = settings::read_back::<Parameters>(trial, true)?;
         let extent = Extent {
             limit: parameters.schedules as u64,
             seed: trial.seed.0,

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use crash::Plan;
 use engine::{Origin, Source};
-use lab::level::Settings;
 use lab::tier::{ModelSafety, Safety, Schedules, Tier, WORKLOAD};
 use lab::trial::Measured;
 
@@ -38,12 +37,7 @@ impl Declared for Crash {
     const NAME: &'static str = WORKLOAD;
     const ABOUT: &'static str = "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/tiers.md)";
     const COUNTS: bool = false;
-    const PARTIAL: bool = true;
     type Parameters = Parameters;
-
-    fn check(_: &Parameters, settings: &Settings) -> Result<(), TrialError> {
-        settings::check::<Parameters>(settings)
-    }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let stop_after_ms = parameters.stop_after_ms;
@@ -54,7 +48,7 @@ impl Declared for Crash {
             limit: (stop_after_ms > 0).then(|| Duration::from_millis(for_schedules as u64)),
             seed: trial.seed,
         };
-        let (variant, connections) = settings::read_back(trial, parameters.psow)?;
+        let (variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let (path, script) = parameters.script(trial)?.unzip();
         let plan = Plan {
             variants: vec![variant],

@@ -51,8 +51,8 @@ parameters! {
     }
 }
 
-/// Refuses settings that would be left out of account.
-pub(super) fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialError> {
+/// Refuses settings that would be ignored.
+fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialError> {
     let own = P::declared();
     for (name, level) in settings {
         let own = own.iter().any(|parameter| parameter.name == *name);
@@ -65,7 +65,7 @@ pub(super) fn check<P: Declaration>(settings: &Settings) -> Result<(), TrialErro
                 .any(|known| known.name == *name && known.default.as_ref() == Some(level));
         if !own && !tried && !unchanged {
             return Err(TrialError::CannotRun(format!(
-                "crashes are tried with {}; `{name} = {level}` would be left out of account",
+                "crash tests apply {}; `{name} = {level}` would be ignored",
                 TRIED.join(", ")
             )));
         }
@@ -99,11 +99,13 @@ fn answered(
 }
 
 /// Applies the settings to a database of the trial's own, and gives what SQLite answers: levels that the
-/// variant leaves to the engine are the engine's own.
-pub(super) fn read_back(
+/// variant leaves to the engine are the engine's own. Settings that would be ignored are refused; `P` are
+/// the parameters of the workload.
+pub(super) fn read_back<P: Declaration>(
     trial: &mut Trial<'_>,
     powersafe_overwrite: bool,
 ) -> Result<(CrashSettings, Vec<ReadBack>), TrialError> {
+    check::<P>(trial.settings)?;
     (trial.phase)("read the settings back");
     let mut measured = Measured::default();
     let path = trial.directory.join("settings.db");
