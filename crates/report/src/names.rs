@@ -4,7 +4,7 @@
 //! all variants share, and in a design that changes one factor at a time everything but the change.
 
 use lab::analysis::ExperimentAnalysis;
-use lab::level::{Settings, label};
+use lab::level::{Settings, label, picked};
 
 use crate::document::{Cell, Sentence, joined};
 
@@ -116,12 +116,6 @@ fn changed(variant: &Settings, baseline: &Settings) -> Settings {
 fn varying(variant: &Settings, all: &[&Settings]) -> Settings {
     let differs = |name: &String| all.iter().any(|it| it.get(name) != all[0].get(name));
     picked(variant, differs)
-}
-
-fn picked(levels: &Settings, is_wanted: impl Fn(&String) -> bool) -> Settings {
-    let wanted = levels.iter().filter(|(name, _)| is_wanted(name));
-    let pairs = wanted.map(|(name, level)| (name.clone(), level.clone()));
-    pairs.collect()
 }
 
 #[cfg(test)]
