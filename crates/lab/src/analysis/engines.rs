@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::VariantAnalysis;
 use crate::engine_name::{ENGINE, engine_of, without_engine};
-use crate::level::label;
+use crate::level::{distinct, label};
 use crate::tier::{ModelSafety, Tier};
 
 /// Settings under a storage model with which engines differ in how bad a crash can be.
@@ -31,25 +31,30 @@ pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDiff
             continue;
         }
         let engines: Vec<&VariantAnalysis> = variants[index..].iter().filter(same).collect();
-        for model in first.safety.iter().flat_map(|safety| &safety.models) {
+        for model in models(&engines) {
             let tiers = engines.iter().filter_map(|variant| {
                 let engine = engine_of(&variant.levels, "default");
-                Some((engine, of_model(variant, &model.model)?.tier.clone()))
+                Some((engine, of_model(variant, model)?.tier.clone()))
             });
             let tiers: Vec<(String, Tier)> = tiers.collect();
-            if tiers
-                .iter()
-                .any(|(_, tier)| tier.class() != model.tier.class())
-            {
+            let classes = || tiers.iter().map(|(_, tier)| tier.class());
+            if classes().any(|class| Some(class) != classes().next()) {
                 differences.push(EngineDifference {
                     settings: label(&settings),
-                    model: model.model.clone(),
+                    model: model.to_owned(),
                     tiers,
                 });
             }
         }
     }
     differences
+}
+
+/// The storage models under which at least one of the variants was measured.
+fn models<'v>(variants: &[&'v VariantAnalysis]) -> Vec<&'v str> {
+    let safeties = variants.iter().filter_map(|it| it.safety.as_ref());
+    let models = safeties.flat_map(|safety| &safety.models);
+    distinct(models.map(|model| model.model.as_str()))
 }
 
 fn of_model<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSafety> {
@@ -83,6 +88,19 @@ mod tests {
             safety: Some(Safety::of(models.collect())),
             ..VariantAnalysis::made_up(levels)
         }
+    }
+
+    #[test]
+    fn an_engine_that_was_not_measured_hides_no_difference_between_the_others() {
+        let (clean, bad) = (Tier::of_counts(9, 0, 0, 0), Tier::of_counts(9, 1, 0, 0));
+        let variants = [
+            variant("a", "full", &[]),
+            variant("b", "full", &[("torn", clean)]),
+            variant("c", "full", &[("torn", bad)]),
+        ];
+        let differences = engine_differences(&variants);
+        let engines = differences[0].tiers.iter().map(|(engine, _)| engine);
+        assert_eq!(engines.collect::<Vec<_>>(), ["b", "c"]);
     }
 
     #[test]

@@ -35,6 +35,11 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
         return Vec::new();
     }
     match experiment.engine_differences.as_slice() {
+        [] if experiment.variants.iter().any(|it| it.class().is_none()) => {
+            vec![Item::new(
+                "No difference between engines was found; some settings were not measured.",
+            )]
+        }
         [] => vec![Item::new("The engines differ in counts only.")],
         differences => differences.iter().map(difference).collect(),
     }
