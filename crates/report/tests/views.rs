@@ -245,12 +245,28 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
     );
     assert!(text.contains("No answer yet: nothing was measured."));
     assert!(text.contains("unfinished: 6 of 6 experiments"));
-    assert!(report::markdown(&analysis).contains("No variant is better"));
+    assert!(report::markdown(&analysis).contains("No variant was found to be better"));
     assert!(
         report::html(&analysis)
             .unwrap()
             .contains("No answer yet: nothing was measured.")
     );
+}
+
+#[test]
+fn a_finding_that_its_confirmation_run_does_not_show_says_so_at_once() {
+    let mut analysis = made_up::analysis().clone();
+    let finding = &mut analysis.findings[0];
+    (finding.gain, finding.confirmation_rounds) = (1.02, Some(7));
+    (finding.interval.low, finding.interval.high) = (0.97, 1.07);
+    let caveat = "Not confirmed: its confirmation run shows no detectable difference.";
+    let text = report::markdown(&analysis);
+    let (_, findings) = text.split_once("What matters").unwrap();
+    assert!(
+        findings.split("\n## ").next().unwrap().contains(caveat),
+        "{findings}"
+    );
+    assert!(!report::markdown(made_up::analysis()).contains(caveat));
 }
 
 #[test]
@@ -260,7 +276,7 @@ fn a_run_of_crash_tests_alone_has_no_section_on_speed() {
         experiment.workload = "kill".to_owned();
     }
     let text = report::markdown(&analysis);
-    assert!(!text.contains("What matters") && !text.contains("No variant is better"));
+    assert!(!text.contains("What matters") && !text.contains("No variant was found to be better"));
 }
 
 #[test]

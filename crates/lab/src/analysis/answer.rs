@@ -23,7 +23,7 @@ pub enum Answer<'a> {
     TooFewRounds,
     /// There is nothing to compare the baseline with.
     OnlyBaseline,
-    /// No variant is better than the baseline: so many are worse, so many not distinguishable from it.
+    /// No variant was found to be better than the baseline: so many are worse, so many not distinguishable from it.
     NothingBetter {
         /// Worse variants.
         worse: usize,

@@ -149,6 +149,11 @@ pub enum SafetyChange {
 }
 
 impl Finding {
+    /// Whether the confirmation run, where there was one, distinguishes the variant from the baseline.
+    pub fn is_confirmed(&self) -> bool {
+        self.confirmation_rounds.is_none() || !self.interval.contains(1.0)
+    }
+
     /// What choosing its variant changes in safety.
     pub fn safety_change(&self) -> SafetyChange {
         let Some(change) = &self.tiers else {

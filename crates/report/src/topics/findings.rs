@@ -32,7 +32,7 @@ pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
         .collect();
     let blocks = match items.is_empty() {
         true => vec![Block::paragraph(
-            "No variant is better than the baseline of its experiment.",
+            "No variant was found to be better than the baseline of its experiment.",
         )],
         false => vec![Block::List(List {
             numbered: true,
@@ -93,7 +93,10 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
     let losses = &subject.experiment.variants[finding.variant].recall_losses;
+    let unconfirmed = (!finding.is_confirmed())
+        .then(|| " Not confirmed: its confirmation run shows no detectable difference.".to_owned());
     let risks = [
+        unconfirmed,
         risk(finding),
         finding.survives.as_ref().map(survival),
         losses.first().map(|_| recall(subject, losses)),
@@ -271,9 +274,9 @@ fn choice(finding: &Finding) -> String {
             "The same rounds chose it out of {many} variants, so the true gain is probably a little smaller."
         );
     };
-    let held = match finding.interval.contains(1.0) {
-        true => "which show no detectable difference",
-        false => "which show this gain",
+    let held = match finding.is_confirmed() {
+        true => "which confirm this gain",
+        false => "which show no detectable difference",
     };
     format!(
         "It was chosen out of {many} variants; the confirmation run has {}, {held}.",

@@ -160,7 +160,7 @@ fn sentence(
     let Some((gain, interval)) = recommendation.gain.zip(recommendation.interval) else {
         return Sentence::from("Keep ")
             .and(name)
-            .words(": nothing as safe as the baseline is better.");
+            .words(": nothing as safe as the baseline was found to be better.");
     };
     let preliminary = match recommendation.preliminary {
         true => " (preliminary)",
