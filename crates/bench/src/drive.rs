@@ -62,9 +62,9 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
 
 /// How a library was made, where pragmark keeps it.
 fn provenance(library: &Path) -> Result<Option<ProvenanceRecord>, TrialError> {
-    let beside =
+    let provenance =
         Provenance::read(library).map_err(|error| TrialError::CannotRun(error.to_string()))?;
-    Ok(beside.map(|provenance| {
+    Ok(provenance.map(|provenance| {
         let compiled = provenance.compiled.as_ref();
         ProvenanceRecord {
             compiler: compiled.map(|compiled| compiled.compiler_version.clone()),

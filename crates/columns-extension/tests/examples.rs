@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn beside_the_tests(name: &str) -> PathBuf {
+fn next_to_the_tests(name: &str) -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let directory = program.parent().unwrap();
     [directory, directory.parent().unwrap()]
         .iter()
         .map(|directory| directory.join(name))
         .find(|path| path.exists())
-        .unwrap_or_else(|| panic!("{name} is not beside {}", program.display()))
+        .unwrap_or_else(|| panic!("{name} is not next to {}", program.display()))
 }
 
 fn extension() -> PathBuf {
-    beside_the_tests(&format!(
+    next_to_the_tests(&format!(
         "{}pragmark_columns{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
@@ -79,7 +79,7 @@ fn the_example_in_python_inserts_a_stream() {
 
 #[test]
 fn the_example_in_rust_inserts_a_batch() {
-    let program = beside_the_tests("examples/insert");
+    let program = next_to_the_tests("examples/insert");
     let output = Command::new(program).arg(extension()).output().unwrap();
     assert_eq!(printed(&output), "1|Ada\n2|NULL\n3|Grace\n");
 }

@@ -30,7 +30,7 @@ const ABANDONED: Duration = Duration::from_secs(3_600);
 pub struct Home(Result<PathBuf, String>);
 
 impl Home {
-    /// In the user's cache, beside the engines that were built.
+    /// In the user's cache, next to the engines that were built.
     pub fn of_user() -> Home {
         match Cache::of_user() {
             Ok(cache) => Home::below(cache.root()),

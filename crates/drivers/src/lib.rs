@@ -2,7 +2,7 @@
 //! Drivers in other languages: what there is, what must be installed, and how each is started.
 //!
 //! A driver is a small program in `drivers/` that speaks the protocol of a trial (`docs/protocol.md`)
-//! through a binding of its language. The sources are embedded in pragmark; a manifest beside them
+//! through a binding of its language. The sources are embedded in pragmark; their manifest
 //! states what a driver needs, how it is installed and how it is run, so that a new one is a folder and
 //! no code here. The user's own directory of drivers is read in the same way. Only the user installs
 //! drivers, into the user's cache, since that may use the network; a driver that is missing is a reason to

@@ -58,70 +58,67 @@ fn check_numbers(batches: &[Batch]) {
     }
 }
 
+/// Whether a row of a CSV text ends at this byte.
+fn ends_row(text: &[u8], at: usize) -> bool {
+    matches!(text.get(at), None | Some(b'\n' | b'\r'))
+}
+
+/// A field of a CSV text that begins at `at`, and where it ends; `None` instead of the field where it is
+/// malformed.
+fn field(text: &[u8], at: usize) -> (Option<Vec<u8>>, usize) {
+    let rest = |at: usize| (at..).find(|at| ends_row(text, *at)).unwrap_or(at);
+    if text.get(at) != Some(&b'"') {
+        let is_end = |at: &usize| text.get(*at) == Some(&b',') || ends_row(text, *at);
+        let end = (at..).find(is_end).unwrap_or(at);
+        return (Some(text[at..end].to_vec()), end);
+    }
+    let (mut field, mut at) = (Vec::new(), at + 1);
+    loop {
+        match (text.get(at), text.get(at + 1)) {
+            (None, _) => return (None, at),
+            (Some(b'"'), Some(b'"')) => at += 1,
+            (Some(b'"'), next) => {
+                let is_whole = next == Some(&b',') || ends_row(text, at + 1);
+                let end = if is_whole { at + 1 } else { rest(at + 1) };
+                return (is_whole.then_some(field), end);
+            }
+            _ => {}
+        }
+        field.push(text[at]);
+        at += 1;
+    }
+}
+
 /// Every row of a CSV text by the plainest reading of its rules, byte for byte: `None` stands for a row
 /// that is malformed.
 fn plainly(text: &[u8], columns: usize) -> Vec<Option<Vec<String>>> {
-    let ends = |at: usize| matches!(text.get(at), None | Some(b'\n' | b'\r'));
     let (mut rows, mut at) = (Vec::new(), 0);
     while at < text.len() {
-        if ends(at) {
+        if ends_row(text, at) {
             at += 1;
             continue;
         }
         let start = at;
         let mut fields = Vec::new();
-        let mut broken = false;
         loop {
-            let mut field = Vec::new();
-            if text.get(at) == Some(&b'"') {
-                at += 1;
-                loop {
-                    match (text.get(at), text.get(at + 1)) {
-                        (None, _) => {
-                            broken = true;
-                            break;
-                        }
-                        (Some(b'"'), Some(b'"')) => {
-                            field.push(b'"');
-                            at += 2;
-                        }
-                        (Some(b'"'), _) => {
-                            at += 1;
-                            break;
-                        }
-                        (Some(byte), _) => {
-                            field.push(*byte);
-                            at += 1;
-                        }
-                    }
-                }
-                if text.get(at) != Some(&b',') && !ends(at) {
-                    broken = true;
-                    while !ends(at) {
-                        at += 1;
-                    }
-                }
-            } else {
-                while text.get(at) != Some(&b',') && !ends(at) {
-                    field.push(text[at]);
-                    at += 1;
-                }
-            }
+            let (field, end) = field(text, at);
+            at = end;
+            let is_broken = field.is_none();
             fields.push(field);
-            if broken || text.get(at) != Some(&b',') {
+            if is_broken || text.get(at) != Some(&b',') {
                 break;
             }
             at += 1;
         }
         let is_text = std::str::from_utf8(&text[start..at]).is_ok();
         at += 1;
-        let good = !broken && fields.len() == columns && is_text;
-        rows.push(good.then(|| {
-            fields
-                .into_iter()
-                .map(|field| String::from_utf8(field).unwrap())
-                .collect()
-        }));
+        let fields: Option<Vec<Vec<u8>>> = fields.into_iter().collect();
+        let good = fields.filter(|fields| fields.len() == columns && is_text);
+        let texts = |fields: Vec<Vec<u8>>| {
+            let texts = fields.into_iter().map(String::from_utf8);
+            texts.collect::<Result<_, _>>().unwrap()
+        };
+        rows.push(good.map(texts));
     }
     rows
 }

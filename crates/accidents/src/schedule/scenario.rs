@@ -9,7 +9,7 @@ pub enum Act {
     Open,
     /// A whole transaction that changes every page of the data.
     Write,
-    /// A transaction that changes none of the data, but a page beside them.
+    /// A transaction that changes no data, only another page.
     Touch,
     /// Reads everything in one statement.
     Read,

@@ -299,7 +299,7 @@ pub(crate) fn value<T: FromSqlOwned>(
     row.and_then(|row| row.try_get(0)).map_err(failed(doing))
 }
 
-/// Puts what was tried beside what the server or the driver says, which by itself says little.
+/// Adds what was tried to the message of the server or the driver, which alone says little.
 pub(crate) fn failed(doing: &'static str) -> impl Fn(postgres::Error) -> TrialError {
     move |error| TrialError::Server {
         doing,

@@ -1,6 +1,6 @@
 //! What a call through a binding costs: nanoseconds for a row over those of the native binding.
 //!
-//! A ratio would hide it: the same cost of a call is much beside a read from memory and nothing beside a
+//! A ratio would hide it: the same cost of a call is much for a read from memory and nothing for a
 //! write that waits for the disk. So these are differences, paired within blocks as all comparisons are.
 //!
 //! Where other factors are crossed with the driver, such as the build of SQLite, a binding is set against

@@ -40,7 +40,7 @@ fn through(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     writer.flush()
 }
 
-/// Writes a file beside the place, which takes the place when it is whole.
+/// Writes a temporary file in the same folder and renames it when it is complete.
 fn replaced(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // Behind a link is the file that is meant.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());

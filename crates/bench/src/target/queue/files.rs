@@ -155,7 +155,7 @@ impl Session for FilesSession<'_> {
     }
 }
 
-/// The number of files in a directory, those included that were written beside and forgotten.
+/// The number of files in a directory, including temporary ones that an interrupted write left.
 pub(crate) fn files_left(directory: &Path) -> Result<usize, TrialError> {
     match fs::read_dir(directory) {
         Ok(entries) => Ok(entries.count()),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_beside_and_forgotten_is_no_task_but_is_left_over() {
+    fn a_temporary_file_of_an_interrupted_write_is_no_task_but_is_left_over() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("1.tmp"), "half").unwrap();
         assert!(read_tasks(directory.path()).unwrap().is_empty());

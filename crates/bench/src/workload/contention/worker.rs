@@ -195,7 +195,7 @@ fn follow(
     Ok(false)
 }
 
-/// What became of the operations, without what was noted beside them.
+/// What became of the operations, without what else was noted.
 fn report(course: Course) -> Result<Report, TrialError> {
     Ok(Report {
         latency: course.latency.latency()?,

@@ -140,7 +140,7 @@ impl Stage {
         measured.windows = self.ledger.course.rates();
     }
 
-    /// Notes the files that are open beside those `before`; where connections are not kept, their
+    /// Notes the files that are open in addition to those `before`; where connections are not kept, their
     /// number tells nothing.
     pub(super) fn note_files(&self, before: Option<u64>, measured: &mut Measured) {
         let Some((before, now)) = before.zip(open_files()) else {

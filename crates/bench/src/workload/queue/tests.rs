@@ -196,7 +196,7 @@ fn no_more_is_needed_of_the_disk_than_the_tasks_that_are_there_at_a_time() {
         let needs = crate::needs("queue", &settings);
         (needs.files, needs.disk_bytes)
     };
-    // A file that is written beside for each of ten workers.
+    // A temporary file for each of ten workers.
     assert_eq!(needed("files", "get", 50), (50 + 10, 5_000));
     assert_eq!(needed("files", "list", 50), (50 + 10, 5_000));
     assert_eq!(needed("files", "life-cycle", 50), (50 + 10 + 10, 5_000));

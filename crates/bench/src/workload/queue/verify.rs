@@ -93,7 +93,7 @@ impl Expected {
         Ok(())
     }
 
-    /// Files that are there when the store is closed and should not be: what was written beside a
+    /// Files that are there when the store is closed and should not be: the temporary file of a
     /// task, a journal, a log.
     ///
     /// # Errors

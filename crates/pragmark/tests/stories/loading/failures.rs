@@ -2,27 +2,15 @@
 
 use std::process::Command;
 
-use super::{TOWNS, connection, dump, files};
+use super::{connection, dump, files, load_towns, towns, towns_loaded};
 use crate::laboratory::{Laboratory, wait_until};
 
 #[test]
 fn a_locked_database_stays_as_it_was() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
-        .exits(0);
+    let laboratory = towns_loaded();
     let holder = connection(&laboratory, "towns.db");
     holder.execute("BEGIN IMMEDIATE").unwrap();
-    laboratory
-        .pragmark(&[
-            "load",
-            "towns.csv",
-            "towns.db",
-            "--table",
-            "towns",
-            "--append",
-        ])
+    load_towns(&laboratory, "towns.csv", &["--append"])
         .exits(3)
         .complains(&[
             "towns.db: database is locked",
@@ -38,11 +26,7 @@ fn a_locked_database_stays_as_it_was() {
 #[test]
 fn a_load_that_is_killed_leaves_the_old_database_and_no_new_one() {
     use std::io::Write;
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
-        .exits(0);
+    let laboratory = towns_loaded();
     for (database, more) in [("towns.db", &["--append"][..]), ("new.db", &[])] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pragmark"))
             .args(["load", "-", database, "--table", "towns"])
@@ -76,8 +60,7 @@ fn a_load_that_is_killed_leaves_the_old_database_and_no_new_one() {
 #[test]
 fn what_a_killed_load_left_goes_with_the_next_one() {
     use std::io::Write;
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
+    let laboratory = towns();
     let mut child = start_from_pipe(&laboratory, "towns.db");
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(b"id,name\n1,a\n").unwrap();
@@ -92,16 +75,12 @@ fn what_a_killed_load_left_goes_with_the_next_one() {
     wait_until(|| unfinished(&laboratory) == 1);
     // Another load to the same place, while the first one goes on, leaves its file alone.
     laboratory.write("bad.csv", "a\n1,2\n");
-    laboratory
-        .pragmark(&["load", "bad.csv", "towns.db", "--table", "towns"])
-        .exits(3);
+    load_towns(&laboratory, "bad.csv", &[]).exits(3);
     assert_eq!(unfinished(&laboratory), 1);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(unfinished(&laboratory), 1);
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
-        .exits(0);
+    load_towns(&laboratory, "towns.csv", &[]).exits(0);
     assert_eq!(
         files(&laboratory),
         ["bad.csv", "small.toml", "towns.csv", "towns.db"]
@@ -138,11 +117,7 @@ fn a_load_that_waits_for_its_input_can_be_interrupted() {
 
 #[test]
 fn a_full_disk_leaves_the_old_database() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
-        .exits(0);
+    let laboratory = towns_loaded();
     let rows: String = (0..200_000).map(|n| format!("{n},{n}\n")).collect();
     laboratory.write("many.csv", &format!("id,people\n{rows}"));
     let before = std::fs::read(laboratory.path().join("towns.db")).unwrap();

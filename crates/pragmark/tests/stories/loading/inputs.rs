@@ -1,6 +1,6 @@
 //! Inputs other than one CSV file.
 
-use super::{TOWNS, dump, files};
+use super::{dump, files, load_towns, towns};
 use crate::laboratory::Laboratory;
 
 #[test]
@@ -154,19 +154,8 @@ fn texts_in_other_encodings_are_read() {
 
 #[test]
 fn another_database_is_read_by_table_or_query() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&[
-            "load",
-            "towns.csv",
-            "towns.db",
-            "--table",
-            "towns",
-            "--primary-key",
-            "id",
-        ])
-        .exits(0);
+    let laboratory = towns();
+    load_towns(&laboratory, "towns.csv", &["--primary-key", "id"]).exits(0);
     laboratory
         .pragmark(&[
             "load",

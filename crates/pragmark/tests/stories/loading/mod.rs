@@ -3,7 +3,7 @@
 mod failures;
 mod inputs;
 
-use crate::laboratory::Laboratory;
+use crate::laboratory::{Answer, Laboratory};
 
 const TOWNS: &str = "\
 id,name,people,area,postcode
@@ -12,6 +12,26 @@ id,name,people,area,postcode
 3,\"Sant \"\"Juli\u{e0}\"\"
 de L\u{f2}ria\",,60.2,\u{2116} 7
 ";
+
+/// A folder with the file `towns.csv`.
+fn towns() -> Laboratory {
+    let laboratory = Laboratory::new();
+    laboratory.write("towns.csv", TOWNS);
+    laboratory
+}
+
+/// Loads a file into the table `towns` of `towns.db`.
+fn load_towns(laboratory: &Laboratory, input: &str, more: &[&str]) -> Answer {
+    let arguments = [&["load", input, "towns.db", "--table", "towns"], more];
+    laboratory.pragmark(&arguments.concat())
+}
+
+/// A folder with the file `towns.csv` and the database `towns.db` that was loaded from it.
+fn towns_loaded() -> Laboratory {
+    let laboratory = towns();
+    load_towns(&laboratory, "towns.csv", &[]).exits(0);
+    laboratory
+}
 
 fn dump(laboratory: &Laboratory, database: &str, sql: &str) -> String {
     let rows = connection(laboratory, database).query_all(sql).unwrap();
@@ -39,23 +59,14 @@ fn files(laboratory: &Laboratory) -> Vec<String> {
 
 #[test]
 fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&[
-            "load",
-            "towns.csv",
-            "towns.db",
-            "--table",
-            "towns",
-            "--primary-key",
-            "id",
-            "--index",
-            "name,people",
-            "--check",
-        ])
-        .exits(0)
-        .says(&["3 rows into towns", "rows/s", "strategy: pages"]);
+    let laboratory = towns();
+    load_towns(
+        &laboratory,
+        "towns.csv",
+        &["--primary-key", "id", "--index", "name,people", "--check"],
+    )
+    .exits(0)
+    .says(&["3 rows into towns", "rows/s", "strategy: pages"]);
     assert_eq!(
         dump(&laboratory, "towns.db", "SELECT * FROM towns"),
         "1|Bonn|335789|141.06|53111\n2|Linz, Donau|212538|95.99|04020\n3|Sant \"Julià\"\nde Lòria|NULL|60.2|№ 7"
@@ -71,20 +82,12 @@ fn a_real_csv_is_loaded_with_quotes_line_breaks_and_names_of_the_world() {
 
 #[test]
 fn rows_are_added_by_the_names_of_their_columns() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
+    let laboratory = towns_loaded();
     laboratory.write("more.tsv", "name\tid\nGraz\t4\n");
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
-        .exits(0);
-    laboratory
-        .pragmark(&["load", "towns.csv", "towns.db", "--table", "towns"])
+    load_towns(&laboratory, "towns.csv", &[])
         .exits(3)
         .complains(&["already", "--append", "--replace"]);
-    laboratory
-        .pragmark(&[
-            "load", "more.tsv", "towns.db", "--table", "towns", "--append",
-        ])
+    load_towns(&laboratory, "more.tsv", &["--append"])
         .exits(0)
         .says(&["1 row into", "strategy: arrays"]);
     assert_eq!(
@@ -95,18 +98,7 @@ fn rows_are_added_by_the_names_of_their_columns() {
         ),
         "4|Graz"
     );
-    laboratory
-        .pragmark(&[
-            "load",
-            "more.tsv",
-            "towns.db",
-            "--table",
-            "towns",
-            "--replace",
-            "--type",
-            "id=TEXT",
-        ])
-        .exits(0);
+    load_towns(&laboratory, "more.tsv", &["--replace", "--type", "id=TEXT"]).exits(0);
     assert_eq!(
         dump(
             &laboratory,
@@ -212,8 +204,7 @@ fn a_value_that_does_not_fit_a_strict_table_is_named() {
 
 #[test]
 fn mistakes_on_the_command_line_leave_nothing_behind() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
+    let laboratory = towns();
     laboratory.write("empty.csv", "");
     laboratory.write(
         "no.db",
@@ -278,8 +269,7 @@ fn mistakes_on_the_command_line_leave_nothing_behind() {
 
 #[test]
 fn a_full_text_index_finds_what_was_loaded() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
+    let laboratory = towns();
     let load = |more: &[&str]| {
         let arguments = [
             &[
@@ -314,17 +304,8 @@ fn a_full_text_index_finds_what_was_loaded() {
 
 #[test]
 fn the_share_of_the_disk_is_measured_when_asked_for() {
-    let laboratory = Laboratory::new();
-    laboratory.write("towns.csv", TOWNS);
-    laboratory
-        .pragmark(&[
-            "load",
-            "towns.csv",
-            "towns.db",
-            "--table",
-            "towns",
-            "--measure-disk",
-        ])
+    let laboratory = towns();
+    load_towns(&laboratory, "towns.csv", &["--measure-disk"])
         .exits(0)
         .says(&["disk: ", "% of the", "raw writes"]);
     assert_eq!(files(&laboratory), ["small.toml", "towns.csv", "towns.db"]);
