@@ -1,0 +1,149 @@
+//! Expressions of meta commands: arithmetic, comparison, logic and functions over variables.
+
+mod function;
+mod parse;
+mod token;
+
+use self::function::Function;
+use crate::error::EvaluationError;
+use crate::random::Prng;
+use crate::variables::{Slot, Value, Variables};
+
+pub(crate) use parse::parse;
+
+/// An expression, ready to be evaluated without allocation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression(Node);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Constant(Value),
+    Variable(Slot),
+    Call(Function, Box<[Node]>),
+    And(Box<[Node; 2]>),
+    Or(Box<[Node; 2]>),
+    /// Conditions with their results, and the result where none is true.
+    Case(Box<[(Node, Node)]>, Box<Node>),
+}
+
+impl Expression {
+    /// An expression that always has this value.
+    pub fn constant(value: Value) -> Expression {
+        Expression(Node::Constant(value))
+    }
+
+    /// The value now. Random functions draw from `prng`.
+    ///
+    /// # Errors
+    /// An operation has no result, such as a division by zero.
+    #[inline]
+    pub fn evaluate(
+        &self,
+        variables: &Variables,
+        prng: &mut Prng,
+    ) -> Result<Value, EvaluationError> {
+        self.0.value(variables, prng)
+    }
+
+    /// Whether the value counts as true: NULL and zero do not.
+    ///
+    /// # Errors
+    /// As [`Expression::evaluate`].
+    pub fn is_true(&self, variables: &Variables, prng: &mut Prng) -> Result<bool, EvaluationError> {
+        self.evaluate(variables, prng).map(is_true)
+    }
+
+    /// The value as a whole number; a number with a fraction is rounded.
+    ///
+    /// # Errors
+    /// As [`Expression::evaluate`], or it is no number.
+    pub fn whole(&self, variables: &Variables, prng: &mut Prng) -> Result<i64, EvaluationError> {
+        whole(self.evaluate(variables, prng)?)
+    }
+}
+
+impl Node {
+    fn value(&self, variables: &Variables, prng: &mut Prng) -> Result<Value, EvaluationError> {
+        match self {
+            Node::Constant(value) => Ok(*value),
+            Node::Variable(slot) => variables.scalar(*slot),
+            Node::Call(function, arguments) => {
+                function::call(*function, arguments, variables, prng)
+            }
+            Node::And(both) => logic(both, false, variables, prng),
+            Node::Or(both) => logic(both, true, variables, prng),
+            Node::Case(cases, otherwise) => {
+                for (condition, result) in cases {
+                    if is_true(condition.value(variables, prng)?) {
+                        return result.value(variables, prng);
+                    }
+                }
+                otherwise.value(variables, prng)
+            }
+        }
+    }
+}
+
+/// AND and OR: the right side is left out where the left one decides, or is NULL.
+fn logic(
+    [left, right]: &[Node; 2],
+    decides: bool,
+    variables: &Variables,
+    prng: &mut Prng,
+) -> Result<Value, EvaluationError> {
+    let left = left.value(variables, prng)?;
+    if left == Value::Null || truth(left)? == decides {
+        return Ok(left);
+    }
+    match right.value(variables, prng)? {
+        Value::Null => Ok(Value::Null),
+        right => truth(right).map(Value::Bool),
+    }
+}
+
+fn is_true(value: Value) -> bool {
+    match value {
+        Value::Bool(value) => value,
+        Value::Int(value) => value != 0,
+        Value::Double(value) => value != 0.0,
+        _ => false,
+    }
+}
+
+fn truth(value: Value) -> Result<bool, EvaluationError> {
+    match value {
+        Value::Bool(value) => Ok(value),
+        other => Err(wrong_type(other, "a boolean")),
+    }
+}
+
+fn whole(value: Value) -> Result<i64, EvaluationError> {
+    // The limits of 64 bits as numbers that have no fraction.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    match value {
+        Value::Int(value) => Ok(value),
+        Value::Double(value) => match value.round_ties_even() {
+            rounded if (-END..END).contains(&rounded) => Ok(rounded as i64),
+            _ => Err(EvaluationError::NotWhole(value)),
+        },
+        other => Err(wrong_type(other, "a whole number")),
+    }
+}
+
+fn double(value: Value) -> Result<f64, EvaluationError> {
+    match value {
+        Value::Int(value) => Ok(value as f64),
+        Value::Double(value) => Ok(value),
+        other => Err(wrong_type(other, "a number")),
+    }
+}
+
+fn wrong_type(found: Value, wanted: &'static str) -> EvaluationError {
+    EvaluationError::Type {
+        found: found.type_name(),
+        wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests;

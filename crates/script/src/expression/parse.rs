@@ -1,0 +1,352 @@
+//! From text to an expression, by precedence climbing with pgbench's precedences.
+
+use super::function::{Function, NAMED};
+use super::token::{Token, tokens};
+use super::{Expression, Node};
+use crate::error::Mistake;
+use crate::variables::{Names, Slot, Value};
+
+/// Brackets, prefixes and operators within one another at most; each takes some stack.
+const DEEPEST: usize = 200;
+
+/// Parts of an expression at most: a long sum is as deep as it has terms.
+const MOST_TOKENS: usize = 1_000;
+
+/// Precedences, the weakest first.
+const OR: u8 = 1;
+const AND: u8 = 2;
+const NOT: u8 = 3;
+const IS: u8 = 4;
+const COMPARISON: u8 = 5;
+const BITS: u8 = 6;
+const SUM: u8 = 7;
+const PRODUCT: u8 = 8;
+const SIGN: u8 = 9;
+
+/// Operators of two values, with their precedence.
+const OPERATORS: [(&str, u8, Function); 16] = [
+    ("<", COMPARISON, Function::Less),
+    ("<=", COMPARISON, Function::LessOrEqual),
+    (">", COMPARISON, Function::Less),
+    (">=", COMPARISON, Function::LessOrEqual),
+    ("=", COMPARISON, Function::Equal),
+    ("<>", COMPARISON, Function::NotEqual),
+    ("!=", COMPARISON, Function::NotEqual),
+    ("&", BITS, Function::BitAnd),
+    ("|", BITS, Function::BitOr),
+    ("#", BITS, Function::BitXor),
+    ("<<", BITS, Function::ShiftLeft),
+    (">>", BITS, Function::ShiftRight),
+    ("+", SUM, Function::Add),
+    ("-", SUM, Function::Subtract),
+    ("*", PRODUCT, Function::Multiply),
+    ("/", PRODUCT, Function::Divide),
+];
+
+/// Reads an expression; `used` gets each variable in it.
+pub(crate) fn parse(
+    text: &str,
+    names: &mut Names,
+    used: &mut Vec<Slot>,
+) -> Result<Expression, Mistake> {
+    let tokens = tokens(text)?;
+    if tokens.len() > MOST_TOKENS {
+        return Err(Mistake::new("the expression is too long"));
+    }
+    let mut parser = Parser {
+        tokens: &tokens,
+        names,
+        used,
+        depth: 0,
+    };
+    let node = parser.expression(OR)?;
+    match parser.tokens.first() {
+        None => Ok(Expression(node)),
+        Some(token) => Err(unexpected(Some(token))),
+    }
+}
+
+struct Parser<'t, 'a> {
+    tokens: &'t [Token<'a>],
+    names: &'t mut Names,
+    used: &'t mut Vec<Slot>,
+    depth: usize,
+}
+
+impl<'a> Parser<'_, 'a> {
+    /// An expression of operators that bind at least this strongly.
+    fn expression(&mut self, least: u8) -> Result<Node, Mistake> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(Mistake::new("the expression is nested too deeply"));
+        }
+        let mut left = self.operand()?;
+        let mut strongest = SIGN;
+        while let Some((precedence, operator)) = self.operator(least, strongest) {
+            left = match operator {
+                Operator::Is => self.is(left)?,
+                Operator::And => Node::And(Box::new([left, self.expression(AND + 1)?])),
+                Operator::Or => Node::Or(Box::new([left, self.expression(OR + 1)?])),
+                Operator::Call(function, swapped) => {
+                    let right = self.expression(precedence + 1)?;
+                    let both = if swapped {
+                        [right, left]
+                    } else {
+                        [left, right]
+                    };
+                    Node::Call(function, Box::new(both))
+                }
+            };
+            // Comparisons do not chain: `1 < 2 < 3` is a mistake.
+            strongest = if precedence == COMPARISON { IS } else { SIGN };
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// Takes the next operator where it binds strongly enough.
+    fn operator(&mut self, least: u8, strongest: u8) -> Option<(u8, Operator)> {
+        let (precedence, operator) = match self.tokens.first()? {
+            Token::Sign("%") => (PRODUCT, Operator::Call(Function::Modulo, false)),
+            Token::Sign(sign) => {
+                let (_, precedence, function) = OPERATORS.iter().find(|(it, ..)| it == sign)?;
+                (
+                    *precedence,
+                    Operator::Call(*function, sign.starts_with('>') && *sign != ">>"),
+                )
+            }
+            Token::Word(word) if is(word, "and") => (AND, Operator::And),
+            Token::Word(word) if is(word, "or") => (OR, Operator::Or),
+            Token::Word(word) if ["is", "isnull", "notnull"].iter().any(|it| is(word, it)) => {
+                return ((least..=strongest).contains(&IS)).then_some((IS, Operator::Is));
+            }
+            _ => return None,
+        };
+        if !(least..=strongest).contains(&precedence) {
+            return None;
+        }
+        self.tokens = &self.tokens[1..];
+        Some((precedence, operator))
+    }
+
+    /// `IS [NOT] NULL|TRUE|FALSE`, `ISNULL`, `NOTNULL`.
+    fn is(&mut self, left: Node) -> Result<Node, Mistake> {
+        let negated;
+        let mut wanted = Value::Null;
+        if self.word("isnull") {
+            negated = false;
+        } else if self.word("notnull") {
+            negated = true;
+        } else {
+            self.expect_word("is")?;
+            negated = self.word("not");
+            wanted = self
+                .literal()
+                .ok_or_else(|| unexpected(self.tokens.first()))?;
+        }
+        let is = Node::Call(Function::Is, Box::new([left, Node::Constant(wanted)]));
+        Ok(match negated {
+            true => Node::Call(Function::Not, Box::new([is])),
+            false => is,
+        })
+    }
+
+    /// NULL, TRUE or FALSE.
+    fn literal(&mut self) -> Option<Value> {
+        let literals = [
+            ("null", Value::Null),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+        ];
+        let found = literals.into_iter().find(|(word, _)| self.word(word));
+        found.map(|(_, value)| value)
+    }
+
+    fn operand(&mut self) -> Result<Node, Mistake> {
+        if self.sign("(") {
+            let inner = self.expression(OR)?;
+            self.expect_sign(")")?;
+            return Ok(inner);
+        }
+        if self.sign("+") {
+            return self.expression(SIGN);
+        }
+        if self.sign("-") {
+            return self.negative();
+        }
+        if self.sign("~") {
+            let inner = self.expression(BITS + 1)?;
+            let ones = Node::Constant(Value::Int(-1));
+            return Ok(Node::Call(Function::BitXor, Box::new([ones, inner])));
+        }
+        if self.word("not") {
+            return Ok(Node::Call(Function::Not, Box::new([self.expression(NOT)?])));
+        }
+        if self.word("case") {
+            return self.case();
+        }
+        if let Some(value) = self.literal() {
+            return Ok(Node::Constant(value));
+        }
+        self.atom()
+    }
+
+    /// What follows a minus sign; the smallest whole number has no positive counterpart.
+    fn negative(&mut self) -> Result<Node, Mistake> {
+        const SMALLEST: u64 = 1 << 63;
+        if self.tokens.first() == Some(&Token::Whole(SMALLEST)) {
+            self.tokens = &self.tokens[1..];
+            return Ok(Node::Constant(Value::Int(i64::MIN)));
+        }
+        let zero = Node::Constant(Value::Int(0));
+        let inner = self.expression(SIGN)?;
+        Ok(Node::Call(Function::Subtract, Box::new([zero, inner])))
+    }
+
+    fn case(&mut self) -> Result<Node, Mistake> {
+        let mut cases = Vec::new();
+        while self.word("when") {
+            let condition = self.expression(OR)?;
+            self.expect_word("then")?;
+            cases.push((condition, self.expression(OR)?));
+        }
+        let otherwise = match self.word("else") {
+            true => self.expression(OR)?,
+            false => Node::Constant(Value::Null),
+        };
+        match cases.is_empty() {
+            true => self.expect_word("when")?,
+            false => self.expect_word("end")?,
+        }
+        Ok(Node::Case(cases.into(), Box::new(otherwise)))
+    }
+
+    /// A number, a variable or the call of a function.
+    fn atom(&mut self) -> Result<Node, Mistake> {
+        let token = self.tokens.first();
+        let node = match token {
+            Some(Token::Whole(number)) => {
+                let number = i64::try_from(*number);
+                let out_of_range = |_| Mistake::new("the whole number is out of range");
+                Node::Constant(Value::Int(number.map_err(out_of_range)?))
+            }
+            Some(Token::Number(number)) => Node::Constant(Value::Double(*number)),
+            Some(Token::Variable(name)) => self.variable(name),
+            Some(Token::Word(name)) => {
+                self.tokens = &self.tokens[1..];
+                return self.call(name);
+            }
+            other => return Err(unexpected(other)),
+        };
+        self.tokens = &self.tokens[1..];
+        Ok(node)
+    }
+
+    fn variable(&mut self, name: &str) -> Node {
+        let slot = self.names.slot(name);
+        self.used.push(slot);
+        Node::Variable(slot)
+    }
+
+    fn call(&mut self, name: &str) -> Result<Node, Mistake> {
+        let known = NAMED.iter().find(|(known, ..)| is(name, known));
+        let Some((_, function, least, most)) = known else {
+            let names = NAMED.iter().map(|(name, ..)| *name);
+            return Err(Mistake::unknown(
+                format!("unknown function `{name}`"),
+                name,
+                names,
+            ));
+        };
+        self.expect_sign("(")?;
+        let mut arguments = Vec::new();
+        while !self.sign(")") {
+            if !arguments.is_empty() {
+                self.expect_sign(",")?;
+            }
+            arguments.push(self.expression(OR)?);
+        }
+        if !(*least..=*most).contains(&arguments.len()) {
+            let (found, wanted) = (arguments.len(), number_of(*least, *most));
+            return Err(Mistake::new(format!(
+                "{name}() takes {wanted}, not {found}"
+            )));
+        }
+        if function.takes_seed() && arguments.len() < *most {
+            arguments.push(self.variable("default_seed"));
+        }
+        Ok(Node::Call(*function, arguments.into()))
+    }
+
+    /// Takes this sign where it comes next.
+    fn sign(&mut self, sign: &str) -> bool {
+        let is_next = matches!(self.tokens.first(), Some(Token::Sign(it)) if *it == sign);
+        if is_next {
+            self.tokens = &self.tokens[1..];
+        }
+        is_next
+    }
+
+    fn expect_sign(&mut self, sign: &str) -> Result<(), Mistake> {
+        match self.sign(sign) {
+            true => Ok(()),
+            false => Err(expected(sign, self.tokens.first())),
+        }
+    }
+
+    /// Takes this keyword where it comes next.
+    fn word(&mut self, word: &str) -> bool {
+        let is_next = matches!(self.tokens.first(), Some(Token::Word(it)) if is(it, word));
+        if is_next {
+            self.tokens = &self.tokens[1..];
+        }
+        is_next
+    }
+
+    fn expect_word(&mut self, word: &str) -> Result<(), Mistake> {
+        match self.word(word) {
+            true => Ok(()),
+            false => Err(expected(word, self.tokens.first())),
+        }
+    }
+}
+
+enum Operator {
+    Is,
+    And,
+    Or,
+    /// A function of the left and the right side, or the other way around.
+    Call(Function, bool),
+}
+
+fn is(word: &str, keyword: &str) -> bool {
+    word.eq_ignore_ascii_case(keyword)
+}
+
+fn number_of(least: usize, most: usize) -> String {
+    match (least, most) {
+        (1, 1) => "one argument".to_owned(),
+        (least, usize::MAX) => format!("at least {least} argument"),
+        (least, most) if least == most => format!("{least} arguments"),
+        (least, most) => format!("{least} or {most} arguments"),
+    }
+}
+
+fn text(token: Option<&Token<'_>>) -> String {
+    match token {
+        None => "the end of the line".to_owned(),
+        Some(Token::Whole(number)) => format!("`{number}`"),
+        Some(Token::Number(number)) => format!("`{number}`"),
+        Some(Token::Variable(name)) => format!("`:{name}`"),
+        Some(Token::Word(word)) => format!("`{word}`"),
+        Some(Token::Sign(sign)) => format!("`{sign}`"),
+    }
+}
+
+fn unexpected(found: Option<&Token<'_>>) -> Mistake {
+    Mistake::new(format!("unexpected {}", text(found)))
+}
+
+fn expected(wanted: &str, found: Option<&Token<'_>>) -> Mistake {
+    Mistake::new(format!("expected `{wanted}` before {}", text(found)))
+}

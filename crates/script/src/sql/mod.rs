@@ -1,0 +1,11 @@
+//! SQL as text: its tokens, where statements end, and what the text says of a parameter.
+
+mod hint;
+mod split;
+mod token;
+
+pub use hint::Hint;
+pub(crate) use hint::{hint, is_volatile};
+pub use split::is_complete;
+pub(crate) use split::{End, statement};
+pub(crate) use token::{Kind, tokens};
