@@ -26,5 +26,6 @@ pub mod samples;
 pub mod seed;
 pub mod stats;
 pub mod target;
+pub mod text;
 pub mod tier;
 pub mod trial;

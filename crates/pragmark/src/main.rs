@@ -4,13 +4,14 @@
 //! This crate contains what the user types and reads: options, wording, hints and exit codes, one file
 //! per command. The work itself is in the crates that it calls.
 
-/// Prints a line to standard error and ignores failures: the reader of a pipe may have ended at the same
-/// Ctrl-C.
+/// Prints lines to standard error without what a terminal would act on, and ignores failures: the reader
+/// of a pipe may have ended at the same Ctrl-C.
 macro_rules! tell {
     ($($words:tt)*) => {{
+        let words = format!($($words)*);
         let _ = std::io::Write::write_fmt(
             &mut std::io::stderr(),
-            format_args!("{}\n", format_args!($($words)*)),
+            format_args!("{}\n", lab::text::lines(&words)),
         );
     }};
 }

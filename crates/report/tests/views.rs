@@ -6,7 +6,7 @@ mod made_up;
 use lab::analysis::{SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
-use report::export::{TrialsCsv, claims_csv, json, variants_csv};
+use report::export::{Columns, TrialsCsv, claims_csv, json, variants_csv};
 
 fn plain(width: usize) -> String {
     report::terminal(
@@ -18,8 +18,9 @@ fn plain(width: usize) -> String {
     )
 }
 
-fn trials_csv(trials: &[TrialRecord]) -> String {
-    let mut export = TrialsCsv::new(Vec::new());
+fn trials_csv(trials: &[TrialRecord], columns: Columns) -> String {
+    let (plan, ..) = made_up::run();
+    let mut export = TrialsCsv::new(Vec::new(), &plan, columns);
     trials.iter().for_each(|trial| export.write(trial).unwrap());
     String::from_utf8(export.finish().unwrap()).unwrap()
 }
@@ -281,12 +282,16 @@ fn a_run_of_crash_tests_alone_has_no_section_on_speed() {
 
 #[test]
 fn variants_are_exported_with_every_digit() {
-    insta::assert_snapshot!(rounded(&variants_csv(made_up::analysis()).unwrap()));
+    insta::assert_snapshot!(rounded(
+        &variants_csv(made_up::analysis(), Columns::Wide).unwrap()
+    ));
 }
 
 #[test]
 fn claims_are_exported_with_figures_and_bounds() {
-    insta::assert_snapshot!(rounded(&claims_csv(made_up::analysis()).unwrap()));
+    insta::assert_snapshot!(rounded(
+        &claims_csv(made_up::analysis(), Columns::Wide).unwrap()
+    ));
 }
 
 #[test]
@@ -303,22 +308,24 @@ fn trials_are_exported_with_a_fixed_header_and_the_rest_in_one_column() {
         trials.iter().find(is).unwrap().clone()
     };
     let chosen = ["measured", "skipped", "failed", "stopped"].map(first_of);
-    let csv = trials_csv(&chosen);
+    let csv = trials_csv(&chosen, Columns::Wide);
     assert!(csv.lines().nth(1).unwrap().contains(",seconds.index="));
     insta::assert_snapshot!(rounded(&csv));
 }
 
 #[test]
 fn an_export_of_no_trials_is_a_header() {
-    let csv = trials_csv(&[]);
+    let csv = trials_csv(&[], Columns::Wide);
     assert_eq!(csv.lines().count(), 1);
-    assert!(csv.starts_with("experiment,round,block,") && csv.trim_end().ends_with(",more"));
+    assert!(csv.starts_with("experiment,purpose,round,") && csv.trim_end().ends_with(",more"));
+    let narrow = "experiment,purpose,round,variant,role,outcome,problem,metric,figure\n";
+    assert_eq!(trials_csv(&[], Columns::Narrow), narrow);
 }
 
 #[test]
 fn figures_in_the_trials_export_read_back_as_they_were() {
     let (_, _, trials) = made_up::run();
-    let csv = trials_csv(&trials);
+    let csv = trials_csv(&trials, Columns::Wide);
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let column = reader
         .headers()
@@ -338,6 +345,49 @@ fn figures_in_the_trials_export_read_back_as_they_were() {
         })
         .collect();
     assert_eq!(read, written);
+}
+
+#[test]
+fn a_narrow_export_has_the_figures_of_the_wide_one() {
+    let (plan, _, trials) = made_up::run();
+    let csv = trials_csv(&trials, Columns::Narrow);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    for (row, trial) in reader.records().map(Result::unwrap).zip(&trials) {
+        let planned = plan
+            .experiments
+            .iter()
+            .find(|it| it.key == trial.experiment);
+        let metric = &planned.unwrap().experiment.metric;
+        let figure = match &trial.outcome {
+            lab::trial::Outcome::Measured(measured) => measured.metrics.get(metric).copied(),
+            _ => None,
+        };
+        assert_eq!((&row[7], row[8].parse().ok()), (metric.as_str(), figure));
+    }
+    let analysis = made_up::analysis();
+    for (narrow, wide) in [
+        (
+            variants_csv(analysis, Columns::Narrow),
+            variants_csv(analysis, Columns::Wide),
+        ),
+        (
+            claims_csv(analysis, Columns::Narrow),
+            claims_csv(analysis, Columns::Wide),
+        ),
+    ] {
+        let [narrow, wide] = [narrow, wide].map(|csv| columns_of(&csv.unwrap()));
+        assert!(narrow.len() < wide.len());
+        assert!(narrow.iter().all(|column| wide.contains(column)));
+    }
+}
+
+/// The columns of a table, each with its name first.
+fn columns_of(csv: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).from_reader(csv.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let column = |place: usize| rows.iter().map(|row| row[place].to_owned()).collect();
+    (0..rows[0].len()).map(column).collect()
 }
 
 #[test]

@@ -118,13 +118,20 @@ pub enum ExportFormat {
 #[command(after_help = "\
 Examples:
   pragmark export pragmark-runs/20261120-101500-4711 --out trials.csv
-  pragmark export pragmark-runs/20261120-101500-4711 --format json")]
+  pragmark export pragmark-runs/20261120-101500-4711 --format variants-csv --wide
+  pragmark export pragmark-runs/20261120-101500-4711 --format json
+
+In CSV, text that a spreadsheet would take for a formula has an apostrophe before it. JSON has every
+text as it is.")]
 pub struct ExportArgs {
     /// Folder of the run.
     pub run: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value = "csv")]
     pub format: ExportFormat,
+    /// Write every column of a CSV table, such as each metric of a trial. JSON is always complete.
+    #[arg(long)]
+    pub wide: bool,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -43,7 +43,7 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     } else {
         as_text(&environment, &noise, &engines, &tools, &drivers)
     };
-    output::write_text(None, &text)
+    output::display(&text)
 }
 
 type Drivers<'a> = [(&'a Manifest, State)];

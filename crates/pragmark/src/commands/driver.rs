@@ -103,7 +103,7 @@ fn list(registry: &Registry, as_data: bool) -> Result<Exit, Failure> {
     } else {
         lines(&states)
     };
-    output::write_text(None, &text)
+    output::display(&text)
 }
 
 /// The drivers of these names, or all.
@@ -124,7 +124,7 @@ fn install(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
             Ok(description) => {
                 let library = library(manifest, &description);
                 let line = format!("{}: {}, {library}\n", manifest.name, description.name);
-                output::write_text(None, &line)?;
+                output::display(&line)?;
             }
             Err(_) if interrupted.load(Ordering::Relaxed) => {
                 tell!("stopped; {} was not installed", manifest.name);
@@ -151,7 +151,7 @@ fn remove(registry: &Registry, names: &[String]) -> Result<Exit, Failure> {
             true => "removed",
             false => "was not installed",
         };
-        output::write_text(None, &format!("{}: {what}\n", manifest.name))?;
+        output::display(&format!("{}: {what}\n", manifest.name))?;
     }
     Ok(Exit::Success)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ::report::export;
+use ::report::export::{self, Columns};
 use runner::RunFolder;
 
 use super::{output, report};
@@ -16,20 +16,28 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
     }
     let analysis = report::analyse(&args.run)?;
     let text = match args.format {
-        ExportFormat::ClaimsCsv => export::claims_csv(&analysis).map_err(Failure::unusable),
-        ExportFormat::Json => export::json(&analysis).map_err(Failure::unusable),
-        _ => export::variants_csv(&analysis).map_err(Failure::unusable),
+        ExportFormat::ClaimsCsv => export::claims_csv(&analysis, columns(args)),
+        ExportFormat::Json => export::json(&analysis),
+        _ => export::variants_csv(&analysis, columns(args)),
     };
-    output::write_text(args.out.as_deref(), &text?)
+    output::write_text(args.out.as_deref(), &text.map_err(Failure::unusable)?)
+}
+
+fn columns(args: &ExportArgs) -> Columns {
+    match args.wide {
+        true => Columns::Wide,
+        false => Columns::Narrow,
+    }
 }
 
 /// Trials go straight from the record to the table, so that a record of any length needs no
 /// memory.
 fn trials(args: &ExportArgs) -> Result<Exit, Failure> {
     let folder = RunFolder::open(&args.run)?;
+    let plan = folder.plan()?;
     let mut read = Ok(());
     let exit = output::write(args.out.as_deref(), |writer| {
-        let mut table = export::TrialsCsv::new(writer);
+        let mut table = export::TrialsCsv::new(writer, &plan, columns(args));
         let mut written = Ok(());
         read = folder.each_trial(|record| {
             if written.is_ok() {

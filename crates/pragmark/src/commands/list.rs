@@ -26,7 +26,7 @@ pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
     if text.is_empty() {
         text = experiments(&catalogue)?;
     }
-    output::write_text(None, &text)
+    output::display(&text)
 }
 
 fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {

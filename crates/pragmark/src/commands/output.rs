@@ -63,7 +63,12 @@ fn replaced(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     Ok(())
 }
 
-/// Writes a text.
+/// Writes a text with names out of files to standard output, without what a terminal would act on.
+pub fn display(text: &str) -> Result<Exit, Failure> {
+    write_text(None, &lab::text::lines(text))
+}
+
+/// Writes a text as it is.
 pub fn write_text(out: Option<&Path>, text: &str) -> Result<Exit, Failure> {
     write(out, |writer| {
         writer.write_all(text.as_bytes())?;

@@ -7,6 +7,7 @@ use lab::claims::Claim;
 use lab::design::{trials_per_round, variants};
 use lab::experiment::{Experiment, Scale, schema};
 use lab::level::label;
+use lab::text::one_line;
 
 use super::output;
 use crate::cli::ShowArgs;
@@ -18,7 +19,7 @@ pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
     if args.schema {
         let text =
             serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
-        return output::write_text(None, &format!("{text}\n"));
+        return output::display(&format!("{text}\n"));
     }
     let catalogue = drivers::catalogue(None)?;
     let names: Vec<String> = args.experiment.iter().cloned().collect();
@@ -27,11 +28,11 @@ pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
         .iter()
         .map(|experiment| describe(experiment, args.scale.into(), &catalogue))
         .collect();
-    output::write_text(None, &text)
+    output::display(&text)
 }
 
 fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> String {
-    let mut text = format!("{}\n{}\n", experiment.id, experiment.question);
+    let mut text = format!("{}\n{}\n", experiment.id, one_line(&experiment.question));
     if let Some(note) = &experiment.note {
         let _ = writeln!(text, "\n{note}");
     }
@@ -52,8 +53,8 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
         let _ = writeln!(
             text,
             "  {}{mark}\n      {}",
-            variant.label,
-            label(&variant.settings)
+            one_line(&variant.label),
+            one_line(&label(&variant.settings))
         );
     }
     for claim in &experiment.claims {
@@ -79,6 +80,7 @@ fn describe_claim(claim: &Claim) -> String {
         .collect::<String>();
     format!(
         "\nclaim {}: {}\n      {bounds}{published}{requires}",
-        claim.id, claim.says
+        one_line(&claim.id),
+        one_line(&claim.says)
     )
 }

@@ -10,6 +10,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::text::one_line;
 
 pub use run::Progress;
 
@@ -55,7 +56,7 @@ impl Task {
     /// Prints a line, such as a result or a warning, above the bar.
     pub fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(lab::text::lines(text)),
             None => tell!("{text}"),
         }
     }
@@ -65,7 +66,7 @@ impl Task {
         if let Some(bar) = &self.bar {
             let to_go = to_go_s.map(|seconds| format!(", {} to go", humanly(seconds)));
             bar.set_prefix(to_go.unwrap_or_default());
-            bar.set_message(message);
+            bar.set_message(one_line(&message).into_owned());
         }
     }
 

@@ -1,6 +1,7 @@
 //! Progress of a run.
 
 use lab::record::{Purpose, TrialRecord};
+use lab::text::one_line;
 use lab::tier::Safety;
 use lab::trial::Outcome;
 use runner::{Event, Observer};
@@ -91,6 +92,7 @@ impl Observer for Progress {
                     Purpose::Confirmation => "the best variants, measured again (confirmation run)",
                     _ => &planned.experiment.question,
                 };
+                let question = one_line(question);
                 self.task
                     .line(&format!("[{number}/{of}] {}: {question}", self.experiment));
             }

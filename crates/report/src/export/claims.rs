@@ -3,12 +3,28 @@
 use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::claims::Judged;
 
-use super::{number, table};
+use super::cells::{number, text};
+use super::{Columns, Form, table};
 use crate::Result;
 
-const HEADER: &str = "\
-    experiment,source,claim,says,verdict,measure,unit,figure,low,high,alpha,bound_low,\
-    bound_high,published,rounds,preliminary,why";
+const FORM: Form = Form {
+    name: "claims",
+    header: "experiment,source,claim,says,verdict,measure,unit,figure,low,high,alpha,bound_low,\
+             bound_high,published,rounds,preliminary,why",
+    narrow: &[
+        "experiment",
+        "claim",
+        "says",
+        "verdict",
+        "figure",
+        "low",
+        "high",
+        "bound_low",
+        "bound_high",
+        "published",
+        "preliminary",
+    ],
+};
 
 /// The claims of a run as CSV: verdict, measured figure with its interval at error rate `alpha`
 /// (0 to 1), the bounds that confirm, and the published figure. Where `unit` names a metric, figures
@@ -16,23 +32,23 @@ const HEADER: &str = "\
 ///
 /// # Errors
 /// When the table cannot be built.
-pub fn claims_csv(analysis: &Analysis) -> Result<String> {
+pub fn claims_csv(analysis: &Analysis, columns: Columns) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
         let claims = experiment.claims.iter();
         claims.map(move |judged| row(experiment, judged))
     });
-    table("claims", HEADER, rows)
+    table(&FORM, columns, rows)
 }
 
 fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<String> {
     vec![
-        experiment.key.clone(),
-        experiment.source.clone().unwrap_or_default(),
-        judged.claim.id.clone(),
-        judged.claim.says.clone(),
+        text(&experiment.key),
+        text(experiment.source.as_deref().unwrap_or_default()),
+        text(&judged.claim.id),
+        text(&judged.claim.says),
         judged.verdict.to_string().replace(' ', "_"),
-        judged.measure.clone(),
-        judged.unit.clone().unwrap_or_default(),
+        text(&judged.measure),
+        text(judged.unit.as_deref().unwrap_or_default()),
         number(judged.figure),
         number(judged.interval.map(|interval| interval.low)),
         number(judged.interval.map(|interval| interval.high)),
@@ -42,6 +58,6 @@ fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<String> {
         number(judged.claim.published),
         judged.rounds.to_string(),
         judged.preliminary.to_string(),
-        judged.why.clone().unwrap_or_default(),
+        text(judged.why.as_deref().unwrap_or_default()),
     ]
 }

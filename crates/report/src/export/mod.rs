@@ -2,51 +2,66 @@
 //!
 //! Trials are streamed, because a record may hold any number of them; variants, claims and the whole
 //! analysis are small and made in one piece. Figures are plain numbers in the base unit of their
-//! metric (see [`lab::metric`]); an empty cell says that there is none.
+//! metric (see [`lab::metric`]); an empty cell says that there is none. Text that a spreadsheet would take
+//! for a formula has an apostrophe before it; JSON has every text as it is.
 
+mod cells;
 mod claims;
 mod trials;
 mod variants;
 
 use lab::analysis::Analysis;
+use lab::text::is_active;
 
 use crate::Result;
 
+pub use cells::Columns;
 pub use claims::claims_csv;
 pub use trials::TrialsCsv;
 pub use variants::variants_csv;
 
 /// The whole analysis as indented JSON, in the form of [`Analysis`]. Ends of intervals that are
-/// not bounded are `null`.
+/// not bounded are `null`; characters that a terminal would act on are escaped.
 ///
 /// # Errors
 /// When the analysis holds what JSON cannot say, such as a path that is not UTF-8.
 pub fn json(analysis: &Analysis) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(analysis)?;
-    text.push('\n');
-    Ok(text)
+    let text = serde_json::to_string_pretty(analysis)?;
+    Ok(escaped_json(&text) + "\n")
 }
 
-/// A number as CSV: shortest form that reads back as the same; empty where there is none or it is
-/// not finite.
-fn number(value: Option<f64>) -> String {
-    value
-        .filter(|value| value.is_finite())
-        .map(|value| value.to_string())
-        .unwrap_or_default()
+/// JSON with every active character of its strings escaped; outside of strings there are line feeds only.
+fn escaped_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character != '\n' && is_active(character) {
+            let units = character.encode_utf16(&mut [0; 2]).to_vec();
+            escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+/// The form of a table: its name in errors, all columns, and those of the narrow form.
+struct Form {
+    name: &'static str,
+    header: &'static str,
+    narrow: &'static [&'static str],
 }
 
 /// A whole table in memory.
-fn table(
-    name: &'static str,
-    header: &str,
-    rows: impl Iterator<Item = Vec<String>>,
-) -> Result<String> {
-    let failed = crate::Error::csv(name);
+fn table(form: &Form, columns: Columns, rows: impl Iterator<Item = Vec<String>>) -> Result<String> {
+    let failed = crate::Error::csv(form.name);
+    let header: Vec<&str> = form.header.split(',').collect();
+    let wanted = columns.among(header.iter().copied(), form.narrow);
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header.split(',')).map_err(&failed)?;
+    let head = wanted.iter().map(|place| header[*place]);
+    writer.write_record(head).map_err(&failed)?;
     for row in rows {
-        writer.write_record(&row).map_err(&failed)?;
+        let row = wanted.iter().map(|place| &row[*place]);
+        writer.write_record(row).map_err(&failed)?;
     }
     let bytes = writer
         .into_inner()

@@ -1,31 +1,68 @@
 //! One row a trial, written as the trials come.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use lab::design::Role;
 use lab::metric::METRICS;
-use lab::record::TrialRecord;
-use lab::trial::Outcome;
+use lab::record::{Purpose, RunPlan, TrialRecord};
+use lab::trial::{Measured, Outcome};
 
-use super::number;
+use super::Columns;
+use super::cells::{number, text};
 use crate::{Error, Result};
 
 /// Columns before those of the metrics.
-const HEAD: &str = "experiment,round,block,position,variant,role,started,wall_s,outcome,problem";
+const HEAD: [&str; 13] = [
+    "experiment",
+    "purpose",
+    "round",
+    "block",
+    "position",
+    "variant",
+    "role",
+    "started",
+    "wall_s",
+    "outcome",
+    "problem",
+    "metric",
+    "figure",
+];
 
-/// Writes trials as CSV: a fixed header, one column for each metric of [`METRICS`], and a last
-/// column `more` with every other figure as `name=value;name=value` (metrics of one phase, such as
-/// `seconds.index`).
+/// Those of them that the narrow table has.
+const NARROW: [&str; 9] = [
+    "experiment",
+    "purpose",
+    "round",
+    "variant",
+    "role",
+    "outcome",
+    "problem",
+    "metric",
+    "figure",
+];
+
+/// Writes trials as CSV: what a trial was, how it ended, and its figure in the metric of its experiment.
+/// The wide table also has one column for each metric of [`METRICS`], and a last column `more` with every
+/// other figure as `name=value;name=value` (metrics of one phase, such as `seconds.index`).
 pub struct TrialsCsv<W: Write> {
     writer: csv::Writer<W>,
+    /// The metric of each experiment.
+    metrics: HashMap<String, String>,
+    columns: Vec<usize>,
     headed: bool,
 }
 
 impl<W: Write> TrialsCsv<W> {
-    /// An export to this writer. The header is written with the first trial, or at the end.
-    pub fn new(writer: W) -> TrialsCsv<W> {
+    /// An export of the trials of a run to this writer. The header is written with the first trial, or at
+    /// the end.
+    pub fn new(writer: W, plan: &RunPlan, columns: Columns) -> TrialsCsv<W> {
+        let experiments = plan.experiments.iter();
+        let metrics = experiments.map(|it| (it.key.clone(), it.experiment.metric.clone()));
         TrialsCsv {
             writer: csv::Writer::from_writer(writer),
+            metrics: metrics.collect(),
+            columns: columns.among(names(), &NARROW),
             headed: false,
         }
     }
@@ -36,27 +73,13 @@ impl<W: Write> TrialsCsv<W> {
     /// When the writer fails.
     pub fn write(&mut self, record: &TrialRecord) -> Result<()> {
         self.head()?;
-        let (outcome, problem) = ended(&record.outcome);
-        let places = [record.round, record.block, record.position].map(|place| place.to_string());
-        let [round, block, position] = &places;
-        let wall = record.wall_s.to_string();
-        let head: [&str; 10] = [
-            &record.experiment,
-            round,
-            block,
-            position,
-            &record.variant,
-            role(record.role),
-            &record.started,
-            &wall,
-            outcome,
-            &problem,
-        ];
-        head.iter().try_for_each(|cell| self.cell(cell))?;
-        self.figures(&record.outcome)?;
-        self.writer
-            .write_record(None::<&[u8]>)
-            .map_err(Error::csv("trials"))
+        let row = self.row(record);
+        self.cells(
+            self.columns
+                .iter()
+                .map(|place| row[*place].as_str())
+                .collect(),
+        )
     }
 
     /// Writes what is still held back and gives the writer back. An export without trials has its
@@ -76,34 +99,84 @@ impl<W: Write> TrialsCsv<W> {
         if std::mem::replace(&mut self.headed, true) {
             return Ok(());
         }
-        let metrics = METRICS.iter().map(|metric| metric.name);
-        let names = HEAD.split(',').chain(metrics).chain(["more"]);
+        let wanted =
+            |(place, name): (usize, &'static str)| self.columns.contains(&place).then_some(name);
+        self.cells(names().enumerate().filter_map(wanted).collect())
+    }
+
+    fn cells(&mut self, cells: Vec<&str>) -> Result<()> {
         self.writer
-            .write_record(names)
+            .write_record(cells)
             .map_err(Error::csv("trials"))
     }
 
-    fn figures(&mut self, outcome: &Outcome) -> Result<()> {
-        let figures = match outcome {
-            Outcome::Measured(measured) => Some(&measured.metrics),
+    /// Every cell of a trial.
+    fn row(&self, record: &TrialRecord) -> Vec<String> {
+        let (outcome, problem) = ended(&record.outcome);
+        let metric = self.metrics.get(&record.experiment);
+        let metric = metric.map_or("", String::as_str);
+        let figures = Figures::of(&record.outcome);
+        let head: [String; HEAD.len()] = [
+            text(&record.experiment),
+            purpose(record.purpose).to_owned(),
+            record.round.to_string(),
+            record.block.to_string(),
+            record.position.to_string(),
+            text(&record.variant),
+            role(record.role).to_owned(),
+            text(&record.started),
+            number(Some(record.wall_s)),
+            outcome.to_owned(),
+            text(&problem),
+            text(metric),
+            number(figures.get(metric)),
+        ];
+        let known = METRICS.iter().map(|known| number(figures.get(known.name)));
+        head.into_iter()
+            .chain(known)
+            .chain([figures.more()])
+            .collect()
+    }
+}
+
+/// The names of all columns.
+fn names() -> impl Iterator<Item = &'static str> {
+    let metrics = METRICS.iter().map(|metric| metric.name);
+    HEAD.into_iter().chain(metrics).chain(["more"])
+}
+
+/// The figures of a trial; none where nothing was measured.
+struct Figures<'a>(Option<&'a Measured>);
+
+impl Figures<'_> {
+    fn of(outcome: &Outcome) -> Figures<'_> {
+        Figures(match outcome {
+            Outcome::Measured(measured) => Some(measured),
             _ => None,
-        };
-        for metric in METRICS {
-            let value = figures.and_then(|figures| figures.get(metric.name));
-            self.cell(&number(value.copied()))?;
-        }
-        let known = |name: &str| METRICS.iter().any(|metric| metric.name == name);
-        let more: Vec<String> = figures
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| !known(name))
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        self.cell(&more.join(";"))
+        })
     }
 
-    fn cell(&mut self, text: &str) -> Result<()> {
-        self.writer.write_field(text).map_err(Error::csv("trials"))
+    fn get(&self, metric: &str) -> Option<f64> {
+        self.0?.metrics.get(metric).copied()
+    }
+
+    /// Those that have no column of their own.
+    fn more(&self) -> String {
+        let known = |name: &str| METRICS.iter().any(|metric| metric.name == name);
+        let figures = self.0.into_iter().flat_map(|measured| &measured.metrics);
+        let more = figures.filter(|(name, _)| !known(name));
+        let more: Vec<String> = more
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        text(&more.join(";"))
+    }
+}
+
+fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Rounds => "rounds",
+        Purpose::Tier => "tier",
+        Purpose::Confirmation => "confirmation",
     }
 }
 

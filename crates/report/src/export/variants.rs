@@ -3,14 +3,34 @@
 use lab::analysis::{Analysis, ExperimentAnalysis, Summary, UpperBoundAnalysis, VariantAnalysis};
 use lab::tier::Tier;
 
-use super::{number, table};
+use super::cells::{number, text};
+use super::{Columns, Form, table};
 use crate::Result;
 use crate::words::{UPPER_BOUND, upper_bound_problem};
 
-const HEADER: &str = "\
-    experiment,variant,role,metric,rank,groups,median,min,max,n,ratio,low,high,level,q_value,\
-    detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,tier,tier_bad,\
-    tier_losing,tier_most_lost,tier_images,tier_problem,pareto";
+const FORM: Form = Form {
+    name: "variants",
+    header: "experiment,variant,role,metric,rank,groups,median,min,max,n,ratio,low,high,level,q_value,\
+             detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,tier,tier_bad,\
+             tier_losing,tier_most_lost,tier_images,tier_problem,pareto",
+    narrow: &[
+        "experiment",
+        "variant",
+        "role",
+        "metric",
+        "rank",
+        "groups",
+        "median",
+        "n",
+        "ratio",
+        "low",
+        "high",
+        "level",
+        "preliminary",
+        "problem",
+        "tier",
+    ],
+};
 
 /// The variants of a run as CSV, each with its role: `baseline`, `variant`, or `limit` for what bounds the
 /// variants and is neither ranked nor compared.
@@ -22,7 +42,7 @@ const HEADER: &str = "\
 ///
 /// # Errors
 /// When the table cannot be built.
-pub fn variants_csv(analysis: &Analysis) -> Result<String> {
+pub fn variants_csv(analysis: &Analysis, columns: Columns) -> Result<String> {
     let rows = analysis.experiments.iter().flat_map(|experiment| {
         let ranks = ranks(experiment);
         let variants = experiment.variants.iter().zip(ranks);
@@ -32,7 +52,7 @@ pub fn variants_csv(analysis: &Analysis) -> Result<String> {
             .chain(upper_bounds.map(|limit| upper_bound_row(experiment, limit)))
             .collect::<Vec<_>>()
     });
-    table("variants", HEADER, rows)
+    table(&FORM, columns, rows)
 }
 
 /// The rank of each variant from 1; none for variants without a measurement.
@@ -68,10 +88,10 @@ fn row(
     };
     let engine = variant.engine.as_ref();
     vec![
-        experiment.key.clone(),
-        variant.label.clone(),
+        text(&experiment.key),
+        text(&variant.label),
         role.to_owned(),
-        experiment.metric.clone(),
+        text(&experiment.metric),
         rank.map(|rank| rank.to_string()).unwrap_or_default(),
         variant.groups.clone(),
         median,
@@ -89,8 +109,8 @@ fn row(
         variant.trials.skipped.to_string(),
         variant.trials.failed.to_string(),
         variant.trials.timed_out.to_string(),
-        problem,
-        engine.map_or(String::new(), |it| it.version.clone()),
+        text(&problem),
+        engine.map_or(String::new(), |it| text(&it.version)),
         tier.class,
         tier.bad,
         tier.losing,
@@ -139,11 +159,11 @@ impl TierColumns {
                 "can-corrupt"
             }
             Tier::CorruptsUncrashed { schedule, .. } => {
-                columns.problem.clone_from(schedule);
+                columns.problem = text(schedule);
                 "corrupts-without-a-crash"
             }
             Tier::NotMeasured { why } => {
-                columns.problem.clone_from(why);
+                columns.problem = text(why);
                 "not-measured"
             }
         };
@@ -167,22 +187,23 @@ fn pareto(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> String 
 /// A limit has figures of its own and nothing that compares it with a variant.
 fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) -> Vec<String> {
     let [median, least, most, n] = figures(limit.summary.as_ref());
+    let problem = upper_bound_problem(limit);
     let filled = [
-        ("experiment", experiment.key.clone()),
-        ("variant", limit.name.clone()),
+        ("experiment", text(&experiment.key)),
+        ("variant", text(&limit.name)),
         ("role", UPPER_BOUND.to_owned()),
-        ("metric", experiment.metric.clone()),
+        ("metric", text(&experiment.metric)),
         ("median", median),
         ("min", least),
         ("max", most),
         ("n", n),
-        ("problem", upper_bound_problem(limit).unwrap_or_default()),
+        ("problem", text(&problem.unwrap_or_default())),
     ];
     let cell = |column: &str| {
         let cell = filled.iter().find(|(name, _)| *name == column);
         cell.map(|(_, text)| text.clone()).unwrap_or_default()
     };
-    HEADER.split(',').map(cell).collect()
+    FORM.header.split(',').map(cell).collect()
 }
 
 /// Median, smallest, largest and number of the figures.

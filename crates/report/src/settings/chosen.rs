@@ -220,16 +220,24 @@ fn value(name: &str, level: &Level) -> Result<String, BadValue> {
         Level::Text(text) if name == "encoding" && text.starts_with("UTF-") => format!("'{text}'"),
         other => other.to_string(),
     };
-    let bare = text.trim_matches('\'');
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if !bare.is_empty() && bare.chars().all(plain) && is_plain_name(name) {
-        Ok(text)
-    } else {
-        Err(BadValue {
+    match is_plain_value(&text) && is_plain_name(name) {
+        true => Ok(text),
+        false => Err(BadValue {
             name: name.to_owned(),
             value: level.to_string(),
-        })
+        }),
     }
+}
+
+/// Whether it is a whole number, a word, or the quoted name of an encoding.
+fn is_plain_value(text: &str) -> bool {
+    const ENCODINGS: [&str; 4] = ["'UTF-8'", "'UTF-16'", "'UTF-16le'", "'UTF-16be'"];
+    let is_word = |text: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !text.is_empty() && text.chars().all(plain)
+    };
+    let is_number = text.parse::<i64>().is_ok() && !text.starts_with('+');
+    is_word(text) || is_number || ENCODINGS.contains(&text)
 }
 
 fn is_plain_name(name: &str) -> bool {
@@ -283,6 +291,10 @@ mod tests {
         let hostile = settings(&[("journal_mode", "wal'; DROP TABLE t; --".into())]);
         let error = Chosen::of(&hostile, |_| true).unwrap_err();
         assert_eq!(error.name, "journal_mode");
+        for value in ["--", "off'", "'off", "''", "UTF-8", "-x", "+1"] {
+            let hostile = settings(&[("journal_mode", value.into())]);
+            assert!(Chosen::of(&hostile, |_| true).is_err(), "{value}");
+        }
         let hostile = settings(&[("x\"); evil(\"", 1.into())]);
         assert!(Chosen::of(&hostile, |_| true).is_err());
         assert!(Chosen::of(&settings(&[]), |_| true).unwrap().is_empty());

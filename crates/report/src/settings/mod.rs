@@ -14,10 +14,12 @@
 //! themselves, `crates/pragmark/tests/settings.rs` the PRAGMAs in them with the embedded engine.
 
 mod chosen;
+mod comment;
 mod form;
 
 use chosen::Pragma;
 pub use chosen::{BadValue, Chosen};
+pub use comment::comment;
 
 /// A way to use SQLite from a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,8 +104,8 @@ impl Binding {
         Binding::ABOUT[self as usize].2
     }
 
-    /// What begins a comment in the text.
-    pub fn comment(self) -> &'static str {
+    /// What begins a comment in the text ([`comment`]).
+    pub fn comment_mark(self) -> &'static str {
         Binding::ABOUT[self as usize].3
     }
 

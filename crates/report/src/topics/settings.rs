@@ -6,7 +6,7 @@ use super::Subject;
 use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
 use crate::names::Names;
-use crate::settings::{BadValue, Binding, Chosen, once};
+use crate::settings::{BadValue, Binding, Chosen, comment, once};
 use crate::words::{gain_words, tier_words};
 
 /// Which settings are wanted.
@@ -23,7 +23,7 @@ pub struct SettingsQuery {
 /// The settings to use as plain text. For one binding, what is no program stands in comments, so that
 /// the whole can be pasted.
 pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
-    let mark = query.binding.map_or("#", Binding::comment);
+    let mark = mark_of(query.binding);
     let wanted = |one: &&Recommendation| {
         let key = query.experiment.as_ref();
         key.is_none_or(|key| *key == one.experiment)
@@ -31,32 +31,34 @@ pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
     let block = |one: &Recommendation| {
         let mut experiments = analysis.experiments.iter();
         let experiment = experiments.find(|it| it.key == one.experiment)?;
-        let head = format!(
-            "{mark} {}: {}\n{mark} {}\n",
-            experiment.key,
-            experiment.question,
-            sentence(one, experiment, &Names::of(experiment)).plain()
-        );
+        let question = format!("{}: {}", experiment.key, experiment.question);
+        let advice = sentence(one, experiment, &Names::of(experiment)).plain();
+        let head = comment(mark, &question) + &comment(mark, &advice);
         Some(match one.crash_relevant.is_empty() || query.fastest {
             true => head + &body(one, query.binding),
-            false => format!("{head}{mark} Not printed; --fastest prints it.\n"),
+            false => head + &comment(mark, "Not printed; --fastest prints it."),
         })
     };
     let wanted = analysis.recommendations.iter().filter(wanted);
     wanted.filter_map(block).collect::<Vec<_>>().join("\n")
 }
 
+/// What begins comments; an overview of all bindings is no program.
+fn mark_of(binding: Option<Binding>) -> &'static str {
+    binding.map_or("#", Binding::comment_mark)
+}
+
 fn body(recommendation: &Recommendation, binding: Option<Binding>) -> String {
     let chosen = match chosen(recommendation) {
         Ok(chosen) => chosen,
-        Err(problem) => return format!("{} {problem}.\n", binding.map_or("#", Binding::comment)),
+        Err(problem) => return comment(mark_of(binding), &format!("{problem}.")),
     };
     let once = once(&chosen);
     match binding {
         Some(binding) => {
-            let mark = binding.comment();
+            let mark = binding.comment_mark();
             let remarks = remarks(binding, &chosen).into_iter();
-            let mut lines: Vec<String> = remarks.map(|it| format!("{mark} {it}\n")).collect();
+            let mut lines: Vec<String> = remarks.map(|it| comment(mark, &it)).collect();
             lines.extend(once.map(|once| once_in_comments(&once, mark)));
             lines.concat() + &binding.text(&chosen)
         }

@@ -35,6 +35,7 @@ pub fn run() -> (RunPlan, EnvironmentFile, Vec<TrialRecord>) {
 }
 
 /// The analysis of the run, made once.
+#[allow(dead_code)] // Used by all tests but one.
 pub fn analysis() -> &'static Analysis {
     static ANALYSIS: OnceLock<Analysis> = OnceLock::new();
     ANALYSIS.get_or_init(|| {
@@ -46,6 +47,52 @@ pub fn analysis() -> &'static Analysis {
         records.for_each(|record| collector.add(record));
         collector.finish()
     })
+}
+
+/// The same run with this text after every name, question, remark and reason of its files.
+#[allow(dead_code)] // Used by one of the tests only.
+pub fn with_text_everywhere(text: &str) -> Analysis {
+    const KEYS: [&str; 18] = [
+        "question",
+        "source",
+        "note",
+        "says",
+        "answer",
+        "because",
+        "name",
+        "label",
+        "variant",
+        "why",
+        "problem",
+        "model",
+        "operating_system",
+        "kernel",
+        "device",
+        "file_system",
+        "governor",
+        "version",
+    ];
+    fn add(value: &mut serde_json::Value, text: &str) {
+        match value {
+            serde_json::Value::Array(all) => all.iter_mut().for_each(|it| add(it, text)),
+            serde_json::Value::Object(all) => all.iter_mut().for_each(|(key, value)| match value {
+                serde_json::Value::String(old) if KEYS.contains(&&key[..]) => old.push_str(text),
+                other => add(other, text),
+            }),
+            _ => {}
+        }
+    }
+    fn changed<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T, text: &str) -> T {
+        let mut value = serde_json::to_value(value).unwrap();
+        add(&mut value, text);
+        serde_json::from_value(value).unwrap()
+    }
+    let (plan, environment, trials) = run();
+    let records = plan_of_tiers().map(|plan| tiers::records(&plan));
+    let mut collector = Collector::new(changed(&plan, text), changed(&environment, text));
+    let trials = trials.into_iter().chain(records.into_iter().flatten());
+    trials.for_each(|trial| collector.add(changed(&trial, text)));
+    collector.finish()
 }
 
 /// The analysis of a run of which nothing was measured yet.

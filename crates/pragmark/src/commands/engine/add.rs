@@ -29,5 +29,5 @@ pub fn execute(library: &Path, name: &str) -> Result<Exit, Failure> {
         kept.provenance.version,
         kept.library.display()
     );
-    output::write_text(None, &text)
+    output::display(&text)
 }

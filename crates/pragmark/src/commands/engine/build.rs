@@ -37,7 +37,7 @@ pub fn execute(args: &BuildArgs) -> Result<Exit, Failure> {
             None => {}
         }
     }
-    output::write_text(None, &text)?;
+    output::display(&text)?;
     Ok(exit)
 }
 

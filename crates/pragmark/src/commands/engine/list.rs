@@ -18,7 +18,7 @@ pub fn execute(json: bool) -> Result<Exit, Failure> {
     } else {
         as_text(&at_hand)
     };
-    output::write_text(None, &text)
+    output::display(&text)
 }
 
 /// The default engine, the system's, and stored ones; a damaged one is a record with its problem.

@@ -11,7 +11,7 @@ pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
     let cache = Cache::of_user()?;
     if all {
         let text = format!("{} engines removed\n", cache.remove_all()?);
-        return output::write_text(None, &text);
+        return output::display(&text);
     }
     let mut text = String::new();
     for engine in engines {
@@ -27,5 +27,5 @@ pub fn execute(engines: &[String], all: bool) -> Result<Exit, Failure> {
             some => text += &format!("{name}: {some} builds removed\n"),
         }
     }
-    output::write_text(None, &text)
+    output::display(&text)
 }

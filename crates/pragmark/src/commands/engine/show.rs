@@ -19,7 +19,7 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
     let to_load = match &name {
         EngineName::Build(build) => match existing(build)? {
             Some(library) => library,
-            None => return output::write_text(None, &plan(build, json)),
+            None => return output::display(&plan(build, json)),
         },
         other => located(other)?,
     };
@@ -32,7 +32,7 @@ pub fn execute(text: &str, json: bool) -> Result<Exit, Failure> {
     } else {
         as_text(&record)
     };
-    output::write_text(None, &shown)
+    output::display(&shown)
 }
 
 /// The path of a build, if it exists.

@@ -1,6 +1,8 @@
 //! HTML that grows element by element. Names of elements and attributes are constants of this program;
 //! everything else is escaped on its way in.
 
+use lab::text::lines;
+
 /// Markup.
 #[derive(Default)]
 pub(super) struct Html {
@@ -92,7 +94,7 @@ impl Html {
 }
 
 fn escape(out: &mut String, text: &str) {
-    for character in text.chars() {
+    for character in lines(text).chars() {
         match character {
             '&' => out.push_str("&#38;"),
             '<' => out.push_str("&#60;"),
@@ -113,6 +115,10 @@ mod tests {
         let mut html = Html::default();
         html.leaf("b", &[("title", "\"><script>")], "<i>&");
         let expected = "<b title=\"&#34;&#62;&#60;script&#62;\">&#60;i&#62;&#38;</b>";
+        assert_eq!(html.finish(), expected);
+        let mut html = Html::default();
+        html.leaf("b", &[("title", "\0")], "\u{1b}\u{202e}a\n\tb");
+        let expected = "<b title=\"\u{fffd}\">\u{fffd}\u{fffd}a\n\tb</b>";
         assert_eq!(html.finish(), expected);
     }
 }

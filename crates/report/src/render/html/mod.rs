@@ -9,7 +9,10 @@ mod contents;
 mod markup;
 mod table;
 
+use std::borrow::Cow;
+
 use askama::Template;
+use lab::text::one_line;
 use sha2::{Digest, Sha256};
 
 use crate::Result;
@@ -26,8 +29,8 @@ const SCRIPT: &str = include_str!("../../../templates/page.js");
 #[template(path = "page.html")]
 struct Page<'a> {
     version: &'static str,
-    title: &'a str,
-    on: Option<&'a str>,
+    title: Cow<'a, str>,
+    on: Option<Cow<'a, str>>,
     style: &'static str,
     style_hash: String,
     script: &'static str,
@@ -57,8 +60,8 @@ pub fn html(document: &Document) -> Result<String> {
     };
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
-        title: &document.title,
-        on: document.on.as_deref(),
+        title: one_line(&document.title),
+        on: document.on.as_deref().map(one_line),
         style: STYLE,
         style_hash: hash(STYLE),
         script: SCRIPT,

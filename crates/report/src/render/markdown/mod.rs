@@ -8,7 +8,7 @@ use crate::document::{
     Term,
 };
 use crate::figures;
-use marks::{escaped, fenced_as};
+use marks::{escaped, fenced_as, unmarked};
 
 /// The whole document.
 pub fn markdown(document: &Document) -> String {
@@ -115,7 +115,7 @@ impl Markdown {
     }
 
     fn paragraph(&mut self, sentence: &Sentence, role: Role) {
-        let text = self.dressed(sentence);
+        let text = unmarked(self.dressed(sentence));
         self.part(match role {
             Role::Answer | Role::Body => text,
             Role::Small => format!("<sub>{text}</sub>"),
@@ -141,7 +141,7 @@ impl Markdown {
     }
 
     fn item(&mut self, item: &Item) -> String {
-        let mut line = self.dressed(&item.text);
+        let mut line = unmarked(self.dressed(&item.text));
         if let Some((figure, interval)) = &item.lead {
             line.push_str(&format!(" {} {}", escaped(figure), escaped(interval)));
         }

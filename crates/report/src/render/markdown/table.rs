@@ -1,5 +1,7 @@
 //! Tables in Markdown.
 
+use lab::text::one_line;
+
 use super::Markdown;
 use super::marks::fenced_as;
 use crate::document::{Cell, Column, Row, Table};
@@ -77,8 +79,7 @@ fn aligned(table: &Table) -> String {
         let cells = cells
             .iter()
             .zip(widths.iter().chain(std::iter::repeat(&GAP)));
-        let cells =
-            cells.map(|(cell, width)| format!("{:width$}", cell.replace(['\n', '\r'], " ")));
+        let cells = cells.map(|(cell, width)| format!("{:width$}", one_line(cell)));
         cells.collect::<String>().trim_end().to_owned()
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")

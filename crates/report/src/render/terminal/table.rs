@@ -4,6 +4,8 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
 };
 
+use lab::text::one_line;
+
 use super::paint::Paint;
 use super::text::Text;
 use crate::document::{Cell, Piece, Row, Sentence, Table};
@@ -86,7 +88,8 @@ fn kept_together(sentence: &Sentence) -> String {
         Piece::Figure(text) | Piece::Number(text) => text.replace(' ', "\u{a0}"),
         other => crate::document::plain(std::slice::from_ref(other)),
     };
-    sentence.0.iter().map(piece).collect()
+    let text: String = sentence.0.iter().map(piece).collect();
+    one_line(&text).into_owned()
 }
 
 fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) -> String {
@@ -103,7 +106,8 @@ fn laid_out(table: &Table, columns: &[usize], widths: &[usize], width: usize) ->
         let Some(it) = table.columns.get(*column) else {
             return comfy_table::Cell::new("");
         };
-        let below = it.below.as_ref().map(|below| format!("\n{below}"));
+        let below = it.below.as_deref().map(one_line);
+        let below = below.map(|below| format!("\n{below}"));
         align(
             *column,
             format!(

@@ -1,5 +1,7 @@
 //! Lines of text broken to the width of the window.
 
+use lab::text::one_line;
+
 use super::Style;
 use super::paint::Paint;
 use crate::document::{Piece, Sentence, Term};
@@ -135,7 +137,7 @@ impl Text {
             self.gap();
         }
         for line in block.lines() {
-            self.push(Paint::Plain, "", line.trim_end());
+            self.push(Paint::Plain, "", one_line(line).trim_end());
         }
         self.after_table = true;
     }
@@ -156,12 +158,12 @@ impl Text {
 }
 
 /// The text in lines of at most `width` characters, broken at spaces; a longer word is broken
-/// where it must be.
+/// where it must be. Every text but that of tables passes here, so nothing active gets any further.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut filled = 0;
     // A number stays with its sign.
-    let text = text.replace(" %", "\u{a0}%");
+    let text = one_line(text).replace(" %", "\u{a0}%");
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let length = word.chars().count();
         if filled > 0 && filled + 1 + length > width {
