@@ -95,33 +95,15 @@ pub fn documented(settings: &CrashSettings, model: Model) -> Option<Documented> 
     })
 }
 
-/// Why a measured tier differs from the documentation, where the cause is known from SQLite's source;
-/// `None` where it is not, or where nothing differs. `only` are the occasions to which the tier is
-/// confined, if there are any.
-pub fn cause(
-    settings: &CrashSettings,
-    model: Model,
-    safety: &ModelSafety,
-    only: &[Occasion],
-) -> Option<&'static str> {
-    if safety.breaks_a_promise() {
-        cause_of_breach(settings, only)
-    } else if safety.is_safer_than_documented() {
-        let promise = safety.documented.as_ref().map(|it| it.promise);
-        cause_of_more_safety(settings, model, promise)
-    } else {
-        None
-    }
-}
-
-fn cause_of_breach(settings: &CrashSettings, only: &[Occasion]) -> Option<&'static str> {
-    match (settings.journal_mode, settings.synchronous, only) {
-        (JournalMode::Delete, Synchronous::Full, [Occasion::Shrinking]) => Some(
+/// Why more is lost on an occasion than is documented, where that is known from SQLite's source.
+pub fn cause_of_breach(settings: &CrashSettings, occasion: Occasion) -> Option<&'static str> {
+    match (settings.journal_mode, settings.synchronous, occasion) {
+        (JournalMode::Delete, Synchronous::Full, Occasion::Shrinking) => Some(
             "a commit that shrinks the database truncates the file after deleting the journal \
              (pager_end_transaction); the truncation can persist while the deletion does not, and the \
              journal is then rolled back over a file that has lost pages which the journal does not hold",
         ),
-        (JournalMode::Wal, Synchronous::Normal, [Occasion::ModeChange]) => Some(
+        (JournalMode::Wal, Synchronous::Normal, Occasion::ModeChange) => Some(
             "leaving WAL mode writes the first page under a rollback journal, for which NORMAL syncs no \
              more than it does in DELETE mode",
         ),
@@ -129,7 +111,19 @@ fn cause_of_breach(settings: &CrashSettings, only: &[Occasion]) -> Option<&'stat
     }
 }
 
-fn cause_of_more_safety(
+/// Why less is lost than is documented, where that is known from SQLite's source; `None` where it is not,
+/// or where nothing less is lost.
+pub fn cause_of_more_safety(
+    settings: &CrashSettings,
+    model: Model,
+    safety: &ModelSafety,
+) -> Option<&'static str> {
+    let promise = safety.documented.as_ref().map(|it| it.promise);
+    let is_safer = safety.is_safer_than_documented();
+    is_safer.then(|| known_cause(settings, model, promise))?
+}
+
+fn known_cause(
     settings: &CrashSettings,
     model: Model,
     promise: Option<Promise>,

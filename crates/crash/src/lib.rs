@@ -26,7 +26,7 @@ mod witness;
 
 pub use content::Content;
 pub use disk::{Damage, Disk, State, Units};
-pub use documented::{cause, documented};
+pub use documented::{cause_of_breach, cause_of_more_safety, documented};
 pub use error::CrashError;
 pub use judge::{Judge, Judgement, Violation};
 pub use matrix::{Cell, Matrix, Plan, Progress, measure};
@@ -38,6 +38,6 @@ pub use sandbox::{Problem, Recovered, Sandbox};
 pub use script::{Act, Script};
 pub use settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
 pub use states::{Candidate, Source, minimise, prefix_files, visit};
-pub use tally::{OnOccasion, Ordinary, Tally, Witness};
+pub use tally::{Tally, Witness, Witnesses};
 pub use trace::{File, Inode, Name, Step, Trace};
 pub use witness::write_witnesses;

@@ -3,21 +3,22 @@
 //! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
-use crate::documented::{cause, documented};
+use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
 use crate::judge::Judge;
 use crate::model::Model;
+use crate::occasion::Occasion;
 use crate::record::{NotMeasured, Recording};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
 use crate::settings::CrashSettings;
 use crate::states::visit;
 use crate::survey::{Findings, Survey};
-use crate::tally::{Tally, Witness};
+use crate::tally::{Tally, Witness, Witnesses};
 use crate::witness::describe_witness;
 use engine::Source;
 use lab::seed::Seed;
-use lab::tier::{ModelSafety, Narrowed, Tier};
+use lab::tier::{Counts, Loss, ModelSafety, OnOccasion};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -57,9 +58,9 @@ pub struct Cell {
     pub safety: ModelSafety,
     /// The counts behind it; absent where nothing was measured.
     pub tally: Option<Tally>,
-    /// An image that shows a violation, or else one that shows a loss.
+    /// Images that show a violation, or else a loss: of ordinary commits and on each occasion.
     #[serde(skip)]
-    pub witness: Option<Witness>,
+    pub witnesses: Witnesses,
 }
 
 /// All cells, variant by variant.
@@ -142,10 +143,11 @@ impl Matrix {
     pub fn refused(&self) -> Option<Vec<(CrashSettings, &str)>> {
         let mut refused: Vec<(CrashSettings, &str)> = Vec::new();
         for cell in &self.cells {
-            let Tier::NotMeasured { why } = &cell.safety.tier else {
+            if cell.tally.is_some() {
                 return None;
-            };
-            if !refused.iter().any(|(_, known)| known == why) {
+            }
+            let why = cell.safety.ordinary.why_not()?;
+            if !refused.iter().any(|(_, known)| *known == why) {
                 refused.push((cell.variant, why));
             }
         }
@@ -155,39 +157,52 @@ impl Matrix {
 
 impl Cell {
     fn not_measured(settings: &CrashSettings, model: Model, why: &str) -> Cell {
+        let (name, assumed) = (model.name(), settings.assumes(model));
         Cell {
             variant: *settings,
             model,
             safety: ModelSafety {
-                model: model.name().to_owned(),
-                assumed: settings.assumes(model),
-                tier: Tier::not_measured(why),
-                adds_up: false,
                 documented: documented(settings, model),
-                witness: None,
-                again: None,
-                narrowed: None,
-                cause: None,
+                ..ModelSafety::not_measured(name, model.accident(), assumed, why)
             },
             tally: None,
-            witness: None,
+            witnesses: Witnesses::new(),
         }
     }
 
-    fn measured(mut self, tally: Tally, witness: Option<Witness>) -> Cell {
-        let (only, otherwise) = tally.confined().unzip();
-        let only = only.unwrap_or_default();
-        self.safety.tier = tally.tier();
-        self.safety.narrowed = otherwise.map(|otherwise| Narrowed {
-            only: only.iter().map(ToString::to_string).collect(),
-            otherwise,
-        });
-        self.safety.cause =
-            cause(&self.variant, self.model, &self.safety, &only).map(str::to_owned);
-        self.safety.witness = witness.as_ref().map(describe_witness);
+    fn measured(mut self, tally: Tally, witnesses: Witnesses) -> Cell {
+        let described = |place| witnesses.get(&place).map(describe_witness);
+        let on_occasion = |(occasion, counts): (Occasion, Counts)| OnOccasion {
+            occasion: occasion.to_string(),
+            counts,
+            witness: described(Some(occasion)).filter(|_| counts.loss() > Loss::Nothing),
+            again: None,
+            cause: match self.safety.breaks_a_promise(Some(counts.loss())) {
+                true => cause_of_breach(&self.variant, occasion).map(str::to_owned),
+                false => None,
+            },
+        };
+        self.safety.occasions = tally.on_occasions().into_iter().map(on_occasion).collect();
+        self.safety.ordinary = tally.losses();
+        self.safety.witness = described(None);
+        let cause = cause_of_more_safety(&self.variant, self.model, &self.safety);
+        self.safety.cause = cause.map(str::to_owned);
         self.tally = Some(tally);
-        self.witness = witness;
+        self.witnesses = witnesses;
+        // What another occasion explains needs no second copy of the same witness.
+        let damages = |occasion: &Occasion| {
+            let mut damaging = self.safety.occasions.iter();
+            damaging.any(|on| on.witness.is_some() && on.occasion == occasion.to_string())
+        };
+        self.witnesses
+            .retain(|place, _| place.as_ref().is_none_or(damages));
         self
+    }
+
+    /// The best of the witnesses: of a violation before a loss, of ordinary commits before an occasion.
+    pub fn witness(&self) -> Option<&Witness> {
+        let mut violations = self.witnesses.values().filter(|it| it.violation.is_some());
+        violations.next().or(self.witnesses.values().next())
     }
 
     fn images(&self) -> u64 {
@@ -307,8 +322,8 @@ fn measure_cell(
     );
     match visited {
         Ok(visited) => {
-            let (tally, witness) = survey.finish(visited);
-            Ok(Some(cell.measured(tally, witness)))
+            let (tally, witnesses) = survey.finish(visited);
+            Ok(Some(cell.measured(tally, witnesses)))
         }
         Err(Ended::Stopped) => Ok(None),
         Err(Ended::Failed(error)) => Err(error),

@@ -3,6 +3,7 @@
 //! Definitions only; `disk` keeps what is pending under them and `states` samples from it.
 
 use crate::named::named;
+use lab::tier::Accident;
 
 named! {
     /// What a model lets happen to steps that no sync has covered; from the kindest to the worst.
@@ -45,6 +46,14 @@ pub enum SyncRule {
 }
 
 impl Model {
+    /// The accident that it describes.
+    pub fn accident(self) -> Accident {
+        match self {
+            Model::Kill => Accident::Process,
+            _ => Accident::Power,
+        }
+    }
+
     /// The model in one line.
     pub fn meaning(self) -> &'static str {
         match self {

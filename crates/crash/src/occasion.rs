@@ -25,23 +25,31 @@ impl Occasion {
     /// All of them.
     pub const ALL: [Occasion; 2] = [Occasion::ModeChange, Occasion::Shrinking];
 
+    /// The name in paths.
+    pub fn name(self) -> &'static str {
+        match self {
+            Occasion::ModeChange => "mode-change",
+            Occasion::Shrinking => "shrinking",
+        }
+    }
+
     fn bit(self) -> u8 {
         1 << self as u8
     }
 }
 
-/// In words that follow "only".
+/// In words that follow "on".
 impl fmt::Display for Occasion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Occasion::ModeChange => "where the journal mode is changed",
-            Occasion::Shrinking => "where the database file shrinks (VACUUM)",
+            Occasion::ModeChange => "a change of the journal mode",
+            Occasion::Shrinking => "shrinking the database file (VACUUM)",
         })
     }
 }
 
 /// A set of occasions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occasions(u8);
 
 impl Occasions {
@@ -58,6 +66,15 @@ impl Occasions {
     /// Whether it holds this one.
     pub fn contains(self, occasion: Occasion) -> bool {
         self.0 & occasion.bit() != 0
+    }
+
+    /// The occasions that it holds, or `None` alone if it holds none: where what is found belongs.
+    pub(crate) fn places(self) -> Vec<Option<Occasion>> {
+        let held = Occasion::ALL.into_iter().filter(|it| self.contains(*it));
+        match self.is_empty() {
+            true => vec![None],
+            false => held.map(Some).collect(),
+        }
     }
 
     /// The occasions of what has come about in two ways, each with the occasions that it took: those

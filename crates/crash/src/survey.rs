@@ -7,13 +7,14 @@ use crate::model::Model;
 use crate::occasion::{Occasion, Occasions, touched};
 use crate::record::Recording;
 use crate::states::{Candidate, Source, draw_one, minimise, prefix_files};
-use crate::tally::{Tally, Witness};
+use crate::tally::{Tally, Witness, Witnesses};
 use crate::trace::{File, Trace};
 use lab::seed::SplitMix64;
-use std::collections::HashMap;
+use lab::tier::Counts;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often a witness is minimised in one cell: each time costs hundreds of recoveries.
+/// How often the witness of ordinary commits, or of an occasion, is minimised in one cell: each time costs hundreds of recoveries.
 const MINIMISED: u32 = 3;
 
 /// How many crashes are sampled within one recovery.
@@ -25,12 +26,10 @@ struct Seen {
     acknowledged: usize,
     /// A commit that left what it holds; `None` for a violation.
     committed: Option<usize>,
-    /// The most acknowledged commits that are missing after one of these crashes.
-    lost: u64,
     /// The occasions that it takes: none if one of these crashes touches none.
     touched: Occasions,
-    /// The same of those crashes by which a commit is lost; `None` where none is.
-    touched_losing: Option<Occasions>,
+    /// The most acknowledged commits that are missing, by the occasions that the crash touches.
+    lost: BTreeMap<Occasions, u64>,
 }
 
 impl Seen {
@@ -40,10 +39,28 @@ impl Seen {
         let lost = |number| acknowledged.saturating_sub(recording.held(number, acknowledged));
         let lost = self.committed.map_or(0, lost) as u64;
         if lost > 0 {
-            self.lost = self.lost.max(lost);
-            let before = self.touched_losing.unwrap_or(touched);
-            self.touched_losing = Some(before.of_either(touched));
+            let most = self.lost.entry(touched).or_default();
+            *most = lost.max(*most);
         }
+    }
+
+    /// The most commits that are missing after a crash that touches no occasion.
+    fn lost_in_ordinary(&self) -> u64 {
+        let nothing = Occasions::default();
+        self.lost.get(&nothing).copied().unwrap_or_default()
+    }
+
+    /// The most commits that are missing after any crash.
+    fn most_lost(&self) -> u64 {
+        self.lost.values().copied().max().unwrap_or_default()
+    }
+
+    /// The occasions that it takes to lose more than ordinary crashes do.
+    fn losing_more(&self) -> Occasions {
+        let ordinary = self.lost_in_ordinary();
+        let more = self.lost.iter().filter(|(_, lost)| **lost > ordinary);
+        let more = more.map(|(touched, _)| *touched);
+        more.reduce(Occasions::of_either).unwrap_or_default()
     }
 }
 
@@ -102,9 +119,48 @@ pub(crate) struct Survey<'a, 'b> {
 pub(crate) struct Findings {
     seen: HashMap<u128, Seen>,
     tally: Tally,
+    /// The best evidence of ordinary commits, and on each occasion.
+    evidence: BTreeMap<Option<Occasion>, Evidence>,
+}
+
+/// Witnesses of the same kind of moment.
+#[derive(Default)]
+struct Evidence {
     violation: Option<Witness>,
     loss: Option<Witness>,
+    /// How often a violation was minimised.
     minimised: u32,
+}
+
+impl Evidence {
+    /// Whether a violation would make a better witness than the known one: one crash is better than
+    /// two, then few faults better than many.
+    fn lacks(&self, second_crash: bool, faults: usize) -> bool {
+        let known = self.violation.as_ref();
+        known.is_none_or(|known| (second_crash, faults) < (known.second_crash, known.faults))
+    }
+}
+
+impl Findings {
+    /// The evidence to which a crash with these occasions belongs.
+    fn evidence(&mut self, touched: Occasions) -> Vec<&mut Evidence> {
+        let places = touched.places();
+        for place in &places {
+            self.evidence.entry(*place).or_default();
+        }
+        let known = self.evidence.iter_mut();
+        let known = known.filter(|(place, _)| places.contains(place));
+        known.map(|(_, evidence)| evidence).collect()
+    }
+
+    /// Keeps a violation where it makes a better witness than the known one.
+    fn keep(&mut self, witness: &Witness) {
+        for evidence in self.evidence(witness.occasions) {
+            if evidence.lacks(witness.second_crash, witness.faults) {
+                evidence.violation = Some(witness.clone());
+            }
+        }
+    }
 }
 
 impl Survey<'_, '_> {
@@ -176,9 +232,8 @@ impl Survey<'_, '_> {
         let seen = self.findings.seen.entry(key).or_insert(Seen {
             acknowledged: crash.acknowledged,
             committed,
-            lost: 0,
             touched: crash.touched,
-            touched_losing: None,
+            lost: BTreeMap::new(),
         });
         // Of databases that do not belong together the latest crash decides what is held.
         seen.committed = committed;
@@ -186,23 +241,13 @@ impl Survey<'_, '_> {
         Ok(judgement)
     }
 
-    /// Whether a violation at this image would make a better witness than the known one: no occasion is
-    /// better than some, then one crash better than two, then few faults better than many.
-    fn is_better(&self, crash: &Crash<'_>) -> bool {
-        let rank = |occasions: Occasions, second, faults| (!occasions.is_empty(), second, faults);
-        let known = self.findings.violation.as_ref();
-        known.is_none_or(|known| {
-            rank(crash.touched, false, crash.faults)
-                < rank(known.occasions, known.second_crash, known.faults)
-        })
-    }
-
     fn keep_violation(
         &mut self,
         crash: &Crash<'_>,
         violation: Violation,
     ) -> Result<(), CrashError> {
-        if !self.is_better(crash) {
+        let evidence = self.findings.evidence(crash.touched);
+        if !evidence.iter().any(|it| it.lacks(false, crash.faults)) {
             return Ok(());
         }
         let (files, smallest) = self.smallest(crash)?;
@@ -212,7 +257,7 @@ impl Survey<'_, '_> {
             Judgement::Violated(now) => now,
             Judgement::Committed(_) => violation,
         };
-        self.findings.violation = Some(Witness {
+        self.findings.keep(&Witness {
             violation: Some(violation),
             ..smallest.witness(files)
         });
@@ -229,8 +274,7 @@ impl Survey<'_, '_> {
             source: None,
         };
         match &crash.source {
-            Some(source) if self.findings.minimised < MINIMISED => {
-                self.findings.minimised += 1;
+            Some(source) if self.may_minimise(crash.touched) => {
                 let state = self.smallest_state(source)?;
                 let files = source.disk.files(source.units, &state);
                 let missing = source.disk.first_missing(source.units, &state);
@@ -242,6 +286,14 @@ impl Survey<'_, '_> {
                 Ok((files, with(crash.faults, crash.touched)))
             }
         }
+    }
+
+    /// Whether another violation with these occasions may be minimised; counts it.
+    fn may_minimise(&mut self, touched: Occasions) -> bool {
+        let mut evidence = self.findings.evidence(touched);
+        let may = evidence.iter().any(|it| it.minimised < MINIMISED);
+        evidence.iter_mut().for_each(|it| it.minimised += 1);
+        may
     }
 
     fn smallest_state(&mut self, source: &Source<'_>) -> Result<State, CrashError> {
@@ -263,17 +315,14 @@ impl Survey<'_, '_> {
 
     fn keep_loss(&mut self, crash: &Crash<'_>, committed: usize) {
         let lost = crash.acknowledged.saturating_sub(committed);
-        if lost
-            > self
-                .findings
-                .loss
-                .as_ref()
-                .map_or(0, |witness| witness.lost)
-        {
-            self.findings.loss = Some(Witness {
-                lost,
-                ..crash.witness(crash.files(&self.recording.trace))
-            });
+        let trace = &self.recording.trace;
+        for evidence in self.findings.evidence(crash.touched) {
+            if lost > evidence.loss.as_ref().map_or(0, |known| known.lost) {
+                evidence.loss = Some(Witness {
+                    lost,
+                    ..crash.witness(crash.files(trace))
+                });
+            }
         }
     }
 
@@ -292,10 +341,8 @@ impl Survey<'_, '_> {
             self.findings.tally.second_crashes += 1;
             let kept = files.clone();
             let judgement = self.judged(key, files, crash)?;
-            if let Judgement::Violated(violation) = judgement
-                && self.findings.violation.is_none()
-            {
-                self.findings.violation = Some(Witness {
+            if let Judgement::Violated(violation) = judgement {
+                self.findings.keep(&Witness {
                     faults: crash.faults + faults,
                     violation: Some(violation),
                     second_crash: true,
@@ -306,46 +353,52 @@ impl Survey<'_, '_> {
         Ok(())
     }
 
-    /// The counts, and the best witness: of a violation, or else of a loss.
-    pub(crate) fn finish(self, visited: usize) -> (Tally, Option<Witness>) {
+    /// The counts, and the best witness of ordinary commits and on each occasion: of a violation, or else
+    /// of a loss.
+    pub(crate) fn finish(self, visited: usize) -> (Tally, Witnesses) {
         let Findings {
             seen,
             mut tally,
-            violation,
-            loss,
-            ..
+            evidence,
         } = self.findings;
         tally.visited = visited as u64;
         for seen in seen.values() {
             attribute(&mut tally, seen);
         }
-        let mut witness = violation.or(loss);
-        if let Some(witness) = &mut witness {
+        let best = evidence.into_iter().filter_map(|(place, evidence)| {
+            let mut witness = evidence.violation.or(evidence.loss)?;
             witness.committed = neighbours(self.recording, witness.acknowledged);
-        }
-        (tally, witness)
+            Some((place, witness))
+        });
+        (tally, best.collect())
     }
 }
 
-/// Counts an image, and attributes it to ordinary work or to the occasions that it takes.
+/// Counts an image, and attributes it to ordinary commits or to the occasions that it takes.
 fn attribute(tally: &mut Tally, seen: &Seen) {
-    let (violates, lost) = (seen.committed.is_none(), seen.lost);
+    let violates = u64::from(seen.committed.is_none());
+    let (lost, in_ordinary, losing_more) = (
+        seen.most_lost(),
+        seen.lost_in_ordinary(),
+        seen.losing_more(),
+    );
     tally.losing += u64::from(lost > 0);
     tally.most_lost = tally.most_lost.max(lost);
-    let ordinary = &mut tally.ordinary;
     if seen.touched.is_empty() {
-        ordinary.images += 1;
-        ordinary.violations += u64::from(violates);
+        let losing = u64::from(in_ordinary > 0);
+        tally.ordinary = tally
+            .ordinary
+            .plus(Counts::of(1, violates, losing, in_ordinary));
     }
-    if seen.touched_losing.is_some_and(Occasions::is_empty) {
-        ordinary.losing += 1;
-        ordinary.most_lost = ordinary.most_lost.max(lost);
-    }
+    tally.losing_on_occasions += u64::from(!losing_more.is_empty());
     for occasion in Occasion::ALL {
-        let counts = tally.occasions.entry(occasion).or_default();
-        counts.violations += u64::from(violates && seen.touched.contains(occasion));
-        let loses = seen.touched_losing.is_some_and(|on| on.contains(occasion));
-        counts.losing += u64::from(loses);
+        let loses = losing_more.contains(occasion);
+        let violates = violates * u64::from(seen.touched.contains(occasion));
+        if loses || seen.touched.contains(occasion) {
+            let most = lost * u64::from(loses);
+            let counts = tally.occasions.entry(occasion).or_default();
+            *counts = counts.plus(Counts::of(1, violates, u64::from(loses), most));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::judge::Violation;
 use crate::occasion::{Occasion, Occasions};
 use crate::trace::File;
-use lab::tier::{Class, Tier};
+use lab::tier::{Counts, Losses};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,33 +31,13 @@ pub struct Tally {
     pub losing: u64,
     /// The most commits that one of them lacks.
     pub most_lost: u64,
-    /// The same of the images that touch no occasion.
-    pub ordinary: Ordinary,
-    /// Images that are bad and touch an occasion; those that touch two count for both.
-    pub occasions: BTreeMap<Occasion, OnOccasion>,
-}
-
-/// The counts of images left by some crash that touches no [`Occasion`]: what an application has to
-/// expect that never does those things.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ordinary {
-    /// Distinct images judged.
-    pub images: u64,
-    /// Images that should never have been.
-    pub violations: u64,
-    /// Images that lack acknowledged commits, but are in order otherwise.
-    pub losing: u64,
-    /// The most commits that one of them lacks.
-    pub most_lost: u64,
-}
-
-/// Bad images that every crash which leaves them touches an occasion with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OnOccasion {
-    /// Images that should never have been.
-    pub violations: u64,
-    /// Images that lack acknowledged commits.
-    pub losing: u64,
+    /// The images that some crash leaves which touches no [`Occasion`], with what such crashes lose:
+    /// what an application has to expect that never does those things.
+    pub ordinary: Counts,
+    /// The images that touch an occasion, with what they lose on it; those that touch two count for both.
+    pub occasions: BTreeMap<Occasion, Counts>,
+    /// Images that lack more commits after a crash that touches an occasion than after any other.
+    pub losing_on_occasions: u64,
 }
 
 impl Tally {
@@ -77,48 +57,46 @@ impl Tally {
 }
 
 impl Tally {
-    /// What the counts allow to be said. Counts are properties of the sample, not probabilities in the
-    /// field.
-    pub fn tier(&self) -> Tier {
-        Tier::of_counts(self.images, self.violations(), self.losing, self.most_lost)
+    /// What ordinary commits lose. Counts are properties of the sample, not probabilities in the field.
+    pub fn losses(&self) -> Losses {
+        match (self.ordinary.images, self.images) {
+            (0, 1..) => Losses::not_measured("every crash image takes a rare occasion"),
+            _ => Losses::of(self.ordinary),
+        }
     }
 
-    /// Where the tier is confined to occasions: to which, and the tier of the images that touch none.
-    /// `None` where ordinary work fares no better.
-    pub fn confined(&self) -> Option<(Vec<Occasion>, Tier)> {
-        let Ordinary {
-            images,
-            violations,
-            losing,
-            most_lost,
-        } = self.ordinary;
-        let otherwise = Tier::of_counts(images, violations, losing, most_lost);
-        let class = self.tier().class()?;
-        if otherwise.class()? <= class {
-            return None;
-        }
-        let bad = |on: &OnOccasion| match class {
-            Class::CanCorrupt => on.violations,
-            _ => on.losing,
-        };
-        let all = match class {
-            Class::CanCorrupt => self.violations(),
-            _ => self.losing,
-        };
-        let mut only: Vec<Occasion> = Vec::new();
-        for (occasion, on) in &self.occasions {
-            // One that all of them touch explains them; where there is none, it takes several.
-            if bad(on) == all {
-                only = vec![*occasion];
-                break;
+    /// The counts on each occasion that was met. What one occasion explains by itself is not counted for
+    /// the others.
+    pub fn on_occasions(&self) -> Vec<(Occasion, Counts)> {
+        let corrupt = self.violations().saturating_sub(self.ordinary.corrupt);
+        let corrupting = self.explaining(corrupt, |counts| counts.corrupt);
+        let losing = self.explaining(self.losing_on_occasions, |counts| counts.losing);
+        let own = |(occasion, counts): (&Occasion, &Counts)| {
+            let mut own = *counts;
+            if corrupting.is_some_and(|it| it != *occasion) {
+                own.images -= own.corrupt;
+                own.corrupt = 0;
             }
-            if bad(on) > 0 {
-                only.push(*occasion);
+            if losing.is_some_and(|it| it != *occasion) {
+                own.images -= own.losing;
+                (own.losing, own.most) = (0, 0);
             }
-        }
-        Some((only, otherwise))
+            (*occasion, own)
+        };
+        let all = self.occasions.iter().map(own);
+        all.filter(|(_, counts)| counts.images > 0).collect()
+    }
+
+    /// The occasion that all of these images touch; `None` where it takes several to explain them.
+    fn explaining(&self, all: u64, of: impl Fn(&Counts) -> u64) -> Option<Occasion> {
+        let mut occasions = self.occasions.iter();
+        let explains = |(_, counts): &(&Occasion, &Counts)| all > 0 && of(counts) == all;
+        occasions.find(explains).map(|(occasion, _)| *occasion)
     }
 }
+
+/// The best witness of ordinary commits (`None`) and on each occasion.
+pub type Witnesses = BTreeMap<Option<Occasion>, Witness>;
 
 /// A crash image that proves something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,65 +126,67 @@ pub struct Witness {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_tier_says_what_was_counted_and_no_more() {
-        let mut tally = Tally {
-            images: 100,
-            ..Tally::default()
-        };
-        let said = |tally: &Tally| tally.tier().to_string();
-        assert_eq!(said(&tally), "no violation in 100 images");
-        tally.split_unpromised = 4;
-        assert_eq!(said(&tally), "no violation in 100 images");
-        (tally.losing, tally.most_lost) = (7, 2);
-        assert_eq!(
-            said(&tally),
-            "loses recent commits, never corrupts (7 of 100, up to 2)"
-        );
-        tally.count(&Violation::Split);
-        assert_eq!(said(&tally), "can corrupt (1 of 100, witness)");
+    fn counts(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
+        Counts::of(images, corrupt, losing, most)
     }
 
     #[test]
-    fn a_tier_is_confined_to_occasions_where_ordinary_work_fares_better() {
-        let on = |violations, losing| OnOccasion { violations, losing };
+    fn what_ordinary_commits_lose_is_what_was_counted_and_no_more() {
+        let mut tally = Tally {
+            images: 100,
+            ordinary: counts(90, 0, 0, 0),
+            ..Tally::default()
+        };
+        let said = |tally: &Tally| tally.losses().to_string();
+        assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
+        tally.split_unpromised = 4;
+        tally.count(&Violation::Split);
+        assert_eq!(said(&tally), "loses nothing acknowledged in 90 images");
+        tally.ordinary = counts(90, 1, 7, 2);
+        assert_eq!(said(&tally), "can corrupt (1 of 90 images)");
+    }
+
+    #[test]
+    fn what_one_occasion_explains_is_not_counted_for_the_others() {
         let mut tally = Tally {
             images: 100,
             corrupt: 3,
             losing: 7,
             most_lost: 2,
-            ordinary: Ordinary {
-                images: 80,
-                violations: 0,
-                losing: 7,
-                most_lost: 1,
-            },
+            ordinary: counts(80, 0, 7, 1),
             occasions: [
-                (Occasion::ModeChange, on(1, 0)),
-                (Occasion::Shrinking, on(3, 0)),
+                (Occasion::ModeChange, counts(12, 1, 0, 0)),
+                (Occasion::Shrinking, counts(10, 3, 0, 0)),
             ]
             .into(),
             ..Tally::default()
         };
-        let (only, otherwise) = tally.confined().unwrap();
-        assert_eq!(only, [Occasion::Shrinking]);
-        assert_eq!(
-            otherwise.to_string(),
-            "loses recent commits, never corrupts (7 of 80, up to 1)"
-        );
-        tally.occasions.insert(Occasion::Shrinking, on(2, 0));
-        assert_eq!(tally.confined().unwrap().0, Occasion::ALL);
-        tally.ordinary.violations = 1;
-        assert_eq!(tally.confined(), None);
+        let all = [
+            (Occasion::ModeChange, counts(11, 0, 0, 0)),
+            (Occasion::Shrinking, counts(10, 3, 0, 0)),
+        ];
+        assert_eq!(tally.on_occasions(), all);
+        // Where it takes both to explain them, both are counted.
+        let (mode_change, shrinking) = (counts(12, 2, 0, 0), counts(10, 2, 0, 0));
+        tally.occasions = [
+            (Occasion::ModeChange, mode_change),
+            (Occasion::Shrinking, shrinking),
+        ]
+        .into();
+        let all = [
+            (Occasion::ModeChange, mode_change),
+            (Occasion::Shrinking, shrinking),
+        ];
+        assert_eq!(tally.on_occasions(), all);
     }
 
     #[test]
-    fn nothing_is_said_of_ordinary_work_that_was_not_sampled() {
+    fn nothing_is_said_of_ordinary_commits_that_were_not_sampled() {
         let tally = Tally {
             images: 3,
             corrupt: 3,
             ..Tally::default()
         };
-        assert_eq!(tally.confined(), None);
+        assert_eq!(tally.losses().loss(), None);
     }
 }

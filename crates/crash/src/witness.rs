@@ -4,14 +4,15 @@
 use crate::error::CrashError;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
+use crate::occasion::Occasion;
 use crate::record::is_plain;
 use crate::tally::Witness;
 use crate::trace::File;
 use std::fs;
 use std::path::Path;
 
-/// Writes a folder for every cell that can corrupt into `folder`, and returns their names with the
-/// cells. A folder has `image` (what the crash left), `before` and `after` (the states that it might have left), and
+/// Writes a folder for every violation that a cell has a witness of into `folder`, and returns their
+/// names with the cells. A folder has `image` (what the crash left), `before` and `after` (the states that it might have left), and
 /// `show.sh`, which ends with 0 if the violation is shown.
 ///
 /// # Errors
@@ -22,21 +23,24 @@ pub fn write_witnesses<'m>(
 ) -> Result<Vec<(String, &'m Cell)>, CrashError> {
     let mut written = Vec::new();
     for cell in &matrix.cells {
-        if let Some(witness) = &cell.witness
-            && let Some(violation) = &witness.violation
-        {
-            let name = slug(cell);
-            write_one(cell, witness, violation, &folder.join(&name))?;
-            written.push((name, cell));
+        for (place, witness) in &cell.witnesses {
+            if let Some(violation) = &witness.violation {
+                let name = slug(cell, *place);
+                write_one(cell, witness, violation, &folder.join(&name))?;
+                written.push((name, cell));
+            }
         }
     }
     Ok(written)
 }
 
-/// The folder of a cell's witness.
-fn slug(cell: &Cell) -> String {
+/// The folder of a witness: settings, model, and the occasion where there is one.
+fn slug(cell: &Cell, place: Option<Occasion>) -> String {
     let settings = cell.variant.to_string().replace('/', "-");
-    format!("{settings}-{}", cell.model)
+    match place {
+        None => format!("{settings}-{}", cell.model),
+        Some(occasion) => format!("{settings}-{}-{}", cell.model, occasion.name()),
+    }
 }
 
 fn write_one(

@@ -3,10 +3,10 @@
 
 use engine::Source;
 use lab::seed::Seed;
-use lab::tier::Tier;
+use lab::tier::{Counts, Loss};
 use pragmark_crash::{
-    CrashError, CrashSettings, JournalMode, LockingMode, Matrix, Model, Occasion, Plan, Progress,
-    Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
+    Cell, CrashError, CrashSettings, JournalMode, LockingMode, Matrix, Model, Occasion, Plan,
+    Progress, Recording, Sandbox, Script, Synchronous, Violation, measure, write_witnesses,
 };
 use std::path::Path;
 
@@ -56,12 +56,19 @@ fn settings_that_are_documented_as_safe_show_no_violation() {
     let matrix = measured(&plan(variants, &TO_TORN, 400));
     assert_eq!(matrix.cells.len(), 20);
     for cell in &matrix.cells {
+        let whole = cell.safety.whole();
         assert!(
-            matches!(cell.safety.tier, Tier::NoViolation { images } if images > 100),
-            "{} {}: {}",
+            matches!(whole.counts(), Some(counts) if counts.images > 100),
+            "{} {}: {whole}",
             cell.variant,
             cell.model,
-            cell.safety.tier
+        );
+        assert_eq!(
+            whole.loss(),
+            Some(Loss::Nothing),
+            "{} {}: {whole}",
+            cell.variant,
+            cell.model
         );
         assert!(
             cell.tally
@@ -83,12 +90,12 @@ fn without_syncs_reordering_corrupts_and_lying_devices_corrupt_what_is_safe() {
     let matrix = measured(&plan(variants, &[Model::Reorder, Model::LyingReorder], 300));
     for cell in &matrix.cells {
         let unsafe_variant = cell.variant.synchronous == Synchronous::Off;
-        let caught = matches!(cell.safety.tier, Tier::CanCorrupt { .. });
+        let caught = cell.safety.ordinary.loss() == Some(Loss::Corruption);
         let must = unsafe_variant || cell.model == Model::LyingReorder;
         assert_eq!(
             caught, must,
             "{} {}: {}",
-            cell.variant, cell.model, cell.safety.tier
+            cell.variant, cell.model, cell.safety.ordinary
         );
     }
 }
@@ -105,13 +112,10 @@ fn commits_that_were_not_synced_are_lost_but_nothing_is_corrupted() {
         ],
         300,
     ));
-    let verdicts: Vec<&Tier> = lossy.cells.iter().map(|cell| &cell.safety.tier).collect();
-    assert!(matches!(verdicts[0], Tier::NoViolation { .. }));
-    for verdict in &verdicts[1..] {
-        assert!(
-            matches!(verdict, Tier::LosesCommits { most, .. } if *most > 0),
-            "{verdict}"
-        );
+    let ordinary: Vec<_> = lossy.cells.iter().map(|it| &it.safety.ordinary).collect();
+    assert_eq!(ordinary[0].loss(), Some(Loss::Nothing));
+    for losses in &ordinary[1..] {
+        assert_eq!(losses.loss(), Some(Loss::RecentTransactions), "{losses}");
     }
 }
 
@@ -122,10 +126,8 @@ fn a_transaction_that_is_killed_without_a_journal_leaves_what_was_never_committe
         &[Model::Kill],
         100,
     ));
-    assert!(matches!(
-        matrix.cells[0].safety.tier,
-        Tier::CanCorrupt { .. }
-    ));
+    let ordinary = &matrix.cells[0].safety.ordinary;
+    assert_eq!(ordinary.loss(), Some(Loss::Corruption));
 }
 
 #[test]
@@ -164,9 +166,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
         .cells
         .iter()
         .find(|cell| cell.model == Model::Reorder);
-    let witness = reorder
-        .and_then(|cell| cell.witness.as_ref())
-        .expect("a witness");
+    let witness = reorder.and_then(Cell::witness).expect("a witness");
     assert!(witness.faults <= 2, "{} faults", witness.faults);
     if std::process::Command::new("sqlite3")
         .arg("--version")
@@ -203,22 +203,19 @@ fn a_journal_that_comes_back_over_a_file_that_was_cut_corrupts() {
         &[Model::Reorder],
         500,
     ));
-    let witness = matrix.cells[0].witness.as_ref().expect("a witness");
+    let witness = matrix.cells[0].witness().expect("a witness");
     assert!(
         matches!(&witness.violation, Some(Violation::Corrupt { message, .. }) if message.contains("Freelist")),
         "{:?}",
         witness.violation
     );
     assert_eq!(witness.faults, 1);
-    assert!(matches!(
-        matrix.cells[1].safety.tier,
-        Tier::NoViolation { .. }
-    ));
+    assert_eq!(matrix.cells[1].safety.worst(), Some(Loss::Nothing));
 }
 
 /// Both findings that are worse than documented come from what few applications do.
 #[test]
-fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
+fn what_is_worse_than_documented_is_attributed_to_its_occasion() {
     let matrix = measured(&plan(
         vec![
             variant(JournalMode::Delete, Synchronous::Full),
@@ -228,22 +225,50 @@ fn what_is_worse_than_documented_is_put_down_to_its_occasion() {
         &[Model::Torn],
         6_000,
     ));
-    let narrowed = |cell: usize| matrix.cells[cell].safety.narrowed.as_ref();
-    for (cell, occasion) in [(0, Occasion::Shrinking), (1, Occasion::ModeChange)] {
-        let narrowed =
-            narrowed(cell).unwrap_or_else(|| panic!("{}", matrix.cells[cell].safety.tier));
-        assert_eq!(narrowed.only, [occasion.to_string()]);
-        assert!(
-            matches!(narrowed.otherwise, Tier::LosesCommits { images, .. } if images > 2_000),
-            "{narrowed:?}"
-        );
-        assert!(matrix.cells[cell].safety.cause.is_some());
-        let witness = matrix.cells[cell].witness.as_ref().expect("a witness");
-        assert!(witness.occasions.contains(occasion));
+    let cells = &matrix.cells;
+    for (cell, occasion, ordinary) in [
+        (&cells[0], Occasion::Shrinking, Loss::LastTransaction),
+        (&cells[1], Occasion::ModeChange, Loss::RecentTransactions),
+    ] {
+        let counts = cell.safety.ordinary.counts().expect("measured");
+        assert_eq!(counts.loss(), ordinary);
+        assert!(counts.images > 2_000, "{counts:?}");
+        let [on] = &cell.safety.worse_occasions().collect::<Vec<_>>()[..] else {
+            panic!("{:?}", cell.safety.occasions);
+        };
+        assert_eq!(on.occasion, occasion.to_string());
+        assert!(on.counts.images < counts.images / 2, "{:?}", on.counts);
+        assert!(on.cause.is_some() && on.witness.is_some());
+        let witness = &cell.witnesses[&Some(occasion)];
+        assert!(witness.violation.is_some() && witness.occasions.contains(occasion));
+        // Ordinary commits have a witness of their own: of a loss.
+        let ordinary = &cell.witnesses[&None];
+        assert!(ordinary.violation.is_none() && ordinary.lost > 0);
     }
-    assert_eq!(narrowed(2), None, "without syncs every commit is at risk");
-    let daily = matrix.cells[2].witness.as_ref().expect("a witness");
-    assert!(daily.occasions.is_empty());
+    let without_syncs = &cells[2].safety;
+    assert_eq!(without_syncs.ordinary.loss(), Some(Loss::Corruption));
+    assert_eq!(without_syncs.worse_occasions().count(), 0);
+    assert!(cells[2].witness().expect("a witness").occasions.is_empty());
+}
+
+/// How many commits are lost decides a tier, so those of a rare occasion must not count for ordinary
+/// commits, and what ordinary commits and occasions lose must be all that is lost.
+#[test]
+fn counts_of_ordinary_commits_and_of_occasions_make_up_the_whole() {
+    let variants = vec![
+        variant(JournalMode::Delete, Synchronous::Full),
+        variant(JournalMode::Delete, Synchronous::Off),
+        variant(JournalMode::Wal, Synchronous::Normal),
+    ];
+    let matrix = measured(&plan(variants, &[Model::Reorder, Model::Torn], 800));
+    for cell in &matrix.cells {
+        let tally = cell.tally.as_ref().expect("measured");
+        let occasions = tally.occasions.values().copied();
+        let all = occasions.fold(tally.ordinary, Counts::plus);
+        assert_eq!(all.most, tally.most_lost, "{} {}", cell.variant, cell.model);
+        assert!(all.images >= tally.images && all.corrupt >= tally.violations());
+        assert!(tally.ordinary.images > 0 && tally.ordinary.corrupt <= tally.violations());
+    }
 }
 
 #[test]
@@ -356,8 +381,7 @@ fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
     assert_eq!(splits(0).1, 0);
     assert_eq!(splits(1), (0, 0));
     let violation = matrix.cells[1]
-        .witness
-        .as_ref()
+        .witness()
         .and_then(|witness| witness.violation.clone());
     assert!(!matches!(violation, Some(Violation::Split)));
 }

@@ -20,7 +20,7 @@ use crate::tier::TierPlan;
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// First line of `outcomes.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crash::{
 };
 use engine::Source;
 use lab::seed::Seed;
-use lab::tier::Tier;
+use lab::tier::Losses;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -54,9 +54,9 @@ pub struct Worse {
     /// The storage model.
     pub model: Model,
     /// The tier measured with the sound engine.
-    pub sound: Tier,
+    pub sound: Losses,
     /// The tier measured with the mutant.
-    pub mutant: Tier,
+    pub mutant: Losses,
 }
 
 impl fmt::Display for Worse {
@@ -165,12 +165,14 @@ impl Crashes {
         for variant in mutation.settings.iter().filter_map(|name| settings(name)) {
             let cells = self.measure(mutant, variant, workload)?;
             for (sound, mutant) in self.sound(variant, workload)?.iter().zip(cells) {
-                if mutant.safety.tier.is_worse_than(&sound.safety.tier) {
+                // What was not measured proves nothing.
+                let proven = mutant.safety.worst().zip(sound.safety.worst());
+                if proven.is_some_and(|(mutant, sound)| mutant > sound) {
                     worse.push(Worse {
                         variant,
                         model: mutant.model,
-                        sound: sound.safety.tier.clone(),
-                        mutant: mutant.safety.tier,
+                        sound: sound.safety.whole(),
+                        mutant: mutant.safety.whole(),
                     });
                 }
             }

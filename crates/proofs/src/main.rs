@@ -251,7 +251,9 @@ fn no_false_alarm(
     for cell in &seen.alarms {
         println!(
             "{} under {}: {}",
-            cell.variant, cell.model, cell.safety.tier
+            cell.variant,
+            cell.model,
+            cell.safety.whole()
         );
     }
     println!(

@@ -4,7 +4,7 @@ use crate::crashes::{MODELS, settings};
 use crash::{Cell, CrashError, CrashSettings, Plan, Progress, measure};
 use engine::Source;
 use lab::seed::Seed;
-use lab::tier::Class;
+use lab::tier::Loss;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Journal mode and synchronous under which a commit that was acknowledged stays, whatever the storage
@@ -22,7 +22,7 @@ pub struct Seen {
     pub images: u64,
     /// Rounds, each with a seed of its own.
     pub rounds: u64,
-    /// Cells that showed anything but "no violation".
+    /// Cells that showed anything but that nothing is lost.
     pub alarms: Vec<Cell>,
 }
 
@@ -58,7 +58,7 @@ pub fn look_for_alarms(
         let alarms = matrix
             .cells
             .into_iter()
-            .filter(|cell| cell.safety.tier.class() != Some(Class::NoViolation));
+            .filter(|cell| cell.safety.worst() != Some(Loss::Nothing));
         seen.alarms.extend(alarms);
     }
     Ok(seen)

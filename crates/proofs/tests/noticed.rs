@@ -3,7 +3,7 @@
 
 use accidents::schedule::Extent;
 use engine::{Library, Source};
-use lab::tier::Tier;
+use lab::tier::Loss;
 use pragmark_proofs::{Crashes, Instrument, Mutants, look_for_alarms, noticed_by};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,10 +36,10 @@ fn crashes_notice_a_missing_sync_a_missing_directory_sync_and_a_missing_check() 
         let mutant = Source::Path(mutants.write(Some(id), folder.path()).unwrap());
         let worse = crashes.noticed(&mutation, &mutant).unwrap();
         assert!(
-            worse.iter().any(|worse| match worse.mutant {
-                Tier::CanCorrupt { .. } => corrupts,
-                Tier::LosesCommits { .. } => !corrupts,
-                _ => false,
+            worse.iter().any(|worse| match worse.mutant.loss() {
+                Some(Loss::Corruption) => corrupts,
+                Some(Loss::LastTransaction | Loss::RecentTransactions) => !corrupts,
+                Some(Loss::Nothing) | None => false,
             }),
             "{id}: {worse:?}"
         );
@@ -82,7 +82,9 @@ fn settings_that_lose_nothing_raise_no_alarm() {
         .map(|cell| {
             format!(
                 "{} under {}: {}",
-                cell.variant, cell.model, cell.safety.tier
+                cell.variant,
+                cell.model,
+                cell.safety.whole()
             )
         })
         .collect();

@@ -6,7 +6,7 @@
 use lab::analysis::{ExperimentAnalysis, Standing, UpperBoundAnalysis};
 use lab::claims::Verdict;
 use lab::metric;
-use lab::tier::{Class, Narrowed, Safety, Tier};
+use lab::tier::{Accident, Class, Loss, RareLoss, Tier};
 
 use crate::document::{Count, Tone};
 use crate::figures;
@@ -73,37 +73,61 @@ pub(crate) fn standing_words(standing: Standing) -> &'static str {
     }
 }
 
-/// The sign of a tier, the emptier the less safe, and what it means.
-pub(crate) fn tier_mark(class: Option<Class>) -> (&'static str, Tone) {
-    match class {
-        Some(Class::NoViolation) => ("●", Tone::Good),
-        Some(Class::LosesCommits) => ("◐", Tone::Middle),
-        Some(Class::CanCorrupt) => ("○", Tone::Bad),
-        Some(Class::CorruptsUncrashed) => ("⊗", Tone::Bad),
+/// The sign of a loss: a circle, the emptier the more is lost, and a cross for corruption.
+pub(crate) fn loss_mark(loss: Option<Loss>) -> (&'static str, Tone) {
+    match loss {
+        Some(Loss::Nothing) => ("●", Tone::Good),
+        Some(Loss::LastTransaction) => ("◕", Tone::Middle),
+        Some(Loss::RecentTransactions) => ("◐", Tone::Middle),
+        Some(Loss::Corruption) => ("✘", Tone::Bad),
         None => ("–", Tone::Missing),
     }
 }
 
-/// A tier without its counts.
-pub(crate) fn class_words(class: Option<Class>) -> &'static str {
-    class.map_or(NOT_MEASURED, Class::words)
+/// A loss without counts.
+pub(crate) fn loss_words(loss: Option<Loss>) -> &'static str {
+    loss.map_or(NOT_MEASURED, Loss::words)
 }
 
 /// The same in a word or two, for narrow columns.
-pub(crate) fn class_short(class: Option<Class>) -> &'static str {
-    match class {
-        Some(Class::NoViolation) => "no violation",
-        Some(Class::LosesCommits) => "loses commits",
-        Some(Class::CanCorrupt) => "can corrupt",
-        Some(Class::CorruptsUncrashed) => "corrupts uncrashed",
+pub(crate) fn loss_short(loss: Option<Loss>) -> &'static str {
+    match loss {
+        Some(Loss::Nothing) => "nothing",
+        Some(Loss::LastTransaction) => "last transaction",
+        Some(Loss::RecentTransactions) => "recent transactions",
+        Some(Loss::Corruption) => "can corrupt",
         None => NOT_MEASURED,
     }
 }
 
-/// What the signs of tiers mean, in a line.
+/// What corrupts without any accident.
+pub(crate) const UNCRASHED: &str = "corrupts without a crash";
+
+/// The signs of a tier, that of a dying process first, and what they mean: as bad as the worse of them.
+pub(crate) fn class_mark(class: Class) -> (String, Tone) {
+    let corrupt = class.uncrashed.then_some(Loss::Corruption);
+    let both = Accident::ALL.map(|accident| corrupt.or(class.loss(accident)));
+    let signs = both.map(|loss| loss_mark(loss).0).concat();
+    (signs, loss_mark(both.into_iter().max().flatten()).1)
+}
+
+/// A tier without its counts.
+pub(crate) fn class_words(class: Class) -> String {
+    match class {
+        Class {
+            uncrashed: true, ..
+        } => UNCRASHED.to_owned(),
+        it if it == Class::default() => NOT_MEASURED.to_owned(),
+        it => Accident::ALL
+            .map(|accident| format!("{}: {}", accident.words(), loss_words(it.loss(accident))))
+            .join("; "),
+    }
+}
+
+/// What the signs of losses mean, in a line.
 pub(crate) fn tier_legend() -> String {
-    let classes = Class::ALL.into_iter().map(Some).chain([None]);
-    let words = classes.map(|class| format!("{} {}", tier_mark(class).0, class_words(class)));
+    let losses = Loss::ALL.into_iter().map(Some).chain([None]);
+    let words = losses.map(|loss| format!("{} {}", loss_mark(loss).0, loss_words(loss)));
     words.collect::<Vec<_>>().join(", ")
 }
 
@@ -112,27 +136,16 @@ pub(crate) fn count(value: u64) -> String {
     figures::count(usize::try_from(value).unwrap_or(usize::MAX))
 }
 
-/// A tier with its counts, and with the occasions on which alone it holds.
-pub(crate) fn tier_words(tier: &Tier, narrowed: Option<&Narrowed>) -> String {
-    let words = tier.words(count);
-    match narrowed {
-        Some(narrowed) => format!("{words}, {}", narrowed_words(narrowed)),
-        None => words,
-    }
+/// A tier with its counts, and what happens on rare occasions alone.
+pub(crate) fn tier_words(tier: &Tier) -> String {
+    let rare = tier.occasions.iter().map(rare_words);
+    let all = std::iter::once(tier.words(count)).chain(rare);
+    all.collect::<Vec<_>>().join("; ")
 }
 
-/// On which occasions alone a tier holds, and what holds otherwise.
-pub(crate) fn narrowed_words(narrowed: &Narrowed) -> String {
-    format!(
-        "only {}; otherwise {}",
-        narrowed.only.join(" or "),
-        narrowed.otherwise.words(count)
-    )
-}
-
-/// A tier with its counts.
-pub(crate) fn safety_words(safety: &Safety) -> String {
-    tier_words(&safety.tier, safety.narrowed.as_ref())
+/// What happens on a rare occasion alone.
+pub(crate) fn rare_words(rare: &RareLoss) -> String {
+    format!("only {}", rare.words(count))
 }
 
 /// `higher is better` or `lower is better`.

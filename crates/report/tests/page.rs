@@ -381,6 +381,6 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
         let title = format!("<summary>{}</summary>", binding.title());
         assert!(journal.contains(&title), "{}", binding.title());
     }
-    assert!(journal.contains("In a crash: can corrupt ("));
+    assert!(journal.contains("In a crash: process dies: can corrupt ("));
     assert!(!section(&page, "insert-growth").contains("Settings to use"));
 }

@@ -1,13 +1,20 @@
 //! Which answer an experiment gives to its question; the sentences are the report's.
 
 use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
-use crate::tier::Class;
+use crate::tier::{Class, SCHEDULES};
 
 /// The answer to the question of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer<'a> {
     /// It tried crashes: how many variants have which safety tier, the safest first.
-    Tiers(Vec<(Option<Class>, usize)>),
+    Tiers(Vec<(Class, usize)>),
+    /// It played schedules of two connections.
+    Schedules {
+        /// Variants that were corrupted without a crash.
+        corrupting: usize,
+        /// All variants that were measured.
+        variants: usize,
+    },
     /// A variant is better than the baseline.
     Finding(&'a Finding),
     /// Variants differ in conditions alone: the best and the worst of them.
@@ -35,6 +42,9 @@ pub enum Answer<'a> {
 impl ExperimentAnalysis {
     /// The answer, given the finding of the experiment where there is one.
     pub fn answer<'a>(&'a self, finding: Option<&'a Finding>) -> Answer<'a> {
+        if self.workload == SCHEDULES {
+            return self.schedules_counted();
+        }
         if self.tries_crashes() {
             return self.tiers_counted();
         }
@@ -88,12 +98,20 @@ impl ExperimentAnalysis {
         }
     }
 
+    fn schedules_counted(&self) -> Answer<'_> {
+        let measured = self.variants.iter().filter(|it| !it.unmeasured());
+        let corrupting = measured.clone().filter(|it| it.class().uncrashed);
+        Answer::Schedules {
+            corrupting: corrupting.count(),
+            variants: measured.count(),
+        }
+    }
+
     fn tiers_counted(&self) -> Answer<'_> {
         let of = |class| {
             let variants = self.variants.iter();
             (class, variants.filter(|it| it.class() == class).count())
         };
-        let classes = Class::ALL.into_iter().map(Some).chain([None]);
-        Answer::Tiers(classes.map(of).filter(|(_, count)| *count > 0).collect())
+        Answer::Tiers(self.classes().into_iter().map(of).collect())
     }
 }

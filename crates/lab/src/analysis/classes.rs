@@ -11,14 +11,16 @@ pub(super) struct Ranked<C> {
     pub(super) tied: Vec<usize>,
     /// The rest, from the best on.
     pub(super) worse: Vec<usize>,
-    /// Whether the best is better than that of every class before this one.
+    /// Whether the best is better than that of every class that is at least as strong.
     pub(super) is_better: bool,
 }
 
-/// The measured alternatives of each class that occurs, in the order of `classes`.
+/// The measured alternatives of each class that occurs, in the order of `classes`: of two that compare,
+/// the one that `is_as_strong` as the other comes first.
 pub(super) fn rank_by_class<C: Copy + PartialEq>(
     experiment: &ExperimentAnalysis,
     classes: &[C],
+    is_as_strong: impl Fn(C, C) -> bool,
     class_of: impl Fn(&VariantAnalysis) -> Option<C>,
 ) -> Vec<Ranked<C>> {
     let variants = &experiment.variants;
@@ -37,7 +39,10 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
             continue;
         };
         let (tied, worse) = of_class.partition(|other| is_tied(best, *other));
-        let beats = |rival: &Ranked<C>| rank(best) < rank(rival.best) && !is_tied(best, rival.best);
+        let beats = |rival: &Ranked<C>| {
+            !is_as_strong(rival.class, class)
+                || (rank(best) < rank(rival.best) && !is_tied(best, rival.best))
+        };
         ranked.push(Ranked {
             class,
             best,

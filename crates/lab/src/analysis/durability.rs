@@ -29,7 +29,10 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
         let summary = summaries.get(&experiment.metric);
         summary.map_or(f64::NAN, |summary| summary.median)
     };
-    let ranked = rank_by_class(experiment, &Durability::ALL, |variant| variant.durability);
+    let is_as_strong = |one: Durability, other: Durability| one >= other;
+    let ranked = rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| {
+        variant.durability
+    });
     let class = |ranked: Ranked<Durability>| {
         let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();
         let ratios = variants

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::VariantAnalysis;
 use crate::engine_name::{ENGINE, engine_of, without_engine};
 use crate::level::{distinct, label};
-use crate::tier::{ModelSafety, Tier};
+use crate::tier::ModelSafety;
 
 /// Settings under a storage model with which engines differ in how bad a crash can be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,8 +17,8 @@ pub struct EngineDifference {
     pub settings: String,
     /// The storage model.
     pub model: String,
-    /// The engines with their tiers, in the order of the variants.
-    pub tiers: Vec<(String, Tier)>,
+    /// The engines with what was found, in the order of the variants.
+    pub found: Vec<(String, ModelSafety)>,
 }
 
 /// The differences between the engines of variants that have the same settings otherwise.
@@ -32,17 +32,18 @@ pub(super) fn engine_differences(variants: &[VariantAnalysis]) -> Vec<EngineDiff
         }
         let engines: Vec<&VariantAnalysis> = variants[index..].iter().filter(same).collect();
         for model in models(&engines) {
-            let tiers = engines.iter().filter_map(|variant| {
+            let found = engines.iter().filter_map(|variant| {
                 let engine = engine_of(&variant.levels, "default");
-                Some((engine, of_model(variant, model)?.tier.clone()))
+                Some((engine, of_model(variant, model)?.clone()))
             });
-            let tiers: Vec<(String, Tier)> = tiers.collect();
-            let classes = || tiers.iter().map(|(_, tier)| tier.class());
-            if classes().any(|class| Some(class) != classes().next()) {
+            let found: Vec<(String, ModelSafety)> = found.collect();
+            let losses = |safety: &ModelSafety| (safety.ordinary.loss(), safety.worst());
+            let all = || found.iter().map(|(_, safety)| losses(safety));
+            if all().any(|losses| Some(losses) != all().next()) {
                 differences.push(EngineDifference {
                     settings: label(&settings),
                     model: model.to_owned(),
-                    tiers,
+                    found,
                 });
             }
         }
@@ -66,70 +67,65 @@ fn of_model<'v>(variant: &'v VariantAnalysis, model: &str) -> Option<&'v ModelSa
 mod tests {
     use super::*;
     use crate::level::Settings;
-    use crate::tier::Safety;
+    use crate::tier::{Accident, Counts, Losses, Safety};
 
-    fn variant(engine: &str, synchronous: &str, tiers: &[(&str, Tier)]) -> VariantAnalysis {
+    fn measured(model: &str, counts: Counts) -> ModelSafety {
+        ModelSafety {
+            ordinary: Losses::of(counts),
+            ..ModelSafety::not_measured(model, Accident::Power, true, "")
+        }
+    }
+
+    fn variant(engine: &str, synchronous: &str, models: &[(&str, Counts)]) -> VariantAnalysis {
         let levels = Settings::from([
             (ENGINE.to_owned(), engine.into()),
             ("synchronous".to_owned(), synchronous.into()),
         ]);
-        let models = tiers.iter().map(|(model, tier)| ModelSafety {
-            model: (*model).to_owned(),
-            assumed: true,
-            tier: tier.clone(),
-            adds_up: false,
-            documented: None,
-            witness: None,
-            again: None,
-            narrowed: None,
-            cause: None,
-        });
+        let models = models
+            .iter()
+            .map(|(model, counts)| measured(model, *counts));
         VariantAnalysis {
             safety: Some(Safety::of(models.collect())),
             ..VariantAnalysis::made_up(levels)
         }
     }
 
+    fn clean(images: u64) -> Counts {
+        Counts::of(images, 0, 0, 0)
+    }
+
+    fn bad() -> Counts {
+        Counts::of(9, 1, 0, 0)
+    }
+
     #[test]
     fn an_engine_that_was_not_measured_hides_no_difference_between_the_others() {
-        let (clean, bad) = (Tier::of_counts(9, 0, 0, 0), Tier::of_counts(9, 1, 0, 0));
         let variants = [
             variant("a", "full", &[]),
-            variant("b", "full", &[("torn", clean)]),
-            variant("c", "full", &[("torn", bad)]),
+            variant("b", "full", &[("torn", clean(9))]),
+            variant("c", "full", &[("torn", bad())]),
         ];
         let differences = engine_differences(&variants);
-        let engines = differences[0].tiers.iter().map(|(engine, _)| engine);
+        let engines = differences[0].found.iter().map(|(engine, _)| engine);
         assert_eq!(engines.collect::<Vec<_>>(), ["b", "c"]);
     }
 
     #[test]
-    fn engines_differ_where_their_tiers_do_and_not_where_only_counts_do() {
-        let (clean, other) = (Tier::of_counts(9, 0, 0, 0), Tier::of_counts(8, 0, 0, 0));
-        let bad = Tier::of_counts(9, 1, 0, 0);
+    fn engines_differ_where_their_losses_do_and_not_where_only_counts_do() {
         let variants = [
-            variant(
-                "a",
-                "full",
-                &[("kill", clean.clone()), ("torn", clean.clone())],
-            ),
-            variant("a", "off", &[("kill", bad.clone())]),
-            variant("b", "full", &[("kill", other), ("torn", bad.clone())]),
-            variant("b", "off", &[("kill", bad.clone())]),
+            variant("a", "full", &[("kill", clean(9)), ("torn", clean(9))]),
+            variant("a", "off", &[("kill", bad())]),
+            variant("b", "full", &[("kill", clean(8)), ("torn", bad())]),
+            variant("b", "off", &[("kill", bad())]),
         ];
-        let both = |tier: [Tier; 2]| {
-            ["a", "b"]
-                .map(str::to_owned)
-                .into_iter()
-                .zip(tier)
-                .collect()
-        };
+        let both = [("a", clean(9)), ("b", bad())];
+        let both = both.map(|(engine, counts)| (engine.to_owned(), measured("torn", counts)));
         assert_eq!(
             engine_differences(&variants),
             [EngineDifference {
                 settings: "synchronous=full".to_owned(),
                 model: "torn".to_owned(),
-                tiers: both([clean, bad]),
+                found: both.into(),
             }]
         );
         assert_eq!(engine_differences(&variants[..2]), []);

@@ -359,9 +359,9 @@ fn safety_of_trials(
     if !tier::tries_accidents(&planned.experiment.workload) {
         return None;
     }
-    Some(match found {
-        Some(models) => Safety::of(models).with_schedules(schedules),
-        None => Safety::not_measured("no trial was measured"),
+    Some(match (found, schedules) {
+        (None, None) => Safety::not_measured("no trial was measured"),
+        (found, schedules) => Safety::of(found.unwrap_or_default()).with_schedules(schedules),
     })
 }
 

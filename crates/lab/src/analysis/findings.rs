@@ -8,7 +8,7 @@ use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
 use crate::metric::{self, Better};
 use crate::stats::{Estimate, Interval};
-use crate::tier::{Narrowed, Tier, tries_accidents};
+use crate::tier::{Tier, tries_accidents};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
 /// of those that are as safe as the baseline, or of all where none of these is better.
@@ -67,13 +67,8 @@ pub struct TierChange {
     pub own: Tier,
     /// The baseline's.
     pub baseline: Tier,
-    /// Where the variant's holds on occasions only.
-    pub own_narrowed: Option<Narrowed>,
-    /// Where the baseline's does.
-    pub baseline_narrowed: Option<Narrowed>,
-    /// Storage models inside SQLite's assumptions under which the variant fares worse; none where that is
-    /// not known.
-    pub worse_under: Option<Vec<String>>,
+    /// Whether the variant is at least as safe; none where that is not known.
+    pub is_as_safe: Option<bool>,
 }
 
 impl TierChange {
@@ -87,11 +82,9 @@ impl TierChange {
             experiment.variants[0].safety.as_ref()?,
         );
         Some(TierChange {
-            worse_under: own.worse_under(baseline),
+            is_as_safe: (own.tier.class()).is_at_least_as_safe_as(baseline.tier.class()),
             own: own.tier.clone(),
             baseline: baseline.tier.clone(),
-            own_narrowed: own.narrowed.clone(),
-            baseline_narrowed: baseline.narrowed.clone(),
         })
     }
 }
@@ -142,8 +135,8 @@ pub enum SafetyChange {
     SameTier,
     /// The tier is safer than the baseline's.
     Safer,
-    /// It fares worse under these storage models.
-    LessSafe(Vec<String>),
+    /// An accident takes more than with the baseline.
+    LessSafe,
     /// It was not measured, and why where that is known.
     NotMeasured(Option<String>),
 }
@@ -162,17 +155,14 @@ impl Finding {
                 false => SafetyChange::NotMeasured(None),
             };
         };
-        match &change.worse_under {
-            Some(models) if !models.is_empty() => SafetyChange::LessSafe(models.clone()),
-            Some(_) if change.own.class() > change.baseline.class() => SafetyChange::Safer,
+        match change.is_as_safe {
+            Some(false) => SafetyChange::LessSafe,
+            Some(true) if change.own.class() != change.baseline.class() => SafetyChange::Safer,
             _ if self.crash_relevant.is_empty() => SafetyChange::None,
-            Some(_) => SafetyChange::SameTier,
+            Some(true) => SafetyChange::SameTier,
             None => {
-                let why = |tier: &Tier| match tier {
-                    Tier::NotMeasured { why } => Some(why.clone()),
-                    _ => None,
-                };
-                SafetyChange::NotMeasured(why(&change.own).or_else(|| why(&change.baseline)))
+                let why = change.own.why_not().or(change.baseline.why_not());
+                SafetyChange::NotMeasured(why.map(str::to_owned))
             }
         }
     }

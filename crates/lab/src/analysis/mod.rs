@@ -243,7 +243,8 @@ impl ExperimentAnalysis {
     }
 
     /// Whether the variant is known to be at least as safe as the baseline: by what its target
-    /// guarantees, and then under every storage model where both were measured, else by having the same levels of what decides it.
+    /// guarantees, and then by their tiers where both were measured, else by having the same levels of
+    /// what decides it.
     pub fn is_as_safe(&self, variant: &VariantAnalysis) -> bool {
         let Some(baseline) = self.variants.first() else {
             return false;
@@ -253,9 +254,8 @@ impl ExperimentAnalysis {
         if guarantees_less.is_some_and(|(own, baseline)| own < baseline) {
             return false;
         }
-        let both = variant.safety.as_ref().zip(baseline.safety.as_ref());
-        match both.and_then(|(own, baseline)| own.worse_under(baseline)) {
-            Some(worse) => worse.is_empty(),
+        match variant.class().is_at_least_as_safe_as(baseline.class()) {
+            Some(is_as_safe) => is_as_safe,
             None => self
                 .crash_relevant
                 .iter()
@@ -340,9 +340,10 @@ impl VariantAnalysis {
         self.trials.measured == 0
     }
 
-    /// Its safety tier without counts; none where that was not measured.
-    pub fn class(&self) -> Option<Class> {
-        self.safety.as_ref()?.tier.class()
+    /// Its safety tier without counts; unknown where nothing was measured.
+    pub fn class(&self) -> Class {
+        let safety = self.safety.as_ref();
+        safety.map_or(Class::default(), |safety| safety.tier.class())
     }
 }
 

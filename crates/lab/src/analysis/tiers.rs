@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::classes::rank_by_class;
 use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use crate::design::Variant;
+use crate::level::distinct;
 use crate::record::{PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
 use crate::tier::{Class, Safety, TierPlan, TierSet, tries_accidents};
@@ -96,11 +97,19 @@ pub enum Tiered<'a> {
 }
 
 impl ExperimentAnalysis {
+    /// The safety tiers that occur among its variants, without counts, the safest first and unknown
+    /// ones last.
+    pub fn classes(&self) -> Vec<Class> {
+        let mut classes = distinct(self.variants.iter().map(VariantAnalysis::class));
+        classes.sort_by_key(|class| class.order());
+        classes
+    }
+
     /// Whether its variants have safety tiers, and whether these differ.
     pub fn tiered(&self) -> Tiered<'_> {
         let mut all = self.variants.iter().map(|it| it.safety.as_ref());
         let is_alike = |first: &Safety, other: Option<&Safety>| {
-            other.is_some_and(|other| other.tier == first.tier && other.narrowed == first.narrowed)
+            other.is_some_and(|other| other.tier == first.tier)
         };
         match all.next() {
             Some(Some(first)) if all.all(|other| is_alike(first, other)) => Tiered::Alike(first),
@@ -117,7 +126,11 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
     if tries_accidents(&experiment.workload) {
         return Vec::new();
     }
-    let ranked = rank_by_class(experiment, &Class::ALL, VariantAnalysis::class);
+    let classes = experiment.classes().into_iter();
+    let measured: Vec<Class> = classes.filter(|class| *class != Class::default()).collect();
+    let is_as_safe = |one: Class, other: Class| one.is_at_least_as_safe_as(other) == Some(true);
+    let of_variant = |variant: &VariantAnalysis| Some(variant.class());
+    let ranked = rank_by_class(experiment, &measured, is_as_safe, of_variant);
     let best = ranked.into_iter().map(|ranked| BestAtTier {
         class: ranked.class,
         variant: ranked.best,

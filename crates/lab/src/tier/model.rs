@@ -3,45 +3,56 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Class, Tier};
+use super::{Accident, Counts, Loss, Losses};
 
 /// What was found under one storage model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSafety {
     /// Name of the model, such as `reorder`.
     pub model: String,
+    /// The accident that the model describes.
+    pub accident: Accident,
     /// Whether SQLite's default assumptions about hardware cover it.
     pub assumed: bool,
-    /// What was found.
-    pub tier: Tier,
+    /// What ordinary commits lose: images that some crash leaves which touches no rare occasion.
+    pub ordinary: Losses,
+    /// Images that take a rare occasion, one entry an occasion; most applications have none of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub occasions: Vec<OnOccasion>,
     /// Whether each trial judges images of its own, so that the counts of several add up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adds_up: bool,
     /// What SQLite's documentation says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documented: Option<Documented>,
-    /// What is wrong with one image and how a crash left it: of a violation where there is one, else
-    /// of a loss.
+    /// What is wrong with one image of ordinary commits and how a crash left it: of a corrupt one
+    /// where there is one, else of one that lacks transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
-    /// The command that makes the witness again and writes it to disk.
+    /// The command that makes this witness again and writes it to disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
-    /// Where the tier holds on occasions only that many applications never have.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub narrowed: Option<Narrowed>,
-    /// Why the tier differs from what is documented, where that is known.
+    /// Why it is safer than documented, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 }
 
-/// That a tier holds on occasions only, and what holds otherwise.
+/// What was found on a rare occasion alone, such as VACUUM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Narrowed {
-    /// The occasions, in words that follow "only".
-    pub only: Vec<String>,
-    /// What was found where none of them had a part in the crash.
-    pub otherwise: Tier,
+pub struct OnOccasion {
+    /// The occasion, in words that follow "on".
+    pub occasion: String,
+    /// The images that take it.
+    pub counts: Counts,
+    /// What is wrong with one of them and how a crash left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<String>,
+    /// The command that makes this witness again and writes it to disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+    /// Why it is less safe than documented, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
 }
 
 /// What SQLite's documentation says of settings under a model.
@@ -82,67 +93,113 @@ impl Promise {
         }
     }
 
-    /// The least that keeps the promise; none where there is none.
-    fn least(self) -> Option<Class> {
+    /// The most that keeps the promise; none where there is none.
+    fn allows(self) -> Option<Loss> {
         match self {
-            Promise::Safe => Some(Class::NoViolation),
-            Promise::MayLose => Some(Class::LosesCommits),
+            Promise::Safe => Some(Loss::Nothing),
+            Promise::MayLose => Some(Loss::RecentTransactions),
             Promise::MayCorrupt | Promise::Silent => None,
         }
     }
 }
 
 impl ModelSafety {
-    /// Whether what was found breaks what is documented. Anything safer than documented breaks
-    /// nothing: not to have found a violation proves nothing.
-    pub fn breaks_a_promise(&self) -> bool {
-        let promised = self
-            .documented
-            .as_ref()
-            .and_then(|documented| documented.promise.least());
-        matches!((self.tier.class(), promised), (Some(found), Some(promised)) if found < promised)
+    /// A model of which nothing was measured.
+    pub fn not_measured(model: &str, accident: Accident, assumed: bool, why: &str) -> ModelSafety {
+        ModelSafety {
+            model: model.to_owned(),
+            accident,
+            assumed,
+            ordinary: Losses::not_measured(why),
+            occasions: Vec::new(),
+            adds_up: false,
+            documented: None,
+            witness: None,
+            again: None,
+            cause: None,
+        }
+    }
+
+    /// Ordinary commits and rare occasions together.
+    pub fn whole(&self) -> Losses {
+        let on_occasions = self.occasions.iter().map(|on| on.counts);
+        let all = self.ordinary.counts().into_iter().chain(on_occasions);
+        match all.reduce(Counts::plus) {
+            Some(counts) => Losses::of(counts),
+            None => self.ordinary.clone(),
+        }
+    }
+
+    /// The most that is lost, on whatever occasion; none where nothing was measured.
+    pub fn worst(&self) -> Option<Loss> {
+        self.whole().loss()
+    }
+
+    /// The occasions on which more is lost than in ordinary commits.
+    pub fn worse_occasions(&self) -> impl Iterator<Item = &OnOccasion> {
+        let ordinary = self.ordinary.loss();
+        let all = self.occasions.iter();
+        all.filter(move |on| Some(on.counts.loss()) > ordinary.max(Some(Loss::Nothing)))
+    }
+
+    /// Whether this loss breaks what is documented. Anything safer than documented breaks nothing: not
+    /// to have found a violation proves nothing.
+    pub fn breaks_a_promise(&self, loss: Option<Loss>) -> bool {
+        let documented = self.documented.as_ref();
+        let allowed = documented.and_then(|documented| documented.promise.allows());
+        matches!((loss, allowed), (Some(found), Some(allowed)) if found > allowed)
     }
 
     /// Whether what was found is safer than what is documented, in the images that were looked at: the
     /// documentation allows more to happen.
     pub fn is_safer_than_documented(&self) -> bool {
-        let promise = self
-            .documented
-            .as_ref()
-            .map(|documented| documented.promise);
-        match (promise, self.tier.class()) {
-            (Some(Promise::MayLose), Some(found)) => found > Class::LosesCommits,
-            (Some(Promise::MayCorrupt), Some(found)) => found > Class::CanCorrupt,
+        let documented = self.documented.as_ref();
+        let promise = documented.map(|documented| documented.promise);
+        match (promise, self.worst()) {
+            (Some(Promise::MayLose), Some(found)) => found == Loss::Nothing,
+            (Some(Promise::MayCorrupt), Some(found)) => found < Loss::Corruption,
             _ => false,
         }
     }
 
-    /// Which of two findings under the same model is kept: the worse one, of equals the one that takes no
-    /// occasion, then the one from more images, and one that was measured in any case.
-    fn weight(&self) -> (bool, std::cmp::Reverse<Option<Class>>, bool, u64) {
-        let class = self.tier.class();
-        (
-            class.is_some(),
-            std::cmp::Reverse(class),
-            self.narrowed.is_none(),
-            self.tier.images(),
-        )
+    /// Adds what another trial of the same settings found under the same model: of ordinary commits and
+    /// of each occasion the worse finding, or sums where both have judged images of their own.
+    fn add(&mut self, found: ModelSafety) {
+        if self.adds_up && found.adds_up {
+            let both = [&self.ordinary, &found.ordinary].map(|it| (found.model.as_str(), it));
+            self.ordinary = Losses::over(both.into_iter());
+            self.witness = self.witness.take().or(found.witness);
+            return;
+        }
+        if weight(found.ordinary.counts()) > weight(self.ordinary.counts()) {
+            self.ordinary = found.ordinary;
+            self.witness = found.witness;
+            self.again = found.again;
+            self.cause = found.cause;
+        }
+        for on in found.occasions {
+            let mut known = self.occasions.iter_mut();
+            match known.find(|known| known.occasion == on.occasion) {
+                Some(known) if weight(Some(on.counts)) > weight(Some(known.counts)) => *known = on,
+                Some(_) => {}
+                None => self.occasions.push(on),
+            }
+        }
     }
 }
 
-/// Findings of two trials of the same settings in one: for each model the worse one. Their counts are
-/// added only where both have seen images of their own.
+/// Which of two findings is kept: the worse one, of equals the one from more images, and one that was
+/// measured in any case.
+fn weight(counts: Option<Counts>) -> Option<(Loss, u64)> {
+    counts.map(|counts| (counts.loss(), counts.images))
+}
+
+/// Findings of two trials of the same settings in one: see [`ModelSafety`].
 pub fn merged(one: Vec<ModelSafety>, other: Vec<ModelSafety>) -> Vec<ModelSafety> {
     let mut merged = one;
     for found in other {
         match merged.iter_mut().find(|known| known.model == found.model) {
-            Some(known) if known.adds_up && found.adds_up => {
-                let both = [&known.tier, &found.tier].map(|tier| (found.model.as_str(), tier));
-                known.tier = Tier::over(both.into_iter());
-                known.witness = known.witness.take().or(found.witness);
-            }
-            Some(known) if found.weight() > known.weight() => *known = found,
-            Some(_) => {}
+            Some(known) => known.add(found),
             None => merged.push(found),
         }
     }

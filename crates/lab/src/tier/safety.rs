@@ -1,10 +1,49 @@
-//! All models together: how safe some settings are, and whether they are worse than others.
+//! All models together: the tier of some settings.
+
+use std::fmt;
 
 use serde::Serialize;
 
-use super::{Class, ModelSafety, Narrowed, Schedules, Tier};
-use crate::level::distinct;
+use super::{Accident, Class, Counts, Loss, Losses, ModelSafety, Schedules};
 use crate::trial::Outcome;
+
+/// What the death of a process and a power cut take under some settings, within SQLite's assumptions
+/// about hardware.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tier {
+    /// What is lost in ordinary commits when the process dies.
+    pub process: Losses,
+    /// What is lost in ordinary commits when power is lost: the worst of the storage models.
+    pub power: Losses,
+    /// What is lost on rare occasions alone, where that is more than in ordinary commits.
+    pub occasions: Vec<RareLoss>,
+    /// Damage that needs no accident, where there was any.
+    pub uncrashed: Option<Uncrashed>,
+}
+
+/// What an accident takes on a rare occasion alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RareLoss {
+    /// The accident.
+    pub accident: Accident,
+    /// The occasion, in words that follow "on".
+    pub occasion: String,
+    /// The images that take it, over the storage models.
+    pub counts: Counts,
+    /// What is wrong with one of them and how a crash left it.
+    pub witness: Option<String>,
+}
+
+/// Two connections that met at the wrong moment and corrupted a database without any accident.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Uncrashed {
+    /// Schedules that went wrong.
+    pub wrong: u64,
+    /// Schedules played.
+    pub played: u64,
+    /// The first that went wrong, to be played again.
+    pub schedule: String,
+}
 
 /// How safe some settings are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -12,57 +51,162 @@ pub struct Safety {
     /// Under the models inside SQLite's assumptions about hardware: what recommendations go by.
     pub tier: Tier,
     /// Under those outside of them, such as a device that ignores syncs; none where none was tried.
-    pub beyond: Option<Tier>,
+    pub beyond: Option<Losses>,
     /// By model.
     pub models: Vec<ModelSafety>,
-    /// Where the tier holds on occasions only: on which, and the tier otherwise.
-    pub narrowed: Option<Narrowed>,
     /// The results of schedules; none where none were run.
     pub schedules: Option<Schedules>,
 }
 
-/// The name and tier of a model.
-fn whole(model: &ModelSafety) -> (&str, &Tier) {
-    (&model.model, &model.tier)
+impl Tier {
+    /// A tier of which nothing is known.
+    pub fn not_measured(why: impl Into<String>) -> Tier {
+        let unknown = Losses::not_measured(why);
+        Tier {
+            process: unknown.clone(),
+            power: unknown,
+            occasions: Vec::new(),
+            uncrashed: None,
+        }
+    }
+
+    /// The tier without its counts.
+    pub fn class(&self) -> Class {
+        Class {
+            process: self.process.loss(),
+            power: self.power.loss(),
+            uncrashed: self.uncrashed.is_some(),
+        }
+    }
+
+    /// What this accident takes in ordinary commits.
+    pub fn losses(&self, accident: Accident) -> &Losses {
+        match accident {
+            Accident::Process => &self.process,
+            Accident::Power => &self.power,
+        }
+    }
+
+    /// Why it was not measured, where that is so.
+    pub fn why_not(&self) -> Option<&str> {
+        self.process.why_not().or(self.power.why_not())
+    }
+
+    /// The tier in one sentence, with counts written as `count` writes them.
+    pub fn words(&self, count: impl Fn(u64) -> String) -> String {
+        if let Some(Uncrashed {
+            wrong,
+            played,
+            schedule,
+        }) = &self.uncrashed
+        {
+            let (wrong, played) = (count(*wrong), count(*played));
+            return format!(
+                "corrupts without a crash ({wrong} of {played} schedules, such as {schedule})"
+            );
+        }
+        if let (Losses::NotMeasured { why }, true) = (&self.process, self.process == self.power) {
+            return format!("not measured ({why})");
+        }
+        let parts = Accident::ALL.map(|accident| {
+            let losses = self.losses(accident).words(&count);
+            format!("{}: {losses}", accident.words())
+        });
+        parts.join("; ")
+    }
+
+    fn of(models: &[ModelSafety]) -> Tier {
+        let assumed = || models.iter().filter(|model| model.assumed);
+        let over = |accident: Accident| {
+            let models = assumed().filter(|model| model.accident == accident);
+            let losses: Vec<_> = models.map(|it| (it.model.as_str(), &it.ordinary)).collect();
+            match losses.is_empty() {
+                true => Losses::not_measured("no storage model of it was tested"),
+                false => Losses::over(losses.into_iter()),
+            }
+        };
+        let (process, power) = (over(Accident::Process), over(Accident::Power));
+        let mut tier = Tier {
+            occasions: rare_losses(assumed()),
+            process,
+            power,
+            uncrashed: None,
+        };
+        let class = tier.class();
+        tier.occasions.retain(|rare| {
+            let ordinary = class.loss(rare.accident).unwrap_or(Loss::Nothing);
+            rare.counts.loss() > ordinary
+        });
+        tier
+    }
 }
 
-/// The same where no occasion has a part.
-fn otherwise(model: &ModelSafety) -> (&str, &Tier) {
-    let narrowed = model.narrowed.as_ref();
-    let tier = narrowed.map_or(&model.tier, |narrowed| &narrowed.otherwise);
-    (&model.model, tier)
+/// What each accident takes on each occasion, over all models.
+fn rare_losses<'a>(models: impl Iterator<Item = &'a ModelSafety>) -> Vec<RareLoss> {
+    let mut all: Vec<RareLoss> = Vec::new();
+    for model in models {
+        for on in &model.occasions {
+            let mut known = all.iter_mut();
+            let known =
+                known.find(|rare| rare.accident == model.accident && rare.occasion == on.occasion);
+            match known {
+                Some(rare) => rare.add(on.counts, on.witness.as_ref()),
+                None => all.push(RareLoss {
+                    accident: model.accident,
+                    occasion: on.occasion.clone(),
+                    counts: on.counts,
+                    witness: on.witness.clone(),
+                }),
+            }
+        }
+    }
+    all
+}
+
+impl RareLoss {
+    /// Adds the images under another model; the witness is that of the worst model.
+    fn add(&mut self, counts: Counts, witness: Option<&String>) {
+        if counts.loss() > self.counts.loss() {
+            self.witness = witness.cloned();
+        }
+        self.counts = self.counts.plus(counts);
+    }
+
+    /// What is lost and when, with counts written as `count` writes them.
+    pub fn words(&self, count: impl Fn(u64) -> String) -> String {
+        let accident = match self.accident {
+            Accident::Process => "if the process dies",
+            Accident::Power => "in a power cut",
+        };
+        format!(
+            "on {}, {accident}: {}",
+            self.occasion,
+            self.counts.words(count)
+        )
+    }
 }
 
 impl Safety {
     /// What the findings come to.
     pub fn of(models: Vec<ModelSafety>) -> Safety {
-        let (inside, outside): (Vec<_>, Vec<_>) = models.iter().partition(|model| model.assumed);
-        let tier = match inside.is_empty() {
-            true => Tier::not_measured("no storage model within SQLite's assumptions was tested"),
-            false => Tier::over(inside.iter().map(|model| whole(model))),
-        };
-        let beyond = (!outside.is_empty()).then(|| Tier::over(outside.into_iter().map(whole)));
-        let narrowed = narrowed(&tier, &inside);
+        let outside = models.iter().filter(|model| !model.assumed);
+        let outside: Vec<(&str, Losses)> =
+            outside.map(|it| (it.model.as_str(), it.whole())).collect();
+        let beyond = || Losses::over(outside.iter().map(|(model, losses)| (*model, losses)));
         Safety {
-            tier,
-            beyond,
-            narrowed,
+            tier: Tier::of(&models),
+            beyond: (!outside.is_empty()).then(beyond),
             models,
             schedules: None,
         }
     }
 
-    /// The same with what came of schedules: one that went wrong outweighs every model.
-    pub fn with_schedules(self, schedules: Option<Schedules>) -> Safety {
-        match schedules.as_ref().and_then(Schedules::tier) {
-            Some(tier) => Safety {
-                tier,
-                narrowed: None,
-                schedules,
-                ..self
-            },
-            None => Safety { schedules, ..self },
-        }
+    /// The same with what came of schedules: one that went wrong is the worst of all.
+    #[must_use]
+    pub fn with_schedules(mut self, schedules: Option<Schedules>) -> Safety {
+        self.tier.uncrashed = schedules.as_ref().and_then(Schedules::uncrashed);
+        self.schedules = schedules;
+        self
     }
 
     /// Settings of which nothing is known.
@@ -71,73 +215,36 @@ impl Safety {
             tier: Tier::not_measured(why),
             beyond: None,
             models: Vec::new(),
-            narrowed: None,
             schedules: None,
         }
-    }
-
-    /// The models inside SQLite's assumptions under which these settings fare worse than others; none
-    /// where a model was not measured for both, so that it is not known.
-    ///
-    /// Tiers alone would not do: of two settings that can corrupt, one may do so whenever a process is
-    /// killed and the other only when power is lost at a rare moment. Nor would models alone: one may
-    /// corrupt at any commit and the other only where the file shrinks, so that the tiers without such
-    /// occasions are compared as well.
-    pub fn worse_under(&self, other: &Safety) -> Option<Vec<String>> {
-        if self.needs_no_crash() && !other.needs_no_crash() {
-            return Some(vec!["schedules of two connections".to_owned()]);
-        }
-        let assumed = |safety: &'_ Safety| -> Vec<String> {
-            let models = safety.models.iter().filter(|model| model.assumed);
-            models.map(|model| model.model.clone()).collect()
-        };
-        let names = distinct([assumed(other), assumed(self)].concat());
-        let mut worse = Vec::new();
-        for name in &names {
-            let classes = |safety: &Safety| {
-                let of_name = |model: &&ModelSafety| model.model == *name;
-                let model = safety.models.iter().find(of_name)?;
-                let (_, everyday) = otherwise(model);
-                Some((model.tier.class()?, everyday.class()?))
-            };
-            let (own, others) = (classes(self)?, classes(other)?);
-            if own.0 < others.0 || own.1 < others.1 {
-                worse.push(name.clone());
-            }
-        }
-        (!names.is_empty()).then_some(worse)
-    }
-
-    /// Whether damage was found that needs no crash.
-    fn needs_no_crash(&self) -> bool {
-        self.tier.class() == Some(Class::CorruptsUncrashed)
     }
 
     /// What a trial of [`WORKLOAD`](super::WORKLOAD) came to.
     pub fn of_outcome(outcome: &Outcome) -> Safety {
         match outcome {
-            Outcome::Measured(measured) if !measured.safety.is_empty() => {
-                Safety::of(measured.safety.clone()).with_schedules(measured.schedules.clone())
+            Outcome::Measured(it) if it.safety.is_empty() && it.schedules.is_none() => {
+                Safety::not_measured("the driver named no storage model")
             }
-            Outcome::Measured(_) => Safety::not_measured("the driver named no storage model"),
+            Outcome::Measured(it) => {
+                Safety::of(it.safety.clone()).with_schedules(it.schedules.clone())
+            }
             other => Safety::not_measured(other.problem().unwrap_or_default()),
         }
     }
 }
 
-/// What holds where no occasion has a part, if that is a better tier than the whole one.
-fn narrowed(tier: &Tier, inside: &[&ModelSafety]) -> Option<Narrowed> {
-    let better = Tier::over(inside.iter().map(|model| otherwise(model)));
-    if better.class()? <= tier.class()? {
-        return None;
+/// The tier, or what came of schedules where these alone were played.
+impl fmt::Display for Safety {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.schedules {
+            Some(schedules) if self.models.is_empty() => schedules.fmt(f),
+            _ => self.tier.fmt(f),
+        }
     }
-    let of_class = inside
-        .iter()
-        .filter(|model| model.tier.class() == tier.class());
-    let narrowed = of_class.filter_map(|model| model.narrowed.as_ref());
-    let only = distinct(narrowed.flat_map(|it| it.only.clone()));
-    Some(Narrowed {
-        only,
-        otherwise: better,
-    })
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(|count| count.to_string()))
+    }
 }

@@ -1,10 +1,12 @@
 //! What came of two connections that meet at the wrong moment: damage that needs no crash and
 //! belongs to no storage model.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Tier;
+use super::Uncrashed;
 
 /// What came of two connections that met at chosen moments: damage that needs no crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,19 +54,30 @@ impl Schedules {
         }
     }
 
-    /// The tier that they prove; none where nothing went wrong, which proves nothing.
-    pub(super) fn tier(&self) -> Option<Tier> {
+    /// The damage that they prove; none where nothing went wrong, which proves nothing.
+    pub(super) fn uncrashed(&self) -> Option<Uncrashed> {
         match self {
             Schedules::Played {
                 played,
                 wrong,
                 first: Some(first),
-            } => Some(Tier::CorruptsUncrashed {
+            } => Some(Uncrashed {
                 wrong: *wrong,
                 played: *played,
                 schedule: first.schedule.clone(),
             }),
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Schedules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Schedules::Played { played, wrong, .. } => {
+                write!(f, "{wrong} of {played} schedules corrupted the database")
+            }
+            Schedules::NotMeasured { why } => write!(f, "not measured ({why})"),
         }
     }
 }

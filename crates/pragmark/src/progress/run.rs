@@ -46,7 +46,10 @@ impl Progress {
     }
 
     fn trial_ended(&mut self, record: &TrialRecord) {
-        let is_safety = matches!(&record.outcome, Outcome::Measured(it) if !it.safety.is_empty());
+        let is_safety = matches!(
+            &record.outcome,
+            Outcome::Measured(it) if !it.safety.is_empty() || it.schedules.is_some()
+        );
         if record.purpose == Purpose::Tier || is_safety {
             return self.tier_ended(record);
         }
@@ -63,9 +66,9 @@ impl Progress {
     }
 
     fn tier_ended(&mut self, record: &TrialRecord) {
-        let tier = Safety::of_outcome(&record.outcome).tier;
         if !self.task.has_bar() || record.outcome.problem().is_some() {
-            self.task.line(&format!("  {}: {tier}", record.variant));
+            let safety = Safety::of_outcome(&record.outcome);
+            self.task.line(&format!("  {}: {safety}", record.variant));
         }
     }
 }

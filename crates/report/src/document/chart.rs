@@ -248,8 +248,8 @@ pub struct Bands {
 pub struct Band {
     /// What its colour means.
     pub tone: Tone,
-    /// One sign.
-    pub sign: &'static str,
+    /// The signs before the name.
+    pub sign: String,
     /// What it holds.
     pub name: String,
     /// A smaller line.

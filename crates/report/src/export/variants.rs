@@ -1,7 +1,7 @@
 //! One row a variant and one a limit, in the metric of its experiment.
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Summary, UpperBoundAnalysis, VariantAnalysis};
-use lab::tier::Tier;
+use lab::tier::{Accident, Loss, Losses, Tier};
 
 use super::cells::{number, text};
 use super::{Columns, Form, table};
@@ -11,8 +11,10 @@ use crate::words::{UPPER_BOUND, upper_bound_problem};
 const FORM: Form = Form {
     name: "variants",
     header: "experiment,variant,role,metric,rank,groups,median,min,max,n,ratio,low,high,level,q_value,\
-             detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,tier,tier_bad,\
-             tier_losing,tier_most_lost,tier_images,tier_problem,pareto",
+             detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,\
+             process_dies,process_dies_images,process_dies_corrupt,process_dies_losing,process_dies_most,\
+             power_cut,power_cut_images,power_cut_corrupt,power_cut_losing,power_cut_most,\
+             rare_occasions,uncrashed,tier_problem,pareto",
     narrow: &[
         "experiment",
         "variant",
@@ -28,7 +30,8 @@ const FORM: Form = Form {
         "level",
         "preliminary",
         "problem",
-        "tier",
+        "process_dies",
+        "power_cut",
     ],
 };
 
@@ -38,7 +41,7 @@ const FORM: Form = Form {
 /// The columns: median, smallest and largest figure and their number in the metric of the
 /// experiment (base unit), the ratio to the baseline with its interval at confidence `level`
 /// (0 to 1), the detectable difference as a fraction, the rank from 1 and the groups of ranks; then
-/// the safety tier with its counts of images, and whether the variant belongs to the Pareto set.
+/// the safety tier, the loss and its counts of images for each accident, and whether the variant belongs to the Pareto set.
 ///
 /// # Errors
 /// When the table cannot be built.
@@ -74,7 +77,6 @@ fn row(
     rank: Option<usize>,
 ) -> Vec<String> {
     let [median, least, most, n] = figures(variant.summaries.get(&experiment.metric));
-    let tier = TierColumns::of(variant);
     let effect = variant.effect.as_ref();
     let estimate = effect.map(|effect| &effect.estimate);
     let problem = if variant.unmeasured() && variant.problem.is_none() {
@@ -87,7 +89,7 @@ fn row(
         false => "variant",
     };
     let engine = variant.engine.as_ref();
-    vec![
+    let mut row = vec![
         text(&experiment.key),
         text(&variant.label),
         role.to_owned(),
@@ -111,65 +113,46 @@ fn row(
         variant.trials.timed_out.to_string(),
         text(&problem),
         engine.map_or(String::new(), |it| text(&it.version)),
-        tier.class,
-        tier.bad,
-        tier.losing,
-        tier.most,
-        tier.images,
-        tier.problem,
-        pareto(experiment, variant),
-    ]
+    ];
+    row.extend(tier_columns(variant));
+    row.push(pareto(experiment, variant));
+    row
 }
 
-/// The safety tier of a variant in columns: its class, the images with a corrupted database, those that
-/// lack commits, the most commits that one lacks, all images, and why nothing was measured.
-#[derive(Default)]
-struct TierColumns {
-    class: String,
-    bad: String,
-    losing: String,
-    most: String,
-    images: String,
-    problem: String,
+/// The safety tier of a variant in columns: for each accident the loss in ordinary commits with its counts
+/// of images; then losses on rare occasions alone, the schedule that corrupts without a crash, and why
+/// nothing was measured.
+fn tier_columns(variant: &VariantAnalysis) -> Vec<String> {
+    let tier = variant.safety.as_ref().map(|safety| &safety.tier);
+    let losses = |accident| loss_columns(tier.map(|tier| tier.losses(accident)));
+    let rare = tier.into_iter().flat_map(|tier| &tier.occasions);
+    let rare: Vec<String> = rare.map(|it| it.words(|count| count.to_string())).collect();
+    let uncrashed = tier.and_then(|tier| tier.uncrashed.as_ref());
+    let uncrashed = uncrashed.map_or(String::new(), |it| text(&it.schedule));
+    let problem = text(tier.and_then(Tier::why_not).unwrap_or_default());
+    let losses = Accident::ALL.into_iter().flat_map(losses);
+    losses
+        .chain([text(&rare.join("; ")), uncrashed, problem])
+        .collect()
 }
 
-impl TierColumns {
-    fn of(variant: &VariantAnalysis) -> TierColumns {
-        let Some(safety) = &variant.safety else {
-            return TierColumns::default();
-        };
-        let mut columns = TierColumns {
-            images: safety.tier.images().to_string(),
-            ..TierColumns::default()
-        };
-        let class = match &safety.tier {
-            Tier::NoViolation { .. } => {
-                columns.bad = "0".to_owned();
-                columns.losing = "0".to_owned();
-                "no-violation"
-            }
-            Tier::LosesCommits { losing, most, .. } => {
-                columns.bad = "0".to_owned();
-                columns.losing = losing.to_string();
-                columns.most = most.to_string();
-                "loses-commits"
-            }
-            Tier::CanCorrupt { bad, .. } => {
-                columns.bad = bad.to_string();
-                "can-corrupt"
-            }
-            Tier::CorruptsUncrashed { schedule, .. } => {
-                columns.problem = text(schedule);
-                "corrupts-without-a-crash"
-            }
-            Tier::NotMeasured { why } => {
-                columns.problem = text(why);
-                "not-measured"
-            }
-        };
-        columns.class = class.to_owned();
-        columns
-    }
+/// What an accident takes, as the record of a run names it, and its counts.
+fn loss_columns(losses: Option<&Losses>) -> [String; 5] {
+    let Some(losses) = losses else {
+        return Default::default();
+    };
+    let Some(counts) = losses.counts() else {
+        return ["not_measured", "", "", "", ""].map(str::to_owned);
+    };
+    let name = match counts.loss() {
+        Loss::Nothing => "nothing",
+        Loss::LastTransaction => "last_transaction",
+        Loss::RecentTransactions => "recent_transactions",
+        Loss::Corruption => "corruption",
+    };
+    let [images, corrupt, losing, most] =
+        [counts.images, counts.corrupt, counts.losing, counts.most].map(|it| it.to_string());
+    [name.to_owned(), images, corrupt, losing, most]
 }
 
 /// Whether the variant belongs to the Pareto set of speed and safety; nothing where no tiers were

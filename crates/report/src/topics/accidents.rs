@@ -3,9 +3,10 @@
 
 use lab::analysis::{EngineDifference, ExperimentAnalysis, VariantAnalysis};
 use lab::engine_name::ENGINE;
-use lab::tier::{KILL, ModelSafety, SCHEDULES};
+use lab::tier::{KILL, SCHEDULES, Schedules};
 
 use super::Subject;
+use super::storage_models::model_words;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table};
 use crate::words::count;
 
@@ -35,7 +36,11 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
         return Vec::new();
     }
     match experiment.engine_differences.as_slice() {
-        [] if experiment.variants.iter().any(|it| it.class().is_none()) => {
+        [] if experiment
+            .variants
+            .iter()
+            .any(|it| !it.class().is_measured()) =>
+        {
             vec![Item::new(
                 "No difference between engines was found; some settings were not measured.",
             )]
@@ -46,9 +51,9 @@ fn differences(experiment: &ExperimentAnalysis) -> Vec<Item> {
 }
 
 fn difference(difference: &EngineDifference) -> Item {
-    let tiers = difference.tiers.iter();
-    let tiers: Vec<String> = tiers
-        .map(|(engine, tier)| format!("{engine}: {}", tier.words(count)))
+    let found = difference.found.iter();
+    let found: Vec<String> = found
+        .map(|(engine, model)| format!("{engine}: {}", model_words(model)))
         .collect();
     Item::new(
         Sentence::from("Engines differ with ")
@@ -56,7 +61,7 @@ fn difference(difference: &EngineDifference) -> Item {
             .words(format!(
                 " under {}: {}.",
                 difference.model,
-                tiers.join("; ")
+                found.join("; ")
             )),
     )
 }
@@ -95,7 +100,8 @@ fn kills(subject: &Subject<'_>) -> [Block; 2] {
 
 fn kill_result(variant: &VariantAnalysis) -> String {
     let models = || variant.safety.iter().flat_map(|safety| &safety.models);
-    let damaged: u64 = models().map(|model| model.tier.damaged()).sum();
+    let counts = models().filter_map(|model| model.ordinary.counts());
+    let damaged: u64 = counts.map(|counts| counts.damaged()).sum();
     let witness = models().find_map(|model| model.witness.as_ref());
     match (&variant.problem, damaged) {
         (Some(problem), _) => problem.clone(),
@@ -115,20 +121,24 @@ fn schedules(experiment: &ExperimentAnalysis) -> Vec<Block> {
         let (name, result) = (row.first()?, row.last()?);
         Some(Item::new(Sentence::code(name).words(format!(": {result}"))))
     };
-    let models = || {
-        let safeties = experiment
-            .variants
-            .iter()
-            .filter_map(|it| it.safety.as_ref());
-        safeties.flat_map(|safety| &safety.models)
-    };
-    let sum = |of: fn(&ModelSafety) -> u64| models().map(of).sum::<u64>();
-    let mut summary = Sentence::from(format!(
-        "{} of {} schedules went wrong.",
-        count(sum(|model| model.tier.damaged())),
-        count(sum(|model| model.tier.images()))
-    ));
-    if let Some(again) = models().find_map(|model| model.again.as_ref()) {
+    let safeties = experiment.variants.iter();
+    let safeties = safeties.filter_map(|it| it.safety.as_ref());
+    let (mut all, mut wrongs, mut repeat) = (0, 0, None);
+    for schedules in safeties.filter_map(|safety| safety.schedules.as_ref()) {
+        if let Schedules::Played {
+            played,
+            wrong,
+            first,
+        } = schedules
+        {
+            all += played;
+            wrongs += wrong;
+            repeat = repeat.or(first.as_ref().map(|first| &first.again));
+        }
+    }
+    let (wrong, all) = (count(wrongs), count(all));
+    let mut summary = Sentence::from(format!("{wrong} of {all} schedules went wrong."));
+    if let Some(again) = repeat {
         summary = summary.words(" To see one call by call: ").and_code(again);
     }
     let scenarios = Block::list(rows.filter_map(scenario));

@@ -11,7 +11,7 @@ use lab::analysis::{
 };
 use lab::stats::Interval;
 
-use super::{Subject, curve, map};
+use super::{Subject, curve, map, tiers};
 use crate::document::{
     Abridge, Block, Cell, Chart, Column, Forest, ForestRow, Item, Mark, Marks, Plot, Row, Scale,
     Sentence, Table, Tone, joined,
@@ -19,8 +19,8 @@ use crate::document::{
 use crate::figures;
 use crate::glossary::explained;
 use crate::words::{
-    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, class_short, grouped, mark, metric_axis,
-    metric_heading, narrowed_words, standing_words, tier_mark, upper_bound_problem,
+    UPPER_BOUND, UPPER_BOUND_SIGN, by_rank, grouped, mark, metric_axis, metric_heading,
+    standing_words, upper_bound_problem,
 };
 
 /// Up to this number every variant is drawn.
@@ -198,7 +198,7 @@ fn table(subject: &Subject<'_>, ranked: &[usize]) -> Table {
     let experiment = subject.experiment;
     let has_tiers = experiment.tiered() == Tiered::Each;
     let heading = metric_heading(subject.metric()).to_lowercase();
-    let tier = has_tiers.then(|| Column::left(explained("safety tier")));
+    let tier = has_tiers.then(tiers::columns).into_iter().flatten();
     let columns = [
         Column::left("variant"),
         Column::right(heading),
@@ -250,7 +250,8 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
         },
         Cell::figure(estimate.map(|it| it.detectable), figures::percent),
     ];
-    let tier = has_tiers.then(|| tier_cell(variant));
+    let tier = variant.safety.as_ref().map(|safety| &safety.tier);
+    let tier = has_tiers.then(|| tiers::cells(tier)).into_iter().flatten();
     let groups = Cell::new(variant.groups.as_str());
     Row {
         cells: cells.into_iter().chain(tier).chain([groups]).collect(),
@@ -266,24 +267,6 @@ pub(super) fn ratio_cell(centre: f64, interval: Interval) -> Sentence {
         .and(Sentence::number(figures::interval_of_ratio(
             centre, interval,
         )))
-}
-
-/// The safety tier of a variant: a sign and a word or two, the counts, or why there is none.
-fn tier_cell(variant: &VariantAnalysis) -> Cell {
-    let (sign, tone) = tier_mark(variant.class());
-    let safety = variant.safety.as_ref();
-    let counts = safety.map(|it| super::storage_models::counts(&it.tier));
-    let narrowed = safety
-        .and_then(|it| it.narrowed.as_ref())
-        .map(narrowed_words);
-    let below = [counts, narrowed].into_iter().flatten();
-    let below = below.filter(|it| !it.is_empty()).map(Sentence::from);
-    Cell {
-        title: safety.map(crate::words::safety_words),
-        ..Cell::new(class_short(variant.class()))
-    }
-    .signed(sign, tone)
-    .with_below(joined(below, ", "))
 }
 
 /// Upper bounds stand below the variants, neither ranked nor compared.

@@ -4,20 +4,19 @@
 use lab::analysis::{Analysis, Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange};
 use lab::design::MANY;
 use lab::level::label;
-use lab::tier::{Class, Tier};
+use lab::tier::{Accident, Class};
 
 use super::{Subject, anchor, run};
 use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
 use crate::names::named;
-use crate::words::{class_words, count, gain_words, metric_heading, plural, tier_words};
+use crate::words::{
+    UNCRASHED, class_words, count, gain_words, loss_short, metric_heading, plural, tier_words,
+};
 
 /// Variants that are named; of more only the number is given.
 const NAMED: usize = 3;
-
-/// Storage models that a sentence names.
-const MODELS: usize = 5;
 
 /// The findings of a run; nothing where crashes alone were tried, which have no speed to compare.
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
@@ -107,11 +106,8 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
 
 /// What choosing the variant risks in a crash; nothing where no setting that decides it differs.
 fn risk(finding: &Finding) -> Option<String> {
-    let class = |tier: &Tier| class_words(tier.class());
-    let own = finding
-        .tiers
-        .as_ref()
-        .map_or("", |change| class(&change.own));
+    let own = finding.tiers.as_ref();
+    let own = own.map_or(String::new(), |change| class_words(change.own.class()));
     Some(match finding.safety_change() {
         SafetyChange::None => return None,
         // The answer in the experiment's words is long already.
@@ -120,7 +116,7 @@ fn risk(finding: &Finding) -> Option<String> {
         }
         SafetyChange::SameTier => format!(" As safe in a crash as the baseline: {own}."),
         SafetyChange::Safer => format!(" Safer in a crash than the baseline: {own}."),
-        SafetyChange::LessSafe(_) => format!(" Less safe in a crash than the baseline: {own}."),
+        SafetyChange::LessSafe => format!(" Less safe in a crash than the baseline: {own}."),
         SafetyChange::NotMeasured(_) => " Its crash safety was not measured.".to_owned(),
     })
 }
@@ -179,6 +175,10 @@ fn answer_words(subject: &Subject<'_>) -> Sentence {
     let names = &subject.names;
     match subject.experiment.answer(subject.finding) {
         Answer::Tiers(classes) => tiers(subject, &classes),
+        Answer::Schedules {
+            corrupting,
+            variants,
+        } => schedules(corrupting, variants),
         Answer::Finding(finding) => sentence(subject, finding),
         Answer::Range { best, worst } => range(subject, best, worst),
         Answer::NoBaseline(Some(why)) => {
@@ -220,16 +220,36 @@ fn others(worse: usize, same: usize) -> String {
     }
 }
 
-fn tiers(subject: &Subject<'_>, classes: &[(Option<Class>, usize)]) -> Sentence {
+/// How many variants have which tier, the safest first.
+fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let variants = subject.experiment.variants.len();
-    let classes = classes.iter();
-    let classes =
-        classes.map(|(class, n)| format!("{}: {}", class_words(*class), figures::count(*n)));
+    let classes = classes.iter().map(|(class, n)| {
+        let words = match class.uncrashed {
+            true => UNCRASHED.to_owned(),
+            false => Accident::ALL
+                .map(|accident| loss_short(class.loss(accident)))
+                .join(" / "),
+        };
+        format!("{words}: {}", figures::count(*n))
+    });
     format!(
-        "Of {}, within what SQLite assumes of hardware, {}.",
+        "Of {}, within what SQLite assumes of hardware, so many lose when the process dies / in a power cut: {}.",
         plural(variants, "variant", "variants"),
         classes.collect::<Vec<_>>().join("; ")
     )
+    .into()
+}
+
+/// How many variants two connections corrupted without a crash.
+fn schedules(corrupting: usize, variants: usize) -> Sentence {
+    let variants = plural(variants, "variant", "variants");
+    match corrupting {
+        0 => format!("No schedule of two connections corrupted any of {variants}."),
+        some => format!(
+            "Schedules of two connections corrupted {} of {variants} without a crash.",
+            figures::count(some)
+        ),
+    }
     .into()
 }
 
@@ -296,15 +316,11 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
                     .words(format!(" was not measured{why}.")),
             );
         }
-        (change, Some(tiers)) => {
-            let under = match change {
-                SafetyChange::LessSafe(models) => under(&models),
-                _ => String::new(),
-            };
+        (_, Some(tiers)) => {
             format!(
-                "In a crash{under}: {}; the baseline: {}.",
-                tier_words(&tiers.own, tiers.own_narrowed.as_ref()),
-                tier_words(&tiers.baseline, tiers.baseline_narrowed.as_ref())
+                "In a crash: {}; the baseline: {}.",
+                tier_words(&tiers.own),
+                tier_words(&tiers.baseline)
             )
         }
         (_, None) => return None,
@@ -312,20 +328,12 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
     Some(sentence.into())
 }
 
-fn under(models: &[String]) -> String {
-    let models = models.iter().map(|it| it.as_str().into()).collect();
-    format!(
-        ", worse under {}",
-        crate::names::listed(models, MODELS).plain()
-    )
-}
-
 /// What is better still, but not known to be as safe.
 fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let known = faster
         .tier
         .as_ref()
-        .is_some_and(|tier| tier.class().is_some());
+        .is_some_and(|tier| tier.class().is_measured());
     let tier = faster.tier.as_ref().map(|tier| tier.words(count));
     let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
     Sentence::from(match known {

@@ -6,7 +6,7 @@ use super::{Subject, durability};
 use crate::document::Block;
 use crate::figures::{self, duration, percent};
 use crate::glossary::explained;
-use crate::words::{capital, plural, safety_words};
+use crate::words::{capital, plural, tier_words};
 
 /// One paragraph.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -14,7 +14,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let safety = match experiment.tiered() {
         Tiered::Alike(safety) => Some(format!(
             "safety tier of every variant: {}",
-            safety_words(safety)
+            tier_words(&safety.tier)
         )),
         _ => None,
     };

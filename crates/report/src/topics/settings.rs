@@ -1,6 +1,7 @@
 //! The settings to use, in sentences and ready to paste.
 
 use lab::analysis::{Analysis, ExperimentAnalysis, Recommendation};
+use lab::tier::Class;
 
 use super::Subject;
 use crate::document::{Block, Code, Sentence, led};
@@ -183,10 +184,10 @@ fn sentence(
 /// What a recommendation says of safety, after its speed.
 fn safety(recommendation: &Recommendation) -> Sentence {
     match &recommendation.tiers {
-        Some(change) if change.own.class().is_some() => format!(
+        Some(change) if change.own.class() != Class::default() => format!(
             " In a crash: {} (baseline: {}).",
-            tier_words(&change.own, change.own_narrowed.as_ref()),
-            tier_words(&change.baseline, change.baseline_narrowed.as_ref())
+            tier_words(&change.own),
+            tier_words(&change.baseline)
         )
         .into(),
         _ if recommendation.crash_relevant.is_empty() => Sentence::default(),

@@ -1,13 +1,13 @@
 //! What crashes left under each storage model, compared with what SQLite's documentation promises: the crash
 //! matrix.
 
-use lab::tier::{Class, ModelSafety, Promise, Safety, Schedules, Tier};
+use lab::tier::{Counts, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules, Tier};
 
-use super::Subject;
+use super::{Subject, tiers};
 use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
 use crate::glossary::explained;
 use crate::names::listed;
-use crate::words::{NOT_MEASURED, count, grouped, plural, tier_legend, tier_mark, tier_words};
+use crate::words::{NOT_MEASURED, count, grouped, loss_mark, plural, tier_legend};
 
 /// Storage models that a sentence names.
 const MODELS: usize = 5;
@@ -30,15 +30,15 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let broken = rows.iter().flat_map(|row| broken(subject, row));
     let broken: Vec<Item> = broken.collect();
     let matrix = Block::table(matrix(subject, &rows, &columns));
-    let how = "Counts are bad or losing images among the distinct crash images judged. The promise is that of SQLite’s documentation. Models marked * are outside what SQLite assumes of hardware and decide no tier. The last column counts schedules of two connections, which need no crash.";
-    let explanation = Block::small(explained(&format!("Tiers: {}. {how}", tier_legend())));
+    let how = "The model kill decides what a dying process loses, the worst of the others what a power cut loses. Models marked * are outside what SQLite assumes of hardware and decide nothing. Counts are corrupt or losing images among the distinct crash images of ordinary commits; no number of clean images proves safety. The promise is that of SQLite’s documentation. The last column counts schedules of two connections, which need no crash.";
+    let explanation = Block::small(explained(&format!("Lost: {}. {how}", tier_legend())));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
     let full = [explanation].into_iter().chain(broken.clone());
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
     let legend = Block::small(format!(
-        "Tiers: {}; ! less safe than documented.",
+        "Lost: {}; ! less safe than documented.",
         tier_legend()
     ));
     let brief = [heading, matrix, legend]
@@ -88,51 +88,64 @@ fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -
         Row::new(
             [names]
                 .into_iter()
+                .chain(tiers::cells(Some(&safety.tier)))
                 .chain(columns.iter().map(of))
                 .chain(schedules),
         )
     };
     let models = columns.iter().map(heading).chain(schedules);
+    let columns = tiers::columns().into_iter().chain(models);
     Table {
         dense: true,
         ..Table::new(
             "Safety by storage model",
-            led(Column::left("variant").prose(), models),
+            led(Column::left("variant").prose(), columns),
             rows.iter().map(row),
         )
     }
 }
 
 fn model_cell(model: &ModelSafety) -> Cell {
-    let (sign, tone) = tier_mark(model.tier.class());
-    let tier = tier_words(&model.tier, model.narrowed.as_ref());
-    let witness = model
-        .witness
-        .as_ref()
-        .filter(|_| model.tier.class() != Some(Class::NoViolation));
+    let loss = model.ordinary.loss();
+    let (sign, tone) = loss_mark(loss);
+    let witness = model.witness.clone().filter(|_| loss > Some(Loss::Nothing));
     let cause = model.cause.as_ref().map(|cause| format!("cause: {cause}"));
-    let title: Vec<String> = [Some(tier), witness.cloned(), cause]
-        .into_iter()
-        .flatten()
-        .collect();
-    let only = model.narrowed.as_ref();
-    let only = only.map(|it| format!("only {}", it.only.join(" or ")));
+    let words = Some(model_words(model));
+    let title: Vec<String> = [words, witness, cause].into_iter().flatten().collect();
     let promise = model.documented.as_ref().map(|it| it.promise.words());
-    let is_broken = model.breaks_a_promise();
-    Cell {
+    let is_broken = model.breaks_a_promise(model.worst());
+    let cell = Cell {
         strong: is_broken,
         title: Some(title.join("; ")),
-        ..Cell::new(counted(&model.tier, is_broken))
+        ..Cell::new(counted(&model.ordinary, is_broken))
     }
-    .signed(sign, if is_broken { Tone::Doubt } else { tone })
-    .with_below(only.unwrap_or_default())
-    .with_below(promise.map_or(String::new(), |it| format!("promised: {it}")))
+    .signed(sign, if is_broken { Tone::Doubt } else { tone });
+    let rare = model.worse_occasions().map(occasion_words);
+    rare.fold(cell, Cell::with_below)
+        .with_below(promise.map_or(String::new(), |it| format!("promised: {it}")))
 }
 
-/// The counts, with a mark where they break what is documented.
-fn counted(tier: &Tier, is_broken: bool) -> Sentence {
+/// What was found under a model, in ordinary commits and on rare occasions.
+pub(super) fn model_words(model: &ModelSafety) -> String {
+    let rare = model.worse_occasions().map(occasion_words);
+    let all = std::iter::once(model.ordinary.words(count)).chain(rare);
+    all.collect::<Vec<_>>().join("; ")
+}
+
+fn occasion_words(on: &OnOccasion) -> String {
+    format!("only on {}: {}", on.occasion, on.counts.words(count))
+}
+
+/// The counts, with a mark where they, or those of an occasion, break what is documented.
+fn counted(losses: &Losses, is_broken: bool) -> Sentence {
     let mark = if is_broken { "! " } else { "" };
-    Sentence::number(format!("{mark}{}", counts(tier)))
+    let counts = losses.counts().map(damaged_of).unwrap_or_default();
+    Sentence::number(format!("{mark}{counts}"))
+}
+
+/// Corrupt or losing images, of all.
+fn damaged_of(counts: Counts) -> String {
+    format!("{} of {}", count(counts.damaged()), count(counts.images))
 }
 
 fn unknown(why: impl Into<String>) -> Cell {
@@ -140,7 +153,7 @@ fn unknown(why: impl Into<String>) -> Cell {
         title: Some(why.into()),
         ..Cell::default()
     }
-    .signed(tier_mark(None).0, Tone::Missing)
+    .signed(loss_mark(None).0, Tone::Missing)
 }
 
 fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
@@ -153,11 +166,11 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
         Some(Schedules::NotMeasured { why }) => return unknown(format!("{NOT_MEASURED} ({why})")),
         None => return unknown(NOT_MEASURED),
     };
-    let class = match wrong {
-        0 => Class::NoViolation,
-        _ => Class::CorruptsUncrashed,
+    let loss = match wrong {
+        0 => Loss::Nothing,
+        _ => Loss::Corruption,
     };
-    let (sign, tone) = tier_mark(Some(class));
+    let (sign, tone) = loss_mark(Some(loss));
     let first = first.as_ref();
     let mark = if wrong > 0 { "! " } else { "" };
     let counts = format!("{mark}{} of {}", count(wrong), count(played));
@@ -171,31 +184,14 @@ fn schedules_cell(schedules: Option<&Schedules>) -> Cell {
 }
 
 fn missing(tier: &Tier) -> Cell {
-    match tier {
-        Tier::NotMeasured { .. } => unknown(tier.words(count)),
-        _ => unknown("not measured (the model was not tried)"),
-    }
-}
-
-/// The counts of a tier: bad or losing images of all.
-pub(super) fn counts(tier: &Tier) -> String {
-    match tier {
-        Tier::NoViolation { images } => format!("0 of {}", count(*images)),
-        Tier::LosesCommits { losing, images, .. } => {
-            format!("{} of {}", count(*losing), count(*images))
-        }
-        Tier::CanCorrupt { bad, images } => format!("{} of {}", count(*bad), count(*images)),
-        Tier::CorruptsUncrashed { wrong, played, .. } => {
-            format!("{} of {} schedules", count(*wrong), count(*played))
-        }
-        Tier::NotMeasured { .. } => String::new(),
+    match tier.why_not() {
+        Some(why) => unknown(format!("{NOT_MEASURED} ({why})")),
+        None => unknown("not measured (the model was not tried)"),
     }
 }
 
 /// Where what was found breaks what is documented, with a witness, the cause and the command to repeat it.
 fn broken(subject: &Subject<'_>, (safety, variants): &Alike<'_>) -> Vec<Item> {
-    let models = safety.models.iter();
-    let models = models.filter(|model| model.assumed && model.breaks_a_promise());
     let names = subject.names.list(variants, NAMED);
     let item = |(what, again): (String, Option<&str>)| {
         let text = names.clone().words(what);
@@ -205,23 +201,39 @@ fn broken(subject: &Subject<'_>, (safety, variants): &Alike<'_>) -> Vec<Item> {
             ..Item::doubt(Some("less safe than documented"), text)
         }
     };
-    let models = models.filter_map(broken_words);
-    models.chain(wrong_schedule(safety)).map(item).collect()
+    let models = safety.models.iter().filter(|model| model.assumed);
+    let broken = models.flat_map(broken_words);
+    broken.chain(wrong_schedule(safety)).map(item).collect()
 }
 
-fn broken_words(model: &ModelSafety) -> Option<(String, Option<&str>)> {
-    let documented = model.documented.as_ref()?;
-    let words = format!(
-        ", {}: {}; documented: {} ({}, {}); cause: {}; witness: {}.",
-        model.model,
-        tier_words(&model.tier, model.narrowed.as_ref()),
-        documented.promise.words(),
-        documented.says,
-        documented.source.trim_start_matches("https://"),
-        model.cause.as_deref().unwrap_or("not known"),
-        model.witness.as_deref().unwrap_or("none was kept"),
-    );
-    Some((words, model.again.as_deref()))
+/// The promises that ordinary commits or rare occasions break under a model.
+fn broken_words(model: &ModelSafety) -> Vec<(String, Option<&str>)> {
+    let Some(documented) = &model.documented else {
+        return Vec::new();
+    };
+    let words = |shown: String, cause: Option<&String>, witness: Option<&String>| {
+        format!(
+            ", {}: {shown}; documented: {} ({}, {}); cause: {}; witness: {}.",
+            model.model,
+            documented.promise.words(),
+            documented.says,
+            documented.source.trim_start_matches("https://"),
+            cause.map_or("not known", String::as_str),
+            witness.map_or("none was kept", String::as_str),
+        )
+    };
+    let ordinary = model.breaks_a_promise(model.ordinary.loss()).then(|| {
+        let shown = model.ordinary.words(count);
+        let words = words(shown, None, model.witness.as_ref());
+        (words, model.again.as_deref())
+    });
+    let rare = model.worse_occasions();
+    let rare = rare.filter(|on| model.breaks_a_promise(Some(on.counts.loss())));
+    let rare = rare.map(|on| {
+        let words = words(occasion_words(on), on.cause.as_ref(), on.witness.as_ref());
+        (words, on.again.as_deref())
+    });
+    ordinary.into_iter().chain(rare).collect()
 }
 
 /// A schedule that went wrong: nothing is documented to go wrong without a crash.

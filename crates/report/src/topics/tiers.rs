@@ -1,7 +1,7 @@
 //! What safety costs: speed against safety tier, and the best variant at each tier.
 
 use lab::analysis::{BestAtTier, Tiered, VariantAnalysis};
-use lab::tier::{Class, Tier};
+use lab::tier::{Accident, Class, Loss, Tier};
 
 use super::Subject;
 use super::figures::ratio_cell;
@@ -9,10 +9,9 @@ use crate::document::{
     Band, BandDot, Bands, Block, Cell, Chart, Column, Item, Mark, Plot, Row, Sentence, Table,
 };
 use crate::figures;
-use crate::glossary::explained;
 use crate::words::{
-    by_rank, capital, class_words, grouped, mark, metric_axis, metric_heading, plural,
-    safety_words, standing_words, tier_legend, tier_mark,
+    UNCRASHED, by_rank, capital, class_mark, class_words, count, grouped, loss_mark, loss_short,
+    mark, metric_axis, metric_heading, plural, rare_words, standing_words, tier_legend, tier_words,
 };
 
 /// Variants that are named where several have the same settings.
@@ -23,7 +22,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let legend = (experiment.tiered() == Tiered::Each).then(|| {
         Block::brief(vec![Block::small(format!(
-            "Safety tiers: {}.",
+            "What is lost when the process dies, and in a power cut: {}.",
             tier_legend()
         ))])
     });
@@ -41,7 +40,7 @@ fn chart(subject: &Subject<'_>) -> Chart {
         let name = subject.names.sentence(best.variant);
         Some(name.words(format!(": {}.", remark(best)?)))
     });
-    let classes = Class::ALL.into_iter().map(Some).chain([None]);
+    let classes = experiment.classes().into_iter();
     let bands: Vec<Band> = classes.filter_map(|class| band(subject, class)).collect();
     let drawn: usize = bands.iter().map(|band| band.dots.len()).sum();
     let left_out = experiment.variants.len() - drawn;
@@ -64,7 +63,7 @@ fn chart(subject: &Subject<'_>) -> Chart {
 }
 
 /// The band of a tier with the variants that could be chosen and have a figure; none where there is none.
-fn band(subject: &Subject<'_>, class: Option<Class>) -> Option<Band> {
+fn band(subject: &Subject<'_>, class: Class) -> Option<Band> {
     let experiment = subject.experiment;
     let variants = experiment.variants.iter().enumerate();
     let own = variants.filter(|(_, it)| it.class() == class && experiment.is_alternative(it));
@@ -72,12 +71,12 @@ fn band(subject: &Subject<'_>, class: Option<Class>) -> Option<Band> {
         .filter_map(|(index, it)| dot(subject, index, it))
         .collect();
     let mut all = experiment.best_at_tiers.iter();
-    let best = all.find(|best| Some(best.class) == class);
-    let (sign, tone) = tier_mark(class);
+    let best = all.find(|best| best.class == class);
+    let (sign, tone) = class_mark(class);
     (!dots.is_empty()).then(|| Band {
         tone,
         sign,
-        name: class_words(class).to_owned(),
+        name: class_words(class),
         detail: best.map_or_else(Sentence::default, |best| {
             let figure = subject.median(best.variant).unwrap_or_default();
             let name = Sentence::from("best: ").and(subject.names.sentence(best.variant));
@@ -90,7 +89,7 @@ fn band(subject: &Subject<'_>, class: Option<Class>) -> Option<Band> {
 fn dot(subject: &Subject<'_>, index: usize, variant: &VariantAnalysis) -> Option<BandDot> {
     let metric = subject.metric();
     let value = variant.summaries.get(metric)?.median;
-    let tier = variant.safety.as_ref().map(safety_words);
+    let tier = variant.safety.as_ref().map(|it| tier_words(&it.tier));
     let mut best = subject.experiment.best_at_tiers.iter();
     Some(BandDot {
         value,
@@ -116,27 +115,26 @@ fn table(subject: &Subject<'_>) -> Table {
         let variant = &subject.experiment.variants[best.variant];
         let standing = variant.standing(subject.metric());
         let (sign, tone) = mark(standing);
-        let (tier_sign, tier_tone) = tier_mark(Some(best.class));
         let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
         let ratio = estimate.map(|it| ratio_cell(it.centre, it.interval));
-        Row::new([
-            Cell::new(best.class.words()).signed(tier_sign, tier_tone),
+        let losses = Accident::ALL.map(|accident| class_cell(best.class, accident));
+        let others = [
             Cell {
                 strong: best.pareto,
                 ..subject.names.cell(best.variant)
             },
             Cell::number(subject.median(best.variant)),
             Cell::new(ratio.unwrap_or_else(|| standing_words(standing).into())).signed(sign, tone),
-        ])
+        ];
+        Row::new(losses.into_iter().chain(others))
     };
     Table::new(
         "Best variant at each safety tier (bold: the Pareto set)",
-        [
-            Column::left(explained("safety tier")).prose(),
+        columns().into_iter().chain([
             Column::left("best variant"),
             Column::right(metric_heading(subject.metric()).to_lowercase()),
             Column::left("to the baseline"),
-        ],
+        ]),
         subject.experiment.best_at_tiers.iter().map(row),
     )
 }
@@ -153,15 +151,54 @@ fn remark(best: &BestAtTier) -> Option<String> {
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
+/// The columns of a tier: what each accident takes.
+pub(super) fn columns() -> [Column; 2] {
+    Accident::ALL.map(|accident| Column {
+        below: Some("loses".to_owned()),
+        ..Column::left(accident.words())
+    })
+}
+
+/// The cells of a tier under these columns: signs and a word or two, the counts, and below the power cut
+/// what happens on rare occasions alone.
+pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
+    let class = tier.map_or(Class::default(), Tier::class);
+    Accident::ALL.map(|accident| {
+        let losses = tier.map(|tier| tier.losses(accident));
+        let counts = losses.and_then(|losses| losses.counts());
+        let damaged = counts.map(|counts| {
+            let images = plural(counts.images as usize, "image", "images");
+            format!("{} of {images}", count(counts.damaged()))
+        });
+        let rare = tier.into_iter().flat_map(|tier| &tier.occasions);
+        let rare = rare
+            .filter(|rare| rare.accident == accident)
+            .map(rare_words);
+        let cell = Cell {
+            title: tier.map(tier_words),
+            ..class_cell(class, accident)
+        };
+        damaged.into_iter().chain(rare).fold(cell, Cell::with_below)
+    })
+}
+
+/// What an accident takes: a sign and a word or two.
+fn class_cell(class: Class, accident: Accident) -> Cell {
+    if class.uncrashed {
+        let (sign, tone) = loss_mark(Some(Loss::Corruption));
+        return Cell::new(UNCRASHED).signed(sign, tone);
+    }
+    let loss = class.loss(accident);
+    let (sign, tone) = loss_mark(loss);
+    Cell::new(loss_short(loss)).signed(sign, tone)
+}
+
 /// Why tiers were not measured, variants with the same reason together.
 fn gaps(subject: &Subject<'_>) -> Vec<Sentence> {
     let variants = &subject.experiment.variants;
     let ranked = by_rank(subject.experiment).into_iter();
     let gaps = grouped(
-        ranked.filter_map(|index| match &variants[index].safety.as_ref()?.tier {
-            Tier::NotMeasured { why } => Some((why.as_str(), index)),
-            _ => None,
-        }),
+        ranked.filter_map(|index| Some((variants[index].safety.as_ref()?.tier.why_not()?, index))),
     );
     let gap = |(why, of_reason): (&str, Vec<usize>)| match of_reason.len() == variants.len() {
         true => capital(&format!("no safety tier was measured: {why}")).into(),

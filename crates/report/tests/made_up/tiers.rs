@@ -4,7 +4,8 @@ use lab::design::Role;
 use lab::level::Level;
 use lab::record::{PlannedExperiment, Purpose, TrialRecord};
 use lab::tier::{
-    Documented, ModelSafety, Narrowed, Promise, Schedules, Tier, TierPlan, TierSet, WrongSchedule,
+    Accident, Counts, Documented, Loss, Losses, ModelSafety, OnOccasion, Promise, Schedules,
+    TierPlan, TierSet, WrongSchedule,
 };
 use lab::trial::{Measured, Outcome};
 
@@ -65,14 +66,14 @@ fn outcome(set: &TierSet) -> Outcome {
         };
     }
     let reorder = match (journal, synchronous) {
-        ("memory" | "off", _) | (_, "off") => Tier::of_counts(2_480, 512, 12, 4),
-        ("wal", "normal") => Tier::of_counts(1_904, 0, 610, 9),
-        ("delete", "normal" | "full") => Tier::of_counts(2_212, 4, 31, 1),
-        _ => Tier::of_counts(2_100, 0, 0, 0),
+        ("memory" | "off", _) | (_, "off") => Counts::of(2_480, 512, 12, 4),
+        ("wal", "normal") => Counts::of(1_904, 0, 610, 9),
+        ("delete", "normal" | "full") => Counts::of(2_050, 0, 31, 1),
+        _ => Counts::of(2_100, 0, 0, 0),
     };
     let kill = match journal {
-        "memory" | "off" => Tier::of_counts(841, 96, 0, 0),
-        _ => Tier::of_counts(841, 0, 0, 0),
+        "memory" | "off" => Counts::of(841, 96, 0, 0),
+        _ => Counts::of(841, 0, 0, 0),
     };
     let kill_promise = match journal {
         "memory" | "off" => Promise::MayCorrupt,
@@ -90,7 +91,7 @@ fn outcome(set: &TierSet) -> Outcome {
             model(
                 "lying-reorder",
                 false,
-                Tier::of_counts(3_000, 1_204, 0, 0),
+                Counts::of(3_000, 1_204, 0, 0),
                 Promise::Silent,
             ),
         ],
@@ -101,19 +102,23 @@ fn outcome(set: &TierSet) -> Outcome {
 
 /// What DELETE mode does badly holds on an occasion only.
 fn only_where_it_shrinks(model: ModelSafety, journal: &str) -> ModelSafety {
-    if journal != "delete" || !matches!(model.tier, Tier::CanCorrupt { bad: 4, .. }) {
+    if journal != "delete" || model.ordinary.loss() != Some(Loss::LastTransaction) {
         return model;
     }
     ModelSafety {
-        narrowed: Some(Narrowed {
-            only: vec!["where the database file shrinks (VACUUM)".to_owned()],
-            otherwise: Tier::of_counts(2_050, 0, 31, 1),
-        }),
-        cause: Some("the file is cut after the journal was deleted".to_owned()),
-        again: Some("pragmark crash --journal-mode delete --out witness".to_owned()),
+        occasions: vec![OnOccasion {
+            occasion: "shrinking the database file (VACUUM)".to_owned(),
+            counts: Counts::of(162, 4, 0, 0),
+            witness: Some(CORRUPT.to_owned()),
+            again: Some("pragmark crash --journal-mode delete --out witness".to_owned()),
+            cause: Some("the file is cut after the journal was deleted".to_owned()),
+        }],
         ..model
     }
 }
+
+const CORRUPT: &str = "crash after step 214 of 731, 12 commits acknowledged, 1 fault: main.db is damaged (\
+    Tree 4 page 9: btreeInitPage() returns error code 11)";
 
 /// One setting has a race, and some have no scenario.
 fn schedules(journal: &str, synchronous: &str) -> Schedules {
@@ -138,30 +143,24 @@ fn schedules(journal: &str, synchronous: &str) -> Schedules {
     }
 }
 
-fn model(name: &str, assumed: bool, tier: Tier, promise: Promise) -> ModelSafety {
-    let witness = match tier {
-        Tier::CanCorrupt { .. } => Some(
-            "crash after step 214 of 731, 12 commits acknowledged, 1 fault: main.db is damaged (\
-             Tree 4 page 9: btreeInitPage() returns error code 11)",
-        ),
-        Tier::LosesCommits { .. } => {
-            Some("crash after step 96 of 731, 5 commits acknowledged, 1 fault: 1 commit missing")
-        }
-        _ => None,
+fn model(name: &str, assumed: bool, counts: Counts, promise: Promise) -> ModelSafety {
+    let accident = match name {
+        "kill" => Accident::Process,
+        _ => Accident::Power,
+    };
+    let witness = match counts.loss() {
+        Loss::Nothing => None,
+        Loss::Corruption => Some(CORRUPT),
+        _ => Some("crash after step 96 of 731, 5 commits acknowledged, 1 fault: 1 commit missing"),
     };
     ModelSafety {
-        model: name.to_owned(),
-        assumed,
-        adds_up: false,
-        tier,
+        ordinary: Losses::of(counts),
         documented: Some(Documented {
             promise,
             says: "made up".to_owned(),
             source: "https://sqlite.org/".to_owned(),
         }),
         witness: witness.map(str::to_owned),
-        again: None,
-        narrowed: None,
-        cause: None,
+        ..ModelSafety::not_measured(name, accident, assumed, "")
     }
 }

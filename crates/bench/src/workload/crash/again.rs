@@ -35,19 +35,9 @@ pub(super) fn command(
     )
 }
 
-/// The witnesses of corruption; none where there is none.
+/// The witnesses of corruption, in ordinary commits and on rare occasions; none where there is none.
 pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .filter_map(|found| {
-            Some(vec![
-                found.model.clone(),
-                found.tier.to_string(),
-                found.witness.clone()?,
-                found.again.clone()?,
-            ])
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
     (!rows.is_empty()).then(|| DataTable {
         title: "witnesses of what a crash can destroy".to_owned(),
         columns: ["storage model", "found", "witness", "to write it to disk"]
@@ -55,6 +45,27 @@ pub(super) fn witnesses(found: &[ModelSafety]) -> Option<DataTable> {
             .into(),
         rows,
     })
+}
+
+fn rows(found: &ModelSafety) -> Vec<Vec<String>> {
+    let row = |shown: String, witness: &Option<String>, again: &Option<String>| {
+        Some(vec![
+            found.model.clone(),
+            shown,
+            witness.clone()?,
+            again.clone()?,
+        ])
+    };
+    let ordinary = row(found.ordinary.to_string(), &found.witness, &found.again);
+    let rare = found.occasions.iter().filter_map(|on| {
+        let shown = on.counts.words(|count| count.to_string());
+        row(
+            format!("on {}: {shown}", on.occasion),
+            &on.witness,
+            &on.again,
+        )
+    });
+    ordinary.into_iter().chain(rare).collect()
 }
 
 /// The path of a library as a command takes it.

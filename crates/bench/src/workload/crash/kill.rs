@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use accidents::kill::{self, COMMAND, Outcome, Setting};
 use crash::{CrashSettings, Model, documented};
-use lab::tier::{KILL, ModelSafety, Tier};
+use lab::tier::{Accident, Counts, KILL, Losses, ModelSafety};
 use lab::trial::{Artifact, Measured};
 
 use super::super::common::set;
@@ -81,15 +81,16 @@ fn record(outcome: &Outcome, variant: &CrashSettings, measured: &mut Measured) {
     let most = lost.filter_map(|finding| finding.damage.lost()).max();
     let first = outcome.findings.first();
     measured.safety = vec![ModelSafety {
-        model: "killed process".to_owned(),
-        assumed: true,
-        tier: Tier::of_counts(outcome.kills, bad, losing, most.unwrap_or_default()),
+        ordinary: Losses::of(Counts::of(
+            outcome.kills,
+            bad,
+            losing,
+            most.unwrap_or_default(),
+        )),
         adds_up: true,
         documented: documented(variant, Model::Kill),
         witness: first.map(|finding| format!("kill {}: {}", finding.kill, finding.damage)),
-        again: None,
-        narrowed: None,
-        cause: None,
+        ..ModelSafety::not_measured("killed process", Accident::Process, true, "")
     }];
     let kept = outcome.findings.iter().filter_map(|finding| {
         let name = finding.kept.as_ref()?.file_name()?;

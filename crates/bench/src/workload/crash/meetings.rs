@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use accidents::schedule::{Explored, Extent, explore_all};
 use engine::Library;
-use lab::tier::{ModelSafety, SCHEDULES, Schedules, Tier};
+use lab::tier::{SCHEDULES, Schedules};
 use lab::trial::{DataTable, Measured};
 
 use super::super::common::set;
@@ -70,17 +70,6 @@ fn record(explored: &[Explored], library: &Library, measured: &mut Measured) {
         .iter()
         .find_map(|scenario| scenario.findings.first());
     let first = first.map(|finding| wrong_schedule(finding, library));
-    measured.safety = vec![ModelSafety {
-        model: "two connections".to_owned(),
-        assumed: true,
-        tier: Tier::of_counts(played, wrong, 0, 0),
-        adds_up: false,
-        documented: None,
-        witness: first.as_ref().map(|first| first.what.clone()),
-        again: first.as_ref().map(|first| first.again.clone()),
-        narrowed: None,
-        cause: None,
-    }];
     let schedules = Schedules::Played {
         played,
         wrong,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crash::Plan;
 use engine::{Origin, Source};
-use lab::tier::{ModelSafety, Safety, Schedules, Tier, WORKLOAD};
+use lab::tier::{Counts, Loss, ModelSafety, OnOccasion, Schedules, WORKLOAD};
 use lab::trial::Measured;
 
 pub(super) use self::kill::Kill;
@@ -88,33 +88,19 @@ fn source(origin: &Origin) -> Source {
     }
 }
 
-/// What was counted under the models inside SQLite's assumptions about hardware.
+/// What was counted under the models inside SQLite's assumptions about hardware, rare occasions
+/// included.
 fn figures(mut measured: Measured, found: &[ModelSafety]) -> Measured {
-    let safety = Safety::of(found.to_vec());
-    let inside = safety.models.iter().filter(|model| model.assumed);
-    let (mut bad, mut losing, mut most) = (0, 0, 0);
-    for model in inside {
-        match model.tier {
-            Tier::CanCorrupt { bad: more, .. } => bad += more,
-            Tier::LosesCommits {
-                losing: more,
-                most: lost,
-                ..
-            } => {
-                losing += more;
-                most = most.max(lost);
-            }
-            Tier::NoViolation { .. }
-            | Tier::CorruptsUncrashed { .. }
-            | Tier::NotMeasured { .. } => {}
-        }
-    }
-    let images: u64 = safety.models.iter().map(|model| model.tier.images()).sum();
+    let inside = found.iter().filter(|model| model.assumed);
+    let counts = inside.filter_map(|model| model.whole().counts());
+    let all = counts.reduce(Counts::plus).unwrap_or_default();
+    let judged = found.iter().filter_map(|model| model.whole().counts());
+    let images: u64 = judged.map(|counts| counts.images).sum();
     for (metric, value) in [
         ("images", images),
-        ("bad_images", bad),
-        ("losing_images", losing),
-        ("lost_commits", most),
+        ("bad_images", all.corrupt),
+        ("losing_images", all.losing),
+        ("lost_commits", all.most),
     ] {
         set(&mut measured, metric, value as f64);
     }
@@ -131,11 +117,13 @@ fn set_schedules(measured: &mut Measured, schedules: &Schedules) {
 
 /// A trial that looked at nothing is no measurement, and a tier without a witness no proof.
 fn check_result(measured: &Measured) -> Result<(), TrialError> {
-    if let Some(Tier::NotMeasured { why }) = all_unmeasured(measured) {
+    if let Some(why) = why_unmeasured(measured) {
         return Err(TrialError::CannotRun(why));
     }
     for model in &measured.safety {
-        if matches!(model.tier, Tier::CanCorrupt { .. }) && model.witness.is_none() {
+        let corrupts = model.ordinary.loss() == Some(Loss::Corruption) && model.witness.is_none();
+        let rarely = |on: &OnOccasion| on.counts.corrupt > 0 && on.witness.is_none();
+        if corrupts || model.occasions.iter().any(rarely) {
             let what = format!("the witness of corruption under {}", model.model);
             return Err(TrialError::wrong(what, "none", "an image"));
         }
@@ -143,14 +131,15 @@ fn check_result(measured: &Measured) -> Result<(), TrialError> {
     Ok(())
 }
 
-/// The reason why no model at all was measured.
-fn all_unmeasured(measured: &Measured) -> Option<Tier> {
-    let none = measured
-        .safety
-        .iter()
-        .all(|model| model.tier.class().is_none());
-    let first = measured.safety.first().map(|model| model.tier.clone());
-    none.then(|| first.unwrap_or_else(|| Tier::not_measured("no storage model was tried")))
+/// The reason why no model at all was measured; none where one was.
+fn why_unmeasured(measured: &Measured) -> Option<String> {
+    let mut models = measured.safety.iter();
+    if models.any(|model| model.worst().is_some()) {
+        return None;
+    }
+    let first = measured.safety.first();
+    let why = first.and_then(|model| model.ordinary.why_not());
+    Some(why.unwrap_or("no storage model was tried").to_owned())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crash::{CrashError, Matrix, Plan, Progress};
-use lab::tier::{ModelSafety, Tier, merged};
+use crash::{Cell, CrashError, Matrix, Plan, Progress};
+use lab::tier::{Counts, ModelSafety, merged};
 use lab::trial::Artifact;
 
 use super::again;
@@ -69,19 +69,19 @@ pub(super) fn measure(
     }
 }
 
-/// What a pass has found, with the commands that make its witnesses again.
+/// What a pass has found, with the commands that make its witnesses of corruption again.
 fn safety(matrix: &Matrix, plan: &Plan, script: Option<&Path>) -> Vec<ModelSafety> {
-    let cells = matrix.cells.iter();
-    cells
-        .map(|cell| {
-            let corrupts = matches!(cell.safety.tier, Tier::CanCorrupt { .. });
-            let again = || again::command(&cell.variant, cell.model.name(), plan, script);
-            ModelSafety {
-                again: corrupts.then(again),
-                ..cell.safety.clone()
-            }
-        })
-        .collect()
+    let with_commands = |cell: &Cell| {
+        let command = || again::command(&cell.variant, cell.model.name(), plan, script);
+        let mut safety = cell.safety.clone();
+        let corrupts = |counts: Counts| counts.corrupt > 0;
+        safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);
+        for on in &mut safety.occasions {
+            on.again = corrupts(on.counts).then(command);
+        }
+        safety
+    };
+    matrix.cells.iter().map(with_commands).collect()
 }
 
 /// Writes the witnesses of a pass.

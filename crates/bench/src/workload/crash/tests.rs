@@ -2,7 +2,7 @@ use super::super::common::tests::{problem, run};
 use super::*;
 use crash::Model;
 use lab::level::Level;
-use lab::tier::Class;
+use lab::tier::Safety;
 
 fn tried(over: &[(&str, Level)]) -> Measured {
     let few = [("images", Level::Int(150))];
@@ -17,7 +17,8 @@ fn without_a_journal_and_syncs_databases_are_corrupted_and_there_is_a_witness() 
         ("synchronous", "off".into()),
     ]);
     let safety = Safety::of(measured.safety.clone());
-    assert_eq!(safety.tier.class(), Some(Class::CanCorrupt));
+    assert_eq!(safety.tier.process.loss(), Some(Loss::Corruption));
+    assert_eq!(safety.tier.power.loss(), Some(Loss::Corruption));
     assert!(measured.metrics["bad_images"] > 0.0);
     assert_eq!(measured.safety.len(), Model::ALL.len());
     let witnesses = &measured.tables[0];
@@ -40,7 +41,7 @@ fn what_the_variant_leaves_open_is_what_the_engine_has() {
         ("delete", "full")
     );
     let kill = measured.safety.iter().find(|model| model.model == "kill");
-    assert_eq!(kill.unwrap().tier.class(), Some(Class::NoViolation));
+    assert_eq!(kill.unwrap().worst(), Some(Loss::Nothing));
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn what_psow_says_of_overwriting_changes_what_sqlite_promises() {
             .unwrap()
     };
     assert!(!destroyed(true).assumed && destroyed(false).assumed);
-    assert_eq!(destroyed(false).tier.class(), Some(Class::NoViolation));
+    assert_eq!(destroyed(false).worst(), Some(Loss::Nothing));
 }
 
 #[test]

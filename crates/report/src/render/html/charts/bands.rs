@@ -63,7 +63,7 @@ impl Writer {
 
     fn band(&mut self, html: &mut Html, band: &Band) {
         html.class("li", tone_class(band.tone), |html| {
-            html.sign(band.sign);
+            html.sign(&band.sign);
             html.element("span", &[], |html| {
                 html.leaf("b", &[], &band.name);
                 if !band.detail.is_empty() {

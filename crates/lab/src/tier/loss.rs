@@ -1,0 +1,227 @@
+//! What an accident takes from a database, with the crash images that show it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What ends work in the middle.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Accident {
+    /// The process of the application ends; the system keeps what was written and writes it later.
+    Process,
+    /// Power is lost, or the system stops: only what has reached the disk remains.
+    Power,
+}
+
+impl Accident {
+    /// Both, the more frequent first.
+    pub const ALL: [Accident; 2] = [Accident::Process, Accident::Power];
+
+    /// The accident in two words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Accident::Process => "process dies",
+            Accident::Power => "power cut",
+        }
+    }
+}
+
+/// How much an accident takes, from the mildest to the worst.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// No transaction that was acknowledged.
+    Nothing,
+    /// At most the last transaction that was acknowledged.
+    LastTransaction,
+    /// Several of the latest transactions, up to everything since the last sync or checkpoint.
+    RecentTransactions,
+    /// The database: it does not open, is damaged, or holds what was never committed.
+    Corruption,
+}
+
+impl Loss {
+    /// All of them, the mildest first.
+    pub const ALL: [Loss; 4] = [
+        Loss::Nothing,
+        Loss::LastTransaction,
+        Loss::RecentTransactions,
+        Loss::Corruption,
+    ];
+
+    /// What is lost, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Loss::Nothing => "nothing acknowledged",
+            Loss::LastTransaction => "at most the last transaction",
+            Loss::RecentTransactions => "recent transactions",
+            Loss::Corruption => "can corrupt",
+        }
+    }
+}
+
+/// Distinct crash images. Counts under several models add up; they are properties of the sample,
+/// not probabilities in the field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Images judged.
+    pub images: u64,
+    /// Images that do not open, are damaged, or hold what was never committed.
+    pub corrupt: u64,
+    /// Images in order that lack acknowledged transactions.
+    pub losing: u64,
+    /// The most transactions that one of them lacks.
+    pub most: u64,
+}
+
+impl Counts {
+    /// Counts of `images`, of which `corrupt` are corrupt and `losing` lack up to `most` transactions.
+    pub fn of(images: u64, corrupt: u64, losing: u64, most: u64) -> Counts {
+        Counts {
+            images,
+            corrupt,
+            losing,
+            most,
+        }
+    }
+
+    /// What these images show.
+    pub fn loss(&self) -> Loss {
+        match (self.corrupt, self.losing, self.most) {
+            (0, 0, _) => Loss::Nothing,
+            (0, _, 1) => Loss::LastTransaction,
+            (0, _, _) => Loss::RecentTransactions,
+            _ => Loss::Corruption,
+        }
+    }
+
+    /// The images that show it: the corrupt ones where there are any, else those that lack transactions.
+    pub fn damaged(&self) -> u64 {
+        match self.corrupt {
+            0 => self.losing,
+            corrupt => corrupt,
+        }
+    }
+
+    /// Both together, of images that are not the same.
+    #[must_use]
+    pub fn plus(self, other: Counts) -> Counts {
+        Counts {
+            images: self.images + other.images,
+            corrupt: self.corrupt + other.corrupt,
+            losing: self.losing + other.losing,
+            most: self.most.max(other.most),
+        }
+    }
+
+    /// What these images show in words, with counts written as `count` writes them. That nothing was
+    /// found is never said without the number of images.
+    pub fn words(&self, count: impl Fn(u64) -> String) -> String {
+        let images = match self.images {
+            1 => "1 image".to_owned(),
+            many => format!("{} images", count(many)),
+        };
+        let shown = format!("{} of {images}", count(self.damaged()));
+        match self.loss() {
+            Loss::Nothing => format!("loses nothing acknowledged in {images}"),
+            Loss::LastTransaction => {
+                format!("can lose the last transaction ({shown}, none corrupt)")
+            }
+            Loss::RecentTransactions => format!(
+                "can lose recent transactions ({shown}, up to {}, none corrupt)",
+                count(self.most)
+            ),
+            Loss::Corruption => format!("can corrupt ({shown})"),
+        }
+    }
+}
+
+/// What an accident was found to take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Losses {
+    /// Crash images were judged.
+    Measured(Counts),
+    /// Nothing can be said.
+    NotMeasured {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Losses {
+    /// Nothing is known.
+    pub fn not_measured(why: impl Into<String>) -> Losses {
+        Losses::NotMeasured { why: why.into() }
+    }
+
+    /// What these images show; without an image nothing was measured.
+    pub fn of(counts: Counts) -> Losses {
+        match counts.images {
+            0 => Losses::not_measured("no crash image was checked"),
+            _ => Losses::Measured(counts),
+        }
+    }
+
+    /// The counts; none where nothing was measured.
+    pub fn counts(&self) -> Option<Counts> {
+        match self {
+            Losses::Measured(counts) => Some(*counts),
+            Losses::NotMeasured { .. } => None,
+        }
+    }
+
+    /// Why nothing was measured; none where something was.
+    pub fn why_not(&self) -> Option<&str> {
+        match self {
+            Losses::Measured(_) => None,
+            Losses::NotMeasured { why } => Some(why),
+        }
+    }
+
+    /// How much is lost; none where that was not measured.
+    pub fn loss(&self) -> Option<Loss> {
+        self.counts().map(|counts| counts.loss())
+    }
+
+    /// The same in words, with counts written as `count` writes them.
+    pub fn words(&self, count: impl Fn(u64) -> String) -> String {
+        match self {
+            Losses::Measured(counts) => counts.words(count),
+            Losses::NotMeasured { why } => format!("not measured ({why})"),
+        }
+    }
+
+    /// What holds for several models together: the worst of them, with counts that add up.
+    ///
+    /// One corrupt image is enough to say "can corrupt"; anything better is said only where every model
+    /// was measured.
+    pub(super) fn over<'a>(models: impl Iterator<Item = (&'a str, &'a Losses)>) -> Losses {
+        let mut all = Counts::default();
+        let mut gap = None;
+        for (model, losses) in models {
+            match losses {
+                Losses::Measured(counts) => all = all.plus(*counts),
+                Losses::NotMeasured { why } => {
+                    gap.get_or_insert_with(|| format!("model {model}: {why}"));
+                }
+            }
+        }
+        match gap {
+            Some(why) if all.corrupt == 0 => Losses::NotMeasured { why },
+            _ => Losses::of(all),
+        }
+    }
+}
+
+impl fmt::Display for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words(|count| count.to_string()))
+    }
+}
