@@ -3,8 +3,9 @@
 mod common;
 
 use common::{catalogue, columns, read};
+use lab::catalogue::{Accepts, Catalogue};
 use lab::design::{Variant, variants};
-use lab::experiment::Scale;
+use lab::experiment::{Scale, parse};
 use pragmark_lab as lab;
 
 const LABELS: &str = r#"[labels.columns]
@@ -59,6 +60,37 @@ variants = [{ levels = {}, label = "as SQLite starts" }]
         "write-ahead log, synchronous=full",
     ];
     assert_eq!(names, expected);
+}
+
+/// The small catalogue, with a parameter that names the target.
+fn with_targets() -> Catalogue {
+    let mut catalogue = catalogue();
+    let mut target = catalogue.workloads[0].parameters[1].clone();
+    target.name = "target".to_owned();
+    target.accepts = Accepts::choice(&["sqlite", "postgres", "files"]);
+    target.default = None;
+    catalogue.workloads[0].parameters.push(target);
+    catalogue
+}
+
+#[test]
+fn only_variants_of_sqlite_are_labelled_with_pragmas() {
+    let text = r#"id = "x"
+question = "?"
+workload = "bulk-insert"
+factors = { journal_mode = ["delete", "wal"], target = ["sqlite", "postgres"] }
+design = { kind = "factorial", baseline = { journal_mode = "delete", target = "sqlite" } }
+"#;
+    let catalogue = with_targets();
+    let experiment = parse("my.toml", text, &catalogue).unwrap();
+    let variants = variants(&experiment, Scale::Default, &catalogue);
+    let labels: Vec<&str> = variants.iter().map(|it| it.label.as_str()).collect();
+    let once = [
+        "journal_mode=delete target=sqlite",
+        "target=postgres",
+        "journal_mode=wal target=sqlite",
+    ];
+    assert_eq!(labels, once, "and no variant is measured twice");
 }
 
 #[test]

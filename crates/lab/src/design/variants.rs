@@ -3,9 +3,10 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Scope};
 use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile, VariantName};
 use crate::level::{Settings, contains, label, overlaid, picked};
+use crate::target;
 
 use super::{UpperBound, Variant};
 
@@ -38,7 +39,9 @@ pub fn variants(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) ->
         &under,
         experiment.scale.get(&scale).unwrap_or(&Settings::new()),
     );
-    let all = levels_of_variants(experiment);
+    let all = levels_of_variants(experiment, |levels| {
+        levels_of_target(levels, &under, experiment, catalogue)
+    });
     let named: HashMap<usize, &VariantName> = experiment
         .variants
         .iter()
@@ -161,7 +164,28 @@ fn settings_of(
     settings
 }
 
-fn levels_of_variants(experiment: &Experiment) -> Vec<Settings> {
+/// The levels that mean something to the target of the variant: only SQLite has PRAGMAs.
+fn levels_of_target(
+    levels: Settings,
+    under: &Settings,
+    experiment: &Experiment,
+    catalogue: &Catalogue,
+) -> Settings {
+    if target::is_sqlite(&overlaid(under, &levels)) {
+        return levels;
+    }
+    let workload = catalogue.workload(&experiment.workload);
+    let setting = |name: &str| catalogue.setting(workload?, name);
+    let is_pragma = |name: &str| setting(name).is_some_and(|it| it.scope == Scope::Pragma);
+    picked(&levels, |name| !is_pragma(name))
+}
+
+/// The levels of all variants, each once, the baseline's first; `own` leaves those that mean nothing to a
+/// variant's target.
+fn levels_of_variants(
+    experiment: &Experiment,
+    own: impl Fn(Settings) -> Settings,
+) -> Vec<Settings> {
     let baseline = experiment.design.baseline.clone();
     let others = match experiment.design.kind {
         DesignKind::OneAtATime => one_at_a_time(experiment),
@@ -173,13 +197,13 @@ fn levels_of_variants(experiment: &Experiment) -> Vec<Settings> {
             .map(|variant| overlaid(&baseline, variant))
             .collect(),
     };
-    let mut all = vec![baseline];
-    for levels in others {
-        let excluded = experiment
-            .exclude
-            .iter()
-            .any(|exclusion| contains(&levels, &exclusion.levels));
-        if !excluded && !all.contains(&levels) {
+    let mut all = vec![own(baseline)];
+    let is_kept = |levels: &Settings| {
+        let mut excluded = experiment.exclude.iter();
+        !excluded.any(|exclusion| contains(levels, &exclusion.levels))
+    };
+    for levels in others.into_iter().filter(is_kept).map(&own) {
+        if !all.contains(&levels) {
             all.push(levels);
         }
     }
