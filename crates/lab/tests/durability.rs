@@ -3,7 +3,7 @@
 
 mod common;
 
-use lab::analysis::{Analysis, Collector, observation};
+use lab::analysis::{AgainstStronger, Analysis, Collector, observation};
 use lab::design::{History, Next, next};
 use lab::durability::Durability;
 use lab::environment::{Environment, Volume, VolumeKind};
@@ -83,16 +83,26 @@ fn variants_are_ranked_within_their_class_and_weaker_classes_say_whether_they_ga
                 class.class,
                 class.variants.as_slice(),
                 class.tied,
-                class.buys,
+                class.against_stronger,
             )
         })
         .collect();
     assert_eq!(
         told,
         [
-            (Durability::Every, &[2, 3][..], 1, true),
-            (Durability::Recent, &[0][..], 1, false),
-            (Durability::Process, &[1][..], 1, true),
+            (Durability::Every, &[2, 3][..], 1, None),
+            (
+                Durability::Recent,
+                &[0][..],
+                1,
+                Some(AgainstStronger::Worse(2))
+            ),
+            (
+                Durability::Process,
+                &[1][..],
+                1,
+                Some(AgainstStronger::Better)
+            ),
         ]
     );
     assert!((classes[0].to_best[1] - 0.25).abs() < 0.05);

@@ -42,6 +42,15 @@ fn each_file_is_valid_and_named_for_its_experiment() {
     }
 }
 
+/// A run measures safety tiers whatever an experiment is about, unless it was started without them.
+#[test]
+fn no_note_says_that_something_is_not_measured() {
+    for (name, experiment) in experiments() {
+        let note = experiment.note.unwrap_or_default();
+        assert!(!note.contains("not measure"), "{name}: {note}");
+    }
+}
+
 #[test]
 fn every_scale_is_given_where_one_is() {
     for (name, experiment) in experiments() {

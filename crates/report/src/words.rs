@@ -14,6 +14,9 @@ use crate::figures;
 /// What there is no measurement of.
 pub(crate) const NOT_MEASURED: &str = "not measured";
 
+/// What rounds are that support no interval.
+pub(crate) const TOO_FEW_ROUNDS: &str = "too few rounds";
+
 /// What an upper bound is called where variants have their standing.
 pub(crate) const UPPER_BOUND: &str = "upper bound";
 /// The sign of an upper bound: hollow, because it is no variant.
@@ -56,7 +59,7 @@ pub(crate) fn mark(standing: Standing) -> (&'static str, Tone) {
         Standing::Better => ("▲", Tone::Better),
         Standing::Worse => ("▼", Tone::Worse),
         Standing::Same => ("≈", Tone::Same),
-        Standing::Uncompared => ("·", Tone::Same),
+        Standing::Uncompared | Standing::NoRatio => ("·", Tone::Same),
         Standing::Unmeasured => ("–", Tone::Missing),
     }
 }
@@ -68,7 +71,8 @@ pub(crate) fn standing_words(standing: Standing) -> &'static str {
         Standing::Better => "better",
         Standing::Worse => "worse",
         Standing::Same => "no detectable difference",
-        Standing::Uncompared => "not compared",
+        Standing::Uncompared => TOO_FEW_ROUNDS,
+        Standing::NoRatio => "a figure of 0 has no ratio",
         Standing::Unmeasured => NOT_MEASURED,
     }
 }

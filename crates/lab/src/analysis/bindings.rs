@@ -14,8 +14,12 @@ use serde::Serialize;
 use crate::analysis::VariantAnalysis;
 use crate::level::{Settings, label};
 use crate::samples::{Comparison, Samples};
-use crate::stats::Interval;
+use crate::stats::{Interval, MIN_BLOCKS_FOR_ESTIMATE};
 use crate::trial::{BindingMark, DRIVER, NATIVE};
+
+/// Half the width of an interval, as a multiple of the median, beyond which the rounds are too few for
+/// their noise.
+const WIDEST: f64 = 10.0;
 
 /// The metric whose parts are compared.
 const METRIC: &str = "ns_per_row";
@@ -154,10 +158,11 @@ fn costs(
         // Nothing differs from itself, so that no call is charged to a native variant.
         let calls = native.map(|native| samples.differences(index, native));
         let by_levels = is_native(variant).then(|| samples.differences(index, 0));
+        let median = variant.summaries.get(metric)?.median;
         Some(Cost {
-            median: variant.summaries.get(metric)?.median,
-            over: calls.and_then(|differences| over(differences, alpha)),
-            by_levels: by_levels.and_then(|differences| over(differences, alpha)),
+            median,
+            over: calls.and_then(|differences| over(differences, median, alpha)),
+            by_levels: by_levels.and_then(|differences| over(differences, median, alpha)),
         })
     };
     Some(BindingCosts {
@@ -171,12 +176,15 @@ fn costs(
     })
 }
 
-/// What the differences of the rounds show; none where there are too few.
-fn over(differences: Vec<f64>, alpha: f64) -> Option<Over> {
-    Comparison::new(differences).map(|compared| Over {
+/// What the differences of the rounds show; none where there are too few for their noise.
+fn over(differences: Vec<f64>, median: f64, alpha: f64) -> Option<Over> {
+    let compared = Comparison::new(differences)
+        .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;
+    let over = Over {
         centre: compared.centre(),
         interval: compared.plain_interval(alpha),
-    })
+    };
+    (over.interval.half_width() <= WIDEST * median).then_some(over)
 }
 
 /// The binding, with the levels of other factors where there are some.
@@ -315,7 +323,7 @@ mod tests {
         let rows = rows(&variants, samples());
         let (native, ruby) = (cost(&rows[0]), cost(&rows[1]));
         assert!(native.over.is_none() && native.by_levels.is_none());
-        assert_eq!(ruby.over, over(samples().differences(1, 0), 0.05));
+        assert_eq!(ruby.over, over(samples().differences(1, 0), 100.0, 0.05));
         assert_eq!(ruby.by_levels, None);
         assert_eq!((rows[1].name.as_str(), rows[1].native), ("ruby", Some(0)));
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ExperimentAnalysis;
 use crate::claims::DeviceLevels;
-use crate::stats::{ALPHA, Estimate};
+use crate::stats::Estimate;
 
 /// One experiment on several directories.
 #[derive(Clone, Debug, Serialize)]
@@ -19,7 +19,7 @@ pub struct SideBySide {
     pub experiments: Vec<usize>,
     /// All variants together in the experiment's metric, divided by the first directory: the mean of the
     /// logarithms of each round, paired by the number of the round. None for the first, and where
-    /// fewer than two rounds can be compared.
+    /// too few rounds can be compared.
     pub to_first: Vec<Option<Estimate>>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn side_by_side(
                 .zip(first)
                 .map(|(of, to)| of - to)
                 .collect();
-            (place > 0).then(|| Estimate::from_log_ratios(&ratios, ALPHA).ok())?
+            (place > 0).then(|| Estimate::supported(&ratios))?
         });
         SideBySide {
             to_first: to_first.collect(),

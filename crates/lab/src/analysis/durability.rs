@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::ExperimentAnalysis;
-use super::classes::{Ranked, rank_by_class};
+use super::classes::{Ranked, rank_by_class, shares_a_group};
 use crate::durability::Durability;
 
 /// The variants of one durability class.
@@ -17,8 +17,21 @@ pub struct AtDurability {
     pub to_best: Vec<f64>,
     /// How many of them are not distinguishable from the best, itself included.
     pub tied: usize,
-    /// Whether no variant of a stronger class is as good: whether giving up safety buys anything.
-    pub buys: bool,
+    /// How the best compares with those of the stronger classes: whether giving up durability brings
+    /// anything. None for the strongest class.
+    pub against_stronger: Option<AgainstStronger>,
+}
+
+/// How the best variant of a class compares with those of the stronger classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgainstStronger {
+    /// Better than each of them.
+    Better,
+    /// Not distinguishable from this variant.
+    Same(usize),
+    /// Worse than this variant.
+    Worse(usize),
 }
 
 /// The alternatives to the baseline, the baseline included, by class, the strongest first; empty
@@ -33,7 +46,8 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
     let ranked = rank_by_class(experiment, &Durability::ALL, is_as_strong, |variant| {
         variant.durability
     });
-    let class = |ranked: Ranked<Durability>| {
+    let bests: Vec<usize> = ranked.iter().map(|ranked| ranked.best).collect();
+    let class = |(index, ranked): (usize, Ranked<Durability>)| {
         let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();
         let ratios = variants
             .iter()
@@ -42,9 +56,27 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
             class: ranked.class,
             to_best: ratios.collect(),
             tied: 1 + ranked.tied.len(),
-            buys: ranked.is_better,
+            against_stronger: against(experiment, ranked.best, &bests[..index]),
             variants,
         }
     };
-    ranked.into_iter().map(class).collect()
+    ranked.into_iter().enumerate().map(class).collect()
+}
+
+/// How a variant compares with those that are `stronger`; none where there are none.
+fn against(
+    experiment: &ExperimentAnalysis,
+    own: usize,
+    stronger: &[usize],
+) -> Option<AgainstStronger> {
+    let variants = &experiment.variants;
+    let rank = |variant: usize| experiment.ranking.iter().position(|it| *it == variant);
+    let is_tied = |other: usize| shares_a_group(&variants[own], &variants[other]);
+    let best = stronger.iter().copied().min_by_key(|it| rank(*it))?;
+    let tied = stronger.iter().copied().find(|it| is_tied(*it));
+    Some(match tied {
+        _ if rank(best) < rank(own) && !is_tied(best) => AgainstStronger::Worse(best),
+        Some(tied) => AgainstStronger::Same(tied),
+        None => AgainstStronger::Better,
+    })
 }

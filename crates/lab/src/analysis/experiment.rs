@@ -48,6 +48,8 @@ pub(super) fn analyse(
     let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
     let figures_by_row = figures_by_row(&gathered, &dropped);
     let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
+    mark_zeros(&mut variants, metric);
+    let upper_bounds = exceeded(upper_bounds, &variants, metric);
     for (variant, losses) in variants.iter_mut().zip(recall_losses) {
         variant.recall_losses = losses;
     }
@@ -55,7 +57,7 @@ pub(super) fn analyse(
     ExperimentAnalysis {
         preliminary,
         detectable,
-        aa_check: Estimate::from_log_ratios(&own.aa_check_log_ratios(), ALPHA).ok(),
+        aa_check: Estimate::supported(&own.aa_check_log_ratios()),
         claims,
         rounds,
         blocks,
@@ -157,8 +159,43 @@ fn split_upper_bounds(
             says: limit.says.clone(),
             problem: problem_of_unmeasured(&gathered),
             summary: summaries(gathered.figures, dropped).remove(metric),
+            exceeded_by: Vec::new(),
         });
     (analysed.collect(), gathered)
+}
+
+/// The upper bounds with the variants whose medians are better.
+fn exceeded(
+    bounds: Vec<UpperBoundAnalysis>,
+    variants: &[VariantAnalysis],
+    metric: &str,
+) -> Vec<UpperBoundAnalysis> {
+    let exceeds = |variant: &VariantAnalysis, bound: &UpperBoundAnalysis| {
+        let medians = variant.summaries.get(metric).zip(bound.summary);
+        medians.is_some_and(|(own, bound)| match metric::higher_is_better(metric) {
+            true => own.median > bound.median,
+            false => own.median < bound.median,
+        })
+    };
+    let exceeded = |bound: UpperBoundAnalysis| UpperBoundAnalysis {
+        exceeded_by: (0..variants.len())
+            .filter(|variant| exceeds(&variants[*variant], &bound))
+            .collect(),
+        ..bound
+    };
+    bounds.into_iter().map(exceeded).collect()
+}
+
+/// Marks the variants that a figure of 0 leaves without a ratio in some round.
+fn mark_zeros(variants: &mut [VariantAnalysis], metric: &str) {
+    let has_zero = |variant: &VariantAnalysis| {
+        let summary = variant.summaries.get(metric);
+        summary.is_some_and(|summary| summary.range.contains(0.0))
+    };
+    let baseline = variants.first().is_some_and(has_zero);
+    for variant in variants.iter_mut().skip(1) {
+        variant.has_zero = baseline || has_zero(variant);
+    }
 }
 
 /// No target is more durable than its storage: memory keeps nothing without power, and without cache
@@ -270,26 +307,22 @@ fn kept(figure: &Figure, dropped: &Dropped) -> bool {
     dropped.binary_search(&block).is_err()
 }
 
+/// The ratio of each variant to the baseline; none where the rounds are too few for their noise.
 fn effects(samples: &Samples, variants: usize) -> Vec<Option<Effect>> {
-    let diffs: Vec<Vec<f64>> = (0..variants)
-        .map(|variant| samples.log_ratios(variant, 0))
-        .collect();
-    let p_values: Vec<Option<f64>> = diffs
-        .iter()
-        .map(|diffs| stats::p_value(diffs, 0.0).ok())
-        .collect();
-    let tested: Vec<f64> = p_values.iter().flatten().copied().collect();
+    let compared = (0..variants).map(|variant| {
+        let diffs = samples.log_ratios(variant, 0);
+        let estimate = Estimate::supported(&diffs)?;
+        Some((estimate, stats::p_value(&diffs, 0.0).ok()?))
+    });
+    let compared: Vec<Option<(Estimate, f64)>> = compared.collect();
+    let tested: Vec<f64> = compared.iter().flatten().map(|(_, p)| *p).collect();
     let mut adjusted = benjamini_hochberg(&tested).into_iter();
-    diffs
-        .iter()
-        .zip(p_values)
-        .map(|(diffs, p_value)| {
-            p_value?;
-            let q_value = adjusted.next()?;
-            let estimate = Estimate::from_log_ratios(diffs, ALPHA).ok()?;
-            Some(Effect { estimate, q_value })
-        })
-        .collect()
+    let effect = |compared: Option<(Estimate, f64)>| {
+        let (estimate, _) = compared?;
+        let q_value = adjusted.next()?;
+        Some(Effect { estimate, q_value })
+    };
+    compared.into_iter().map(effect).collect()
 }
 
 fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Option<Effects> {

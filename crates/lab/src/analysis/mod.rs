@@ -39,7 +39,7 @@ pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
 pub use curve::Curve;
 pub use directories::SideBySide;
-pub use durability::AtDurability;
+pub use durability::{AgainstStronger, AtDurability};
 pub use effects::Effects;
 pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
@@ -165,7 +165,7 @@ pub struct ExperimentAnalysis {
     pub crash_relevant: Vec<String>,
     /// The variants in the order of the plan, the baseline first.
     pub variants: Vec<VariantAnalysis>,
-    /// What bounds the variants: the same input without SQLite, measured in the same blocks.
+    /// What bounds the variants: the same task by simpler means, measured in the same blocks.
     pub upper_bounds: Vec<UpperBoundAnalysis>,
     /// Its metric along a numeric factor, where the variants make a curve.
     pub curve: Option<Curve>,
@@ -287,6 +287,8 @@ pub struct VariantAnalysis {
     pub summaries: BTreeMap<String, Summary>,
     /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,
+    /// Whether a figure of 0, its own or the baseline's, leaves a round without a ratio.
+    pub has_zero: bool,
     /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable.
     pub groups: String,
     /// Whether throughput was steady within its trials.
@@ -335,6 +337,13 @@ impl VariantAnalysis {
         self.name.as_deref().unwrap_or(&self.label)
     }
 
+    /// Whether its interval excludes no difference, but the correction for the number of comparisons does
+    /// not let it count.
+    pub fn is_lost_in_correction(&self) -> bool {
+        let effect = self.effect.as_ref().filter(|effect| !effect.is_found());
+        effect.is_some_and(|effect| !effect.estimate.interval.contains(1.0))
+    }
+
     /// Whether there is no measurement of it.
     pub fn unmeasured(&self) -> bool {
         self.trials.measured == 0
@@ -347,7 +356,7 @@ impl VariantAnalysis {
     }
 }
 
-/// Something that bounds what the variants of an experiment can reach.
+/// The task of an experiment done by other, simpler means, as a bound for what its variants can reach.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpperBoundAnalysis {
     /// Its name.
@@ -358,6 +367,8 @@ pub struct UpperBoundAnalysis {
     pub summary: Option<Summary>,
     /// Why it was not measured.
     pub problem: Option<String>,
+    /// The variants whose median is better: for them it is no bound.
+    pub exceeded_by: Vec<usize>,
 }
 
 /// A figure over trials.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::metric::METRICS;
 use crate::samples::{Comparison, Samples};
-use crate::stats::{ALPHA, Interval};
+use crate::stats::{ALPHA, Interval, MIN_BLOCKS_FOR_ESTIMATE};
 
 /// Recall that may be lost without a word: half a hundredth of what should be found.
 const SLIGHT: f64 = 0.005;
@@ -30,7 +30,8 @@ pub(super) fn metrics() -> impl Iterator<Item = &'static str> {
 
 /// What a variant loses in this metric; none where no loss was found, and where it is slight.
 pub(super) fn loss(metric: &str, samples: &Samples, variant: usize) -> Option<RecallLoss> {
-    let compared = Comparison::new(samples.differences(0, variant))?;
+    let compared = Comparison::new(samples.differences(0, variant))
+        .filter(|compared| compared.rounds() >= MIN_BLOCKS_FOR_ESTIMATE)?;
     let (loss, interval) = (compared.centre(), compared.plain_interval(ALPHA));
     (loss > SLIGHT && interval.low > 0.0).then(|| RecallLoss {
         metric: metric.to_owned(),

@@ -16,8 +16,10 @@ pub enum Standing {
     Worse,
     /// No detectable difference.
     Same,
-    /// Measured, but not in enough rounds to be compared.
+    /// Measured, but in too few rounds for their noise to be compared.
     Uncompared,
+    /// Measured, but without a ratio, because a figure is 0.
+    NoRatio,
     /// There is no measurement of it.
     Unmeasured,
 }
@@ -39,6 +41,7 @@ impl VariantAnalysis {
         }
         match &self.effect {
             _ if self.baseline => Standing::Baseline,
+            None if self.has_zero => Standing::NoRatio,
             None => Standing::Uncompared,
             Some(effect) if !effect.is_found() => Standing::Same,
             Some(effect) => Standing::of_ratio(effect.estimate.centre, metric),
@@ -49,9 +52,10 @@ impl VariantAnalysis {
 impl Contrast {
     /// How the level compares with that of the baseline.
     pub fn standing(&self, metric: &str) -> Standing {
-        match self.is_found() {
-            false => Standing::Same,
-            true => Standing::of_ratio(self.ratio, metric),
+        match (self.is_supported(), self.is_found()) {
+            (false, _) => Standing::Uncompared,
+            (true, false) => Standing::Same,
+            (true, true) => Standing::of_ratio(self.ratio, metric),
         }
     }
 

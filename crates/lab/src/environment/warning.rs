@@ -29,7 +29,7 @@ pub enum Warning {
     },
     /// Other work waits for the CPUs now.
     #[error(
-        "tasks waited for a CPU during {avg10:.0} % of the last ten seconds: other work disturbs the measurement; stop it, or wait until it is done"
+        "when the machine was examined, tasks had waited for a CPU during {avg10:.0} % of the ten seconds before: other work disturbs the measurement; stop it, or wait until it is done"
     )]
     CpuPressure {
         /// Per cent of the last ten seconds, 0 to 100.

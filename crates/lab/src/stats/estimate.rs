@@ -10,6 +10,7 @@ use super::method::{MIN_BLOCKS_FOR_ESTIMATE, Method};
 use super::power::detectable_difference;
 use super::student::{student_interval, student_p_value};
 use super::wilcoxon::{PairedSample, wilcoxon_p_value};
+use crate::stats::ALPHA;
 
 /// The effect of one variant as a ratio to another, from paired blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,7 +54,6 @@ impl Estimate {
             }
             Method::PairedT => (checked(mean(diffs)), student_interval(diffs, alpha)),
         };
-        let sd = checked(standard_deviation(diffs));
         Ok(Estimate {
             n: diffs.len(),
             centre: centre.exp(),
@@ -61,9 +61,38 @@ impl Estimate {
             level: 1.0 - alpha,
             method,
             preliminary: method == Method::PairedT,
-            detectable: detectable_difference(sd, diffs.len()).exp_m1(),
+            detectable: detectable(diffs),
         })
     }
+}
+
+/// The largest difference that a comparison must have been able to detect to be reported: a ratio of 10.
+const LARGEST_DETECTABLE: f64 = 9.0;
+
+impl Estimate {
+    /// As [`Estimate::from_log_ratios`] at [`ALPHA`]; none where the rounds are too few for their noise: fewer
+    /// than [`MIN_BLOCKS_FOR_ESTIMATE`], or so noisy that even a tenfold difference might have gone undetected.
+    pub fn supported(diffs: &[f64]) -> Option<Estimate> {
+        let estimate = Estimate::from_log_ratios(diffs, ALPHA).ok()?;
+        estimate.is_supported().then_some(estimate)
+    }
+
+    /// Whether a tenfold difference would have been detected. An interval that leaves more open is as wide as
+    /// a factor of a hundred and says nothing but that there were too few rounds.
+    pub fn is_supported(&self) -> bool {
+        self.detectable <= LARGEST_DETECTABLE
+    }
+}
+
+/// Whether the rounds are enough for their noise: see [`Estimate::is_supported`].
+pub(super) fn are_enough(diffs: &[f64]) -> bool {
+    method_for(diffs).is_ok() && detectable(diffs) <= LARGEST_DETECTABLE
+}
+
+/// The difference that a checked sample would detect, as a fraction.
+fn detectable(diffs: &[f64]) -> f64 {
+    let sd = checked(standard_deviation(diffs));
+    detectable_difference(sd, diffs.len()).exp_m1()
 }
 
 /// The two-sided p-value of the hypothesis that the differences are centred on `null`, by the
@@ -112,7 +141,7 @@ mod tests {
 
     #[test]
     fn few_blocks_are_preliminary_and_use_paired_t() {
-        for n in 2..7 {
+        for n in 3..7 {
             let estimate = Estimate::from_log_ratios(&SEVEN[..n], 0.05).unwrap();
             assert_eq!(estimate.method, Method::PairedT);
             assert!(estimate.preliminary && estimate.interval.is_bounded());
@@ -121,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_estimated_from_one_block_or_from_broken_numbers() {
-        let too_few = SampleError::TooFew { needed: 2, got: 1 };
+    fn nothing_is_estimated_from_two_blocks_or_from_broken_numbers() {
+        let too_few = SampleError::TooFew { needed: 3, got: 2 };
         assert_eq!(
-            Estimate::from_log_ratios(&[0.1], 0.05),
+            Estimate::from_log_ratios(&[0.1, 0.2], 0.05),
             Err(too_few.clone())
         );
-        assert_eq!(p_value(&[0.1], 0.0), Err(too_few));
+        assert_eq!(p_value(&[0.1, 0.2], 0.0), Err(too_few));
         let broken = Estimate::from_log_ratios(&[0.1, f64::NAN, 0.2], 0.05);
         assert!(matches!(
             broken,
@@ -135,6 +164,17 @@ mod tests {
         ));
         let rate = Estimate::from_log_ratios(&SEVEN, 1.0);
         assert_eq!(rate, Err(SampleError::BadErrorRate { alpha: 1.0 }));
+    }
+
+    #[test]
+    fn what_could_not_have_detected_a_tenfold_difference_is_not_supported() {
+        assert!(Estimate::supported(&SEVEN).is_some());
+        assert_eq!(Estimate::supported(&SEVEN[..2]), None);
+        let noisy = [3.0, -2.0, 1.0];
+        assert_eq!(Estimate::supported(&noisy), None);
+        assert!(Estimate::from_log_ratios(&noisy, 0.05).unwrap().detectable > 9.0);
+        let many: Vec<f64> = noisy.iter().cycle().take(30).copied().collect();
+        assert!(Estimate::supported(&many).is_some());
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Many variants in order of merit, with the groups of ranks that are not distinguishable.
 //!
 //! Best of many is a dangerous phrase: the best of 54 identical variants looks several per cent
-//! faster. So each pair of variants is tested on the rounds that both were measured in, all pairs are
-//! corrected together (Benjamini–Hochberg), and variants that were not distinguished share a letter.
+//! faster. So each pair of variants is tested on the rounds that both were measured in, and variants that
+//! were not distinguished share a letter. Pairs with the baseline are corrected together (Benjamini–Hochberg),
+//! as they are where effects are reported: a variant that is better than the baseline shares no letter with
+//! it. All other pairs are corrected together as well.
 
-use super::error::SampleError;
-use super::estimate::p_value;
+use super::estimate::{are_enough, p_value};
 use super::letters::{self, Undistinguished};
 use super::multiple::benjamini_hochberg;
 use super::polish::median_polish;
@@ -59,12 +60,12 @@ impl Ranking {
 }
 
 /// Ranks variants from a table of natural logarithms: `table[variant][round]`, `None` where a variant was not
-/// measured in a round.
+/// measured in a round. The first row is the baseline.
 ///
 /// Two measured variants share a group exactly when they are not distinguished at rate `alpha` by the
-/// paired test that their common rounds allow (see [`p_value`]), after correction over all pairs;
-/// a pair with too few common rounds for any test is never distinguished. The
-/// order comes from a median polish of the table (Tukey, "Exploratory Data Analysis", 1977,
+/// paired test that their common rounds allow (see [`p_value`]), after correction over all pairs with the
+/// baseline, or over all others; a pair whose common rounds are too few for their noise is never
+/// distinguished ([`Estimate::supported`](super::Estimate::supported)). The order comes from a median polish of the table (Tukey, "Exploratory Data Analysis", 1977,
 /// chapter 11), so that a variant is not judged by the luck of the rounds it missed.
 ///
 /// # Panics
@@ -124,38 +125,50 @@ fn order_of_merit(levels: &[Option<f64>], better: Better) -> Vec<usize> {
     order
 }
 
+/// The table row of the baseline.
+const BASELINE: usize = 0;
+
 /// Which of the measured variants, numbered by rank, are not distinguished.
 fn undistinguished(table: &[Vec<Option<f64>>], measured: &[usize], alpha: f64) -> Undistinguished {
     let ranks = 0..measured.len();
-    let pairs: Vec<(usize, usize)> = ranks
-        .flat_map(|a| (a + 1..measured.len()).map(move |b| (a, b)))
-        .collect();
-    let p_values: Vec<f64> = pairs
-        .iter()
-        .map(|&(a, b)| pair_p_value(&table[measured[a]], &table[measured[b]]))
-        .collect();
+    let pairs = ranks.flat_map(|a| (a + 1..measured.len()).map(move |b| (a, b)));
+    let has_baseline = |&(a, b): &(usize, usize)| [measured[a], measured[b]].contains(&BASELINE);
+    let (with_baseline, others): (Vec<_>, Vec<_>) = pairs.partition(has_baseline);
     let mut relation = Undistinguished::new(measured.len());
-    for (&(a, b), adjusted) in pairs.iter().zip(benjamini_hochberg(&p_values)) {
-        if adjusted > alpha {
+    for family in [with_baseline, others] {
+        for (a, b) in undistinguished_pairs(table, measured, &family, alpha) {
             relation.relate(a, b);
         }
     }
     relation
 }
 
-/// The p-value of no difference between two variants on their common rounds; 1 when these are too few
-/// for any test.
-fn pair_p_value(a: &[Option<f64>], b: &[Option<f64>]) -> f64 {
-    let diffs: Vec<f64> = a
-        .iter()
-        .zip(b)
-        .filter_map(|(a, b)| Some((*a)? - (*b)?))
-        .collect();
-    match p_value(&diffs, 0.0) {
-        Ok(p) => p,
-        Err(SampleError::TooFew { .. }) => 1.0,
-        Err(error) => unreachable!("the table was checked: {error}"),
-    }
+/// The pairs of a family, by rank, that are not distinguished after correction over the family.
+fn undistinguished_pairs(
+    table: &[Vec<Option<f64>>],
+    measured: &[usize],
+    family: &[(usize, usize)],
+    alpha: f64,
+) -> Vec<(usize, usize)> {
+    let test = |&(a, b): &(usize, usize)| {
+        let (to, of) = (measured[a].min(measured[b]), measured[a].max(measured[b]));
+        ((a, b), pair_p_value(&table[of], &table[to]))
+    };
+    let (tested, untested): (Vec<_>, Vec<_>) =
+        (family.iter().map(test)).partition(|(_, p)| p.is_some());
+    let p_values: Vec<f64> = tested.iter().filter_map(|(_, p)| *p).collect();
+    let adjusted = benjamini_hochberg(&p_values);
+    let same = tested.iter().zip(adjusted).filter(|(_, it)| *it > alpha);
+    let same = same.map(|((pair, _), _)| *pair);
+    same.chain(untested.iter().map(|(pair, _)| *pair)).collect()
+}
+
+/// The p-value of no difference between two variants on their common rounds; none where these are too few
+/// for their noise.
+fn pair_p_value(of: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
+    let both = of.iter().zip(to);
+    let diffs: Vec<f64> = both.filter_map(|(of, to)| Some((*of)? - (*to)?)).collect();
+    are_enough(&diffs).then(|| p_value(&diffs, 0.0).ok())?
 }
 
 #[cfg(test)]
@@ -215,6 +228,28 @@ mod tests {
         );
         let tied = rank_variants(&table[1..3], Better::Lower, 0.05);
         assert_eq!(tied.tied_with_best().count(), 2);
+    }
+
+    #[test]
+    fn a_variant_that_is_better_than_the_baseline_shares_no_letter_with_it() {
+        // Beside two that are noisy, among six pairs, seven rounds are too few for its difference; among the
+        // three comparisons with the baseline they are enough.
+        let noisy = |shift: f64| -> Vec<Option<f64>> {
+            let round = |round: usize| Some(((round * 5 % 7) as f64 + shift - 3.0) / 2.0);
+            (0..7).map(round).collect()
+        };
+        let better = (0..7)
+            .map(|round| Some(1.0 + 0.01 * round as f64))
+            .collect();
+        let table = [vec![Some(0.0); 7], better, noisy(0.0), noisy(0.1)];
+        let ranking = rank_variants(&table, Better::Higher, 0.05);
+        let groups = |variant: usize| {
+            let mut variants = ranking.variants.iter();
+            let found = variants.find(|it| it.variant == variant).unwrap();
+            found.groups.clone()
+        };
+        assert!(groups(1).iter().all(|group| !groups(0).contains(group)));
+        assert!(groups(2).iter().any(|group| groups(1).contains(group)));
     }
 
     #[test]

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// two-sided, with no room for a single block of the other sign; seven attain 1.6 %.
 pub const MIN_BLOCKS_FOR_WILCOXON: usize = 7;
 
-/// Below this number of blocks nothing is estimated: one difference has no spread.
-pub const MIN_BLOCKS_FOR_ESTIMATE: usize = 2;
+/// Below this number of blocks nothing is estimated: one difference has no spread, and of two the spread is
+/// known so badly that the interval is thirteen standard errors wide on either side.
+pub const MIN_BLOCKS_FOR_ESTIMATE: usize = 3;
 
 /// How an effect is estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn swapping_the_variants_mirrors_the_estimate(diffs in sample(2..30), alpha in 0.001..0.5_f64) {
+    fn swapping_the_variants_mirrors_the_estimate(diffs in sample(3..30), alpha in 0.001..0.5_f64) {
         let swapped: Vec<f64> = diffs.iter().map(|diff| -diff).collect();
         let one = Estimate::from_log_ratios(&diffs, alpha).unwrap();
         let other = Estimate::from_log_ratios(&swapped, alpha).unwrap();
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn estimates_exclude_what_their_p_value_rejects(diffs in sample(2..30), null in -0.5..0.5_f64) {
+    fn estimates_exclude_what_their_p_value_rejects(diffs in sample(3..30), null in -0.5..0.5_f64) {
         let estimate = Estimate::from_log_ratios(&diffs, 0.05).unwrap();
         let p = p_value(&diffs, null).unwrap();
         prop_assume!((p - 0.05).abs() > 1e-9);

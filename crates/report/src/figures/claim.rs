@@ -9,7 +9,7 @@ use lab::stats::Interval;
 
 use super::{
     figure, interval_of_figure, interval_of_ratio, percent, plain_ratio, ratio_alone, stated,
-    stated_range,
+    stated_range, within_sense,
 };
 
 /// The measured figure of a claim: a ratio, for a spread the fraction in per cent, for an absolute
@@ -28,14 +28,16 @@ pub fn claim_figure(judged: &Judged) -> Option<String> {
 pub fn claim_interval(judged: &Judged) -> Option<String> {
     let (value, interval) = (judged.figure?, judged.interval?);
     Some(match &judged.unit {
-        Some(metric) => interval_of_figure(interval, metric),
+        Some(metric) => interval_of_figure(within_sense(value, interval), metric),
         None if is_spread(judged) => interval_of_spread(interval),
         None => interval_of_ratio(value, interval),
     })
 }
 
 fn interval_of_spread(interval: Interval) -> String {
-    if interval.high.is_finite() {
+    /// More than a hundredfold, no spread is of any use.
+    const FAR: f64 = 100.0;
+    if interval.high <= FAR {
         format!("[{}, {}]", percent(interval.low), percent(interval.high))
     } else {
         format!("[{}, ∞]", percent(interval.low.max(0.0)))

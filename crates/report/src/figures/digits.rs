@@ -34,10 +34,25 @@ pub(super) fn decimals(centre: f64, interval: Interval) -> usize {
         0
     };
     let most = MOST.max(2 - magnitude(centre));
-    of_width
+    let decimals = of_width
         .max(of_centre)
         .max(of_low.min(of_centre + 1))
-        .clamp(0, most) as usize
+        .clamp(0, most);
+    decimals.max(telling_from_one(centre, interval)) as usize
+}
+
+/// Decimals without which an interval that excludes 1 would read as if it held it, or its ratio as 1.
+fn telling_from_one(centre: f64, interval: Interval) -> i32 {
+    /// A difference that is smaller than that is written as none.
+    const MOST: i32 = 6;
+    /// 1.001 less 1 is a little less than a thousandth.
+    const ROUNDING: f64 = 1e-9;
+    if interval.contains(1.0) {
+        return 0;
+    }
+    let ends = [interval.low, interval.high, centre].map(|end| (end - 1.0).abs());
+    let nearest = ends.into_iter().fold(f64::INFINITY, f64::min);
+    ((-nearest.log10() - ROUNDING).ceil() as i32).clamp(0, MOST)
 }
 
 /// The power of ten of the first digit.

@@ -108,8 +108,27 @@ pub fn times(centre: f64, interval: Interval) -> String {
     format!("{centre:.*}", decimals(centre, interval))
 }
 
+/// An interval whose ends are open where they are further than a factor of a hundred from the estimate,
+/// which is above 0: with so much noise, how far they are says nothing, and a wider interval holds as well.
+fn within_sense(centre: f64, interval: Interval) -> Interval {
+    const FAR: f64 = 100.0;
+    Interval {
+        low: if interval.low * FAR < centre {
+            0.0
+        } else {
+            interval.low
+        },
+        high: if interval.high > FAR * centre {
+            f64::INFINITY
+        } else {
+            interval.high
+        },
+    }
+}
+
 /// The interval of a ratio alone: `[1.9, 2.3]`; an open end is written as `∞`, and as `0` below.
 pub fn interval_of_ratio(centre: f64, interval: Interval) -> String {
+    let interval = within_sense(centre, interval);
     let decimals = decimals(centre, interval);
     let end = |value: f64| match value {
         value if value == f64::INFINITY => "∞".to_owned(),

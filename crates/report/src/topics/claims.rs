@@ -18,7 +18,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         Column::right("measured"),
         Column::left("where it lies"),
         Column::right("published"),
-        Column::right("confirmed by"),
+        Column::right("confirmed if"),
     ];
     let table = Table::new(
         "Claims",
@@ -47,7 +47,7 @@ fn item(judged: &Judged) -> Item {
     );
     let parts = [
         measured(judged).map(|it| format!("measured {it}")),
-        Some(format!("confirmed by {}", figures::claim_bounds(judged))),
+        Some(format!("confirmed if {}", figures::claim_bounds(judged))),
         figures::claim_published(judged).map(|it| format!("published {it}")),
         judged.preliminary.then(|| "preliminary".to_owned()),
         judged.why.clone(),
@@ -115,7 +115,7 @@ fn strip(judged: &Judged, tone: Tone) -> Option<Strip> {
         other: judged.claim.published,
         none,
         words: format!(
-            "measured {}{}, confirmed by {}",
+            "measured {}{}, confirmed if {}",
             measured(judged).unwrap_or_default(),
             published.unwrap_or_default(),
             figures::claim_bounds(judged)

@@ -1,7 +1,7 @@
 //! What survives of an acknowledged change, and which variant is best among those of which the same
 //! survives.
 
-use lab::analysis::AtDurability;
+use lab::analysis::{AgainstStronger, AtDurability};
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table};
@@ -18,17 +18,16 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     if classes.len() < 2 {
         return Vec::new();
     }
-    let rows = classes.iter().enumerate();
     let table = Table::new(
         "By what survives of an acknowledged change",
         [
             Column::left("what survives").prose(),
             Column::left("best"),
             Column::right(metric_heading(subject.metric()).to_lowercase()),
-            Column::left("others, to the best").prose(),
-            Column::left("than the classes above").prose(),
+            Column::left("others, median ÷ that of the best").prose(),
+            Column::left("the best, compared with the classes above").prose(),
         ],
-        rows.map(|(index, class)| row(subject, class, index == 0)),
+        classes.iter().map(|class| row(subject, class)),
     );
     let heading = Block::Heading("By what survives of an acknowledged change".to_owned());
     vec![heading, Block::table(table)]
@@ -42,7 +41,7 @@ pub(super) fn footnote(subject: &Subject<'_>) -> Option<String> {
     }
 }
 
-fn row(subject: &Subject<'_>, class: &AtDurability, is_strongest: bool) -> Row {
+fn row(subject: &Subject<'_>, class: &AtDurability) -> Row {
     let best = class.tied.clamp(1, class.variants.len());
     let (best, behind) = class.variants.split_at(best);
     let shares = &class.to_best[best.len()..];
@@ -56,10 +55,20 @@ fn row(subject: &Subject<'_>, class: &AtDurability, is_strongest: bool) -> Row {
         Cell::new(crate::document::joined(names, " or ")),
         Cell::number(subject.median(best[0])),
         Cell::new(listed(behind.collect::<Vec<Sentence>>(), NAMED)),
-        Cell::new(match (is_strongest, class.buys) {
-            (true, _) => "",
-            (false, true) => "better",
-            (false, false) => "no better",
-        }),
+        Cell::new(
+            class
+                .against_stronger
+                .map_or_else(Sentence::default, |it| against(subject, it)),
+        ),
     ])
+}
+
+/// Whether giving up durability brings anything, and with what it was compared.
+fn against(subject: &Subject<'_>, against: AgainstStronger) -> Sentence {
+    let to = |words: &str, other: usize| Sentence::from(words).and(subject.names.sentence(other));
+    match against {
+        AgainstStronger::Better => "better".into(),
+        AgainstStronger::Same(other) => to("not distinguishable from ", other),
+        AgainstStronger::Worse(other) => to("worse than ", other),
+    }
 }

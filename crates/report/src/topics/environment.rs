@@ -87,7 +87,7 @@ fn machine(environment: &Environment) -> Vec<Fact> {
             "Load average",
             average.map_or_else(unknown, |it| it.join(", ")),
         ),
-        ("Pressure, last 10 s", known(pressure)),
+        ("Pressure, 10 s before the run", known(pressure)),
         ("CPU steal since boot", steal),
     ]
 }

@@ -286,8 +286,37 @@ fn bound_cells(bound: &UpperBoundAnalysis, metric: &str) -> Row {
 
 /// What weakens the figures of variants, with variants named together of which the same is said.
 fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
-    let others = undetected(subject).into_iter().chain(unsteady(subject));
+    let others = undetected(subject)
+        .into_iter()
+        .chain(lost_in_correction(subject))
+        .chain(exceeded(subject))
+        .chain(unsteady(subject));
     problems(subject).into_iter().chain(others).collect()
+}
+
+/// The variants whose intervals exclude no difference, but not after the correction.
+fn lost_in_correction(subject: &Subject<'_>) -> Option<Sentence> {
+    let experiment = subject.experiment;
+    let variants = &experiment.variants;
+    let is_lost = |it: &usize| variants[*it].is_lost_in_correction();
+    let lost: Vec<usize> = by_rank(experiment).into_iter().filter(is_lost).collect();
+    let compared = variants.iter().filter(|it| it.effect.is_some()).count();
+    let (sign, _) = mark(Standing::Same);
+    let lead = format!(
+        "{sign} the interval excludes ×1, but the difference does not count among {compared} comparisons: "
+    );
+    (!lost.is_empty()).then(|| Sentence::from(lead).and(subject.names.list(&lost, NAMED)))
+}
+
+/// The upper bounds that variants exceed, which bound nothing for them.
+fn exceeded(subject: &Subject<'_>) -> Vec<Sentence> {
+    let bounds = subject.experiment.upper_bounds.iter();
+    let exceeded = bounds.filter(|bound| !bound.exceeded_by.is_empty());
+    let sentence = |bound: &UpperBoundAnalysis| {
+        let lead = format!("better median than the {UPPER_BOUND} {}: ", bound.name);
+        Sentence::from(lead).and(subject.names.list(&bound.exceeded_by, NAMED))
+    };
+    exceeded.map(sentence).collect()
 }
 
 fn problems(subject: &Subject<'_>) -> Vec<Sentence> {
@@ -356,7 +385,8 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
         let variant = &experiment.variants[index];
         let estimate = &variant.effect.as_ref()?.estimate;
         let detectable = figures::percent(estimate.detectable);
-        let same = variant.standing(subject.metric()) == Standing::Same;
+        let same = variant.standing(subject.metric()) == Standing::Same
+            && !variant.is_lost_in_correction();
         let name = subject.names.sentence(index);
         same.then(|| name.words(format!(" (detectable difference {detectable})")))
     };

@@ -10,7 +10,7 @@ use crate::document::{
     Abridge, Block, Cell, Chart, Column, Map, MapCell, MapRow, Plot, Row, Sentence, Table, Tone,
 };
 use crate::figures;
-use crate::words::mark;
+use crate::words::{TOO_FEW_ROUNDS, mark};
 
 /// A table of the interactions that were found; for those who can see, maps of the pairs instead.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -115,7 +115,7 @@ fn strongest(pair: &PairEffect, metric: &str) -> MapCell {
         None => MapCell {
             tone: Tone::Same,
             text: "≈".to_owned(),
-            below: "none found".to_owned(),
+            below: "none detected".to_owned(),
             ..MapCell::default()
         },
     }
@@ -160,12 +160,15 @@ fn map(pair: &PairEffect, of: Of<'_>) -> Block {
     let caption = format!("`{}` with `{}`", pair.factors[rows], pair.factors[columns]);
     chart(
         &caption,
-        "both together, divided by the product of both alone; ▲ better, ▼ worse, ≈ no interaction found",
+        "both together, divided by the product of both alone; ▲ better, ▼ worse, ≈ the interval includes ×1",
         map,
     )
 }
 
 fn cell(contrast: &Contrast, metric: &str) -> MapCell {
+    if !contrast.is_supported() {
+        return without(TOO_FEW_ROUNDS);
+    }
     let (sign, tone) = mark(contrast.standing(metric));
     let ratio = figures::ratio_alone(contrast.ratio, contrast.interval);
     MapCell {

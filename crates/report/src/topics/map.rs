@@ -8,7 +8,7 @@ use super::Subject;
 use super::effects::Of;
 use crate::document::{Block, Chart, Map, MapCell, MapRow, Plot, Tone};
 use crate::figures;
-use crate::words::mark;
+use crate::words::{mark, standing_words};
 
 /// The map, when the design is a factorial of two factors with several levels each.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -92,7 +92,7 @@ fn of_variant(
     let estimate = variant.effect.as_ref().map(|effect| &effect.estimate);
     let (times, text) = match (standing, estimate) {
         (Standing::Baseline, _) => (1.0, format!("{sign} ×1")),
-        (_, None) => (1.0, "not compared".to_owned()),
+        (standing, None) => (1.0, standing_words(standing).to_owned()),
         (_, Some(estimate)) => {
             let ratio = figures::ratio_alone(estimate.centre, estimate.interval);
             let times = estimate.centre.max(1.0 / estimate.centre);

@@ -6,7 +6,7 @@ use super::{Subject, durability};
 use crate::document::Block;
 use crate::figures::{self, duration, percent};
 use crate::glossary::explained;
-use crate::words::{capital, plural, tier_words};
+use crate::words::{TOO_FEW_ROUNDS, capital, plural, tier_words};
 
 /// One paragraph.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
@@ -53,7 +53,10 @@ fn dropped(experiment: &ExperimentAnalysis) -> Option<String> {
 }
 
 fn aa_check(experiment: &ExperimentAnalysis) -> Option<String> {
-    let aa_check = experiment.aa_check.as_ref()?;
+    let Some(aa_check) = experiment.aa_check.as_ref() else {
+        let is_expected = experiment.blocks > 0 && experiment.variants.len() > 1;
+        return is_expected.then(|| format!("A/A check: {TOO_FEW_ROUNDS}"));
+    };
     let ratio = figures::ratio(aa_check.centre, aa_check.interval);
     let result = match experiment.aa_check_alarm() {
         true => "failed, ×1 was expected",

@@ -3,40 +3,63 @@
 //! They stand apart from the evidence because they belong to the answer: a tokenizer that is fast and finds
 //! less, or a queue that is fast and late, is chosen by several figures, not by one.
 
+use lab::analysis::ExperimentAnalysis;
+
 use super::Subject;
 use super::bindings::compared;
-use crate::document::{Block, Cell, Column, Row, Table, led};
+use crate::document::{Block, Cell, Column, Row, Sentence, Table, joined, led};
 use crate::figures;
 use crate::words::{by_rank, metric_heading};
 
-/// The table; none where the costs of bindings say the same.
+/// The table, and which of the metrics no variant has.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let experiment = subject.experiment;
     let named = &subject.planned.experiment.secondary_metrics;
-    let is_measured = |metric: &&String| {
-        let mut variants = experiment.variants.iter();
-        variants.any(|variant| variant.summaries.contains_key(*metric))
-    };
-    let metrics: Vec<String> = named.iter().filter(is_measured).cloned().collect();
-    if metrics.is_empty() || compared(experiment).is_some() {
-        return Vec::new();
+    let named = named.iter().filter(|it| !is_in_bindings(experiment, it));
+    let (measured, missing): (Vec<String>, Vec<String>) =
+        named.cloned().partition(|it| is_measured(experiment, it));
+    let has_table = !measured.is_empty();
+    let metrics: Vec<String> = led(experiment.metric.clone(), measured).collect();
+    let table = has_table.then(|| Block::table(medians(subject, &metrics, "Secondary metrics")));
+    let missing = missing.into_iter().map(Sentence::code);
+    // Without any trial there is nothing to be missed.
+    let missing = joined(
+        missing.filter(|_| is_measured(experiment, &experiment.metric)),
+        ", ",
+    );
+    let missing = (!missing.is_empty())
+        .then(|| Block::small(missing.words(": no variant of this run has this metric.")));
+    let heading = Block::Heading("Secondary metrics, medians".to_owned());
+    let blocks: Vec<Block> = table.into_iter().chain(missing).collect();
+    match blocks.is_empty() {
+        true => blocks,
+        false => led(heading, blocks).collect(),
     }
-    let metrics: Vec<String> = [experiment.metric.clone()]
-        .into_iter()
-        .chain(metrics)
-        .collect();
-    vec![
-        Block::Heading("Secondary metrics, medians".to_owned()),
-        Block::table(medians(subject, &metrics, "Secondary metrics")),
-    ]
+}
+
+fn is_measured(experiment: &ExperimentAnalysis, metric: &str) -> bool {
+    let mut variants = experiment.variants.iter();
+    variants.any(|it| it.summaries.contains_key(metric) || it.counts.contains_key(metric))
+}
+
+/// Whether the costs of bindings say the same.
+fn is_in_bindings(experiment: &ExperimentAnalysis, metric: &str) -> bool {
+    let parts = compared(experiment).map(|bindings| &bindings.parts);
+    let part = metric.strip_prefix("ns_per_row.");
+    parts
+        .zip(part)
+        .is_some_and(|(parts, part)| parts.iter().any(|it| it == part))
 }
 
 /// Medians: a line for each measured variant, a column for each metric.
 pub(super) fn medians(subject: &Subject<'_>, metrics: &[String], label: &str) -> Table {
     let variants = &subject.experiment.variants;
     let cell = |variant: usize, metric: &String| {
-        let median = variants[variant].summaries.get(metric).map(|it| it.median);
-        Cell::figure(median, |value| figures::figure(value, metric))
+        let variant = &variants[variant];
+        let median = variant.summaries.get(metric).map(|it| it.median);
+        // Counted in one trial of the variant.
+        let figure = median.or_else(|| variant.counts.get(metric).copied());
+        Cell::figure(figure, |value| figures::figure(value, metric))
     };
     let measured = by_rank(subject.experiment).into_iter();
     let measured = measured.filter(|variant| !variants[*variant].unmeasured());

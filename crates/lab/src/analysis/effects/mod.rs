@@ -23,15 +23,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, Settings};
 use crate::samples::Samples;
-use crate::stats::{ALPHA, Interval, MIN_BLOCKS_FOR_WILCOXON, mean, student_interval};
+use crate::stats::{
+    ALPHA, Interval, MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, mean, student_interval,
+};
 
 pub use shares::{FactorShare, PairShare, Shares};
 
 use crossing::{Crossing, Term, pairs};
 use table::Table;
 
-/// Fewer rounds have no spread.
-const MIN_ROUNDS: usize = 2;
+/// Ends of an interval that are further apart say nothing but that there were too few rounds.
+const WIDEST: f64 = 100.0;
 
 /// What the factors of a crossed design do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +73,13 @@ pub struct Contrast {
 impl Contrast {
     /// Whether it differs from no effect.
     pub fn is_found(&self) -> bool {
-        !self.interval.contains(1.0)
+        self.is_supported() && !self.interval.contains(1.0)
+    }
+
+    /// Whether there are rounds enough for the number of intervals that hold together: an interval that is
+    /// wider than a factor of a hundred says nothing.
+    pub fn is_supported(&self) -> bool {
+        self.interval.high <= WIDEST * self.interval.low
     }
 
     /// How far the ratio is from 1, whichever way: at least 1.
@@ -154,7 +162,7 @@ pub struct SimpleEffect {
 impl Effects {
     /// The effects of an experiment whose variants hold these levels and have these labels, the
     /// baseline first; `order` is the order of levels, `rounds` the number of rounds begun. None
-    /// where no two factors are crossed, or where there are fewer than two whole rounds.
+    /// where no two factors are crossed, or where there are too few whole rounds.
     pub fn of(
         levels: &[&Settings],
         labels: &[&str],
@@ -167,7 +175,7 @@ impl Effects {
         pairs_of_factors(&planned).next()?;
 
         let table = Table::of(samples, levels.len(), rounds);
-        if table.rounds() < MIN_ROUNDS {
+        if table.rounds() < MIN_BLOCKS_FOR_ESTIMATE {
             return None;
         }
         let measured: Vec<&Settings> = table

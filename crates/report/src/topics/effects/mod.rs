@@ -1,12 +1,11 @@
 //! What each setting does, whatever the others are set to: main effects of crossed factors.
-//!
-//! A sentence says "whatever the others are set to" only where no interaction of that
-//! level was found and the effect goes one way in every setting.
 
-use lab::analysis::effects::{Contrast, Effects, MainEffect, PairEffect, SimpleEffect};
+mod sentences;
+
+use lab::analysis::Standing;
+use lab::analysis::effects::{Contrast, Effects, MainEffect};
 use lab::experiment::Labels;
 use lab::level::Level;
-use lab::metric::higher_is_better;
 
 use super::Subject;
 use super::figures::ratio_cell;
@@ -15,13 +14,8 @@ use crate::document::{
     Row, Scale, Sentence, Table, joined, led,
 };
 use crate::figures;
-use crate::names::listed;
-use crate::words::{gain_words, mark, metric_axis, plural, standing_words};
+use crate::words::{TOO_FEW_ROUNDS, mark, metric_axis, plural, standing_words};
 
-/// Sentences on single settings; the chart has the others.
-const MOST: usize = 6;
-/// Levels of another factor that a sentence lists.
-const LISTED: usize = 4;
 /// Smaller shares of the differences are not named.
 const LEAST_SHARE: f64 = 0.005;
 
@@ -65,7 +59,7 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let Some(effects) = &subject.experiment.effects else {
         return Vec::new();
     };
-    let sentences = sentences(subject, effects).into_iter();
+    let sentences = sentences::sentences(subject, effects).into_iter();
     let list = Block::list(sentences.map(Item::new));
     let chart = Block::chart(chart(subject, effects));
     let shares = shares(effects);
@@ -93,143 +87,6 @@ fn how(effects: &Effects) -> String {
     format!(
         "Each ratio is a geometric mean over the settings of the other factors, from {rounds}; with {level} confidence all intervals of a table hold together{preliminary}.{left_out}"
     )
-}
-
-/// What to take away, the greatest effect first.
-fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentence> {
-    let conditions = &subject.experiment.conditions;
-    let is_condition = |effect: &MainEffect| conditions.contains(&effect.factor);
-    // What a condition does is worth a sentence only where there is nothing to choose.
-    let no_choice = effects.main.iter().all(is_condition);
-    let main = effects.main.iter();
-    let chosen = main.filter(|effect| no_choice || !is_condition(effect));
-    let with_pairs = chosen.map(|effect| (effect, effects.interacting(effect)));
-    let found: Vec<_> = with_pairs
-        .filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some())
-        .collect();
-    let of = Of::subject(subject);
-    let mut sentences: Vec<Sentence> = found
-        .iter()
-        .take(MOST)
-        .map(|(effect, pair)| match pair {
-            Some(pair) => depends(effect, pair, of),
-            None => alone(effect, of),
-        })
-        .collect();
-    if found.is_empty() {
-        sentences.push("No setting makes a detectable difference.".into());
-    }
-    if found.len() > MOST {
-        let more = plural(found.len() - MOST, "more effect", "more effects");
-        sentences.push(format!("{more} of single levels: see below.").into());
-    }
-    if !effects.pairs.iter().any(PairEffect::is_found) {
-        sentences.push("No interaction between two settings was found.".into());
-    }
-    sentences
-}
-
-/// An effect that was not found to depend on the others.
-fn alone(effect: &MainEffect, of: Of<'_>) -> Sentence {
-    let (times, interval) = effect.contrast.gain(of.metric);
-    let range = range(&effect.contrast, of.metric);
-    let holds = match (
-        effect.contrast.settings,
-        effect.contrast.has_one_direction(),
-    ) {
-        (1, _) => ", in the only setting of the others in which both were measured.".to_owned(),
-        (_, true) => format!(", whatever the others are set to{range}."),
-        (_, false) => format!(" on average, but not in every setting of the others{range}."),
-    };
-    of.setting(&effect.factor, &effect.level)
-        .words(if times < 1.0 { " is only " } else { " is " })
-        .figure(format!("{} times", figures::times(times, interval)))
-        .words(format!(" {} ", gain_words(of.metric)))
-        .and(of.level(&effect.factor, &effect.instead_of))
-        .words(holds)
-}
-
-/// ` (×1.6 to ×2.0)` over the settings; nothing where there is only one.
-fn range(contrast: &Contrast, metric: &str) -> String {
-    if contrast.settings < 2 {
-        return String::new();
-    }
-    let range = match higher_is_better(metric) {
-        true => contrast.range,
-        false => contrast.range.inverse(),
-    };
-    match [range.low, range.high].map(figures::ratio_without_interval) {
-        [low, high] if low == high => String::new(),
-        [low, high] => format!(" ({low} to {high})"),
-    }
-}
-
-/// An effect that depends on another factor: what it is at each level of that one.
-fn depends(effect: &MainEffect, pair: &PairEffect, of: Of<'_>) -> Sentence {
-    let is_of_level =
-        |simple: &&SimpleEffect| simple.factor == effect.factor && simple.level == effect.level;
-    let mut simple: Vec<&SimpleEffect> = pair.simple.iter().filter(is_of_level).collect();
-    let gain_of = |simple: &SimpleEffect| simple.contrast.gain(of.metric).0;
-    simple.sort_by(|a, b| gain_of(b).total_cmp(&gain_of(a)));
-    let is_found = |simple: &&SimpleEffect| simple.contrast.is_found();
-    let (found, undetected): (Vec<_>, Vec<_>) = simple.iter().copied().partition(is_found);
-    let name = of.setting(&effect.factor, &effect.level);
-    if let ([only], false) = (&found[..], undetected.is_empty()) {
-        return matters_only(name, only, &undetected, of);
-    }
-    let other = pair.factors.iter().find(|name| **name != effect.factor);
-    let between = match simple.len() > LISTED {
-        true => format!(", and in between with {} more", simple.len() - LISTED),
-        false => String::new(),
-    };
-    let ends = shortened(&simple).into_iter().map(|it| at(it, of));
-    Sentence::from("The effect of ")
-        .and(name)
-        .words(" instead of ")
-        .and(of.level(&effect.factor, &effect.instead_of))
-        .words(" depends on ")
-        .and_code(other.map_or("", String::as_str))
-        .words(": ")
-        .and(joined(ends, ", "))
-        .words(format!("{between}."))
-}
-
-/// All, or of many the first two and the last two.
-fn shortened<'a>(all: &[&'a SimpleEffect]) -> Vec<&'a SimpleEffect> {
-    let is_kept =
-        |index: usize| all.len() <= LISTED || index < LISTED / 2 || index + LISTED / 2 >= all.len();
-    let kept = (0..all.len()).filter(|index| is_kept(*index));
-    kept.map(|index| all[index]).collect()
-}
-
-fn at(simple: &SimpleEffect, of: Of<'_>) -> Sentence {
-    let (times, interval) = simple.contrast.gain(of.metric);
-    let figure = match simple.contrast.is_found() {
-        true => Sentence::default().figure(figures::ratio_alone(times, interval)),
-        false => "no detectable difference".into(),
-    };
-    figure
-        .words(" with ")
-        .and(of.level(&simple.other, &simple.at))
-}
-
-fn matters_only(
-    name: Sentence,
-    only: &SimpleEffect,
-    undetected: &[&SimpleEffect],
-    of: Of<'_>,
-) -> Sentence {
-    let (times, interval) = only.contrast.gain(of.metric);
-    let others = undetected.iter().map(|it| of.level(&it.other, &it.at));
-    name.words(" matters only with ")
-        .and(of.setting(&only.other, &only.at))
-        .words(", where it is ")
-        .figure(format!("{} times", figures::times(times, interval)))
-        .words(format!(" {} ", gain_words(of.metric)))
-        .and(of.level(&only.factor, &only.instead_of))
-        .words("; no detectable difference with ")
-        .and(listed(others.collect(), undetected.len()))
-        .words(".")
 }
 
 fn chart(subject: &Subject<'_>, effects: &Effects) -> Chart {
@@ -260,7 +117,7 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
     let contrast = &effect.contrast;
     let name = of.setting(&effect.factor, &effect.level);
     let id = format!("{}={}", effect.factor, effect.level);
-    let ratio = figures::ratio(contrast.ratio, contrast.interval);
+    let ratio = ratio_of(contrast).plain();
     let standing = contrast.standing(of.metric);
     let (sign, tone) = mark(standing);
     let condition = if is_condition {
@@ -273,7 +130,7 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
             "{id}: {ratio} of {}, a mean over {} settings of the others, {}",
             of.setting(&effect.factor, &effect.instead_of).plain(),
             contrast.settings,
-            standing_words(standing)
+            effect_words(standing)
         ),
         name,
         id,
@@ -285,7 +142,7 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
         marks: Some(Marks {
             dot: contrast.ratio,
             range: contrast.range,
-            interval: Some(contrast.interval),
+            interval: contrast.is_supported().then_some(contrast.interval),
             mark: Mark::Circle,
         }),
         cells: vec![ratio, contrast.settings.to_string()],
@@ -293,11 +150,28 @@ fn forest_row(effect: &MainEffect, of: Of<'_>, is_condition: bool) -> ForestRow 
     }
 }
 
+/// The ratio with its interval where there are rounds enough for one.
+fn ratio_of(contrast: &Contrast) -> Sentence {
+    match contrast.is_supported() {
+        true => ratio_cell(contrast.ratio, contrast.interval),
+        false => Sentence::number(figures::ratio_without_interval(contrast.ratio))
+            .words(format!(", {TOO_FEW_ROUNDS}")),
+    }
+}
+
+/// A standing in words; what was not detected is no more than what the interval says.
+fn effect_words(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Same => "the interval includes ×1",
+        other => standing_words(other),
+    }
+}
+
 fn table(effects: &Effects, of: Of<'_>) -> Table {
     let row = |effect: &MainEffect| {
         let contrast = &effect.contrast;
         let (sign, tone) = mark(contrast.standing(of.metric));
-        let ratio = ratio_cell(contrast.ratio, contrast.interval);
+        let ratio = ratio_of(contrast);
         let range = [contrast.range.low, contrast.range.high];
         let range = range.map(figures::ratio_without_interval).join(" to ");
         Row::new([
@@ -365,118 +239,4 @@ fn shares(effects: &Effects) -> Option<Block> {
         let caption = "Differences between variants are attributed to";
         Block::chart(Chart::new(caption, Plot::Bars(Bars { bars })).with_remark(remark))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use lab::analysis::Standing;
-    use lab::stats::Interval;
-
-    fn contrast(ratio: f64, found: bool, range: (f64, f64), settings: usize) -> Contrast {
-        let reach = if found { 1.05 } else { 100.0 };
-        Contrast {
-            ratio,
-            interval: Interval {
-                low: ratio / reach,
-                high: ratio * reach,
-            },
-            settings,
-            range: Interval {
-                low: range.0,
-                high: range.1,
-            },
-        }
-    }
-
-    fn of<'a>(metric: &'a str, labels: &'a Labels) -> Of<'a> {
-        Of { metric, labels }
-    }
-
-    fn wal(contrast: Contrast) -> MainEffect {
-        MainEffect {
-            factor: "journal_mode".to_owned(),
-            level: "wal".into(),
-            instead_of: "delete".into(),
-            contrast,
-        }
-    }
-
-    /// The effect of WAL at levels of `synchronous`, with ratios and whether they were found.
-    fn at_levels(of: &[(&str, f64, bool)]) -> PairEffect {
-        let simple = |(at, ratio, found): &(&str, f64, bool)| SimpleEffect {
-            factor: "journal_mode".to_owned(),
-            level: "wal".into(),
-            instead_of: "delete".into(),
-            other: "synchronous".to_owned(),
-            at: (*at).into(),
-            contrast: contrast(*ratio, *found, (*ratio, *ratio), 1),
-        };
-        PairEffect {
-            factors: ["journal_mode".to_owned(), "synchronous".to_owned()],
-            levels: [Vec::new(), Vec::new()],
-            cells: Vec::new(),
-            simple: of.iter().map(simple).collect(),
-        }
-    }
-
-    #[test]
-    fn an_effect_by_itself_says_how_far_it_holds() {
-        let effect = wal(contrast(1.8, true, (1.62, 2.0), 4));
-        assert_eq!(
-            alone(&effect, of("rows_per_s", &Labels::default())).plain(),
-            "journal_mode=wal is 1.80 times as fast as delete, whatever the others are set to \
-             (×1.62 to ×2)."
-        );
-        let effect = wal(contrast(1.8, true, (0.9, 2.4), 4));
-        assert!(
-            alone(&effect, of("rows_per_s", &Labels::default()))
-                .plain()
-                .contains("but not in every setting")
-        );
-        let effect = wal(contrast(1.8, true, (1.8, 1.8), 1));
-        assert!(
-            alone(&effect, of("rows_per_s", &Labels::default()))
-                .plain()
-                .contains("in the only setting")
-        );
-    }
-
-    #[test]
-    fn a_time_that_shrinks_is_a_gain() {
-        let effect = wal(contrast(0.5, true, (0.4, 0.5), 2));
-        let sentence = alone(&effect, of("seconds", &Labels::default())).plain();
-        assert!(
-            sentence.starts_with("journal_mode=wal is 2.00 times as fast as delete"),
-            "{sentence}"
-        );
-        assert!(sentence.contains("(×2 to ×2.5)"), "{sentence}");
-        assert_eq!(effect.contrast.standing("seconds"), Standing::Better);
-        assert_eq!(effect.contrast.standing("rows_per_s"), Standing::Worse);
-    }
-
-    #[test]
-    fn an_effect_that_depends_on_another_is_listed_level_by_level() {
-        let effect = wal(contrast(3.0, true, (1.0, 9.0), 3));
-        let pair = at_levels(&[
-            ("full", 3.0, true),
-            ("normal", 9.0, true),
-            ("off", 1.0, false),
-        ]);
-        assert_eq!(
-            depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain(),
-            "The effect of journal_mode=wal instead of delete depends on synchronous: ×9.0 with \
-             normal, ×3.0 with full, no detectable difference with off."
-        );
-        let pair = at_levels(&[
-            ("full", 3.0, true),
-            ("normal", 1.1, false),
-            ("off", 1.0, false),
-        ]);
-        assert_eq!(
-            depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain(),
-            "journal_mode=wal matters only with synchronous=full, where it is 3.0 times as fast as \
-             delete; no detectable difference with normal and off."
-        );
-    }
 }

@@ -1,0 +1,283 @@
+//! What to take away of the effects of settings, in sentences.
+//!
+//! A sentence says "whatever the others are set to" only where no interaction of that
+//! level was found and the effect goes one way in every setting. None says that an effect does not exist:
+//! intervals that hold together are wide, and the same two variants may differ where they are compared by
+//! themselves. So every ratio stands with its interval.
+
+use lab::analysis::effects::{Contrast, Effects, MainEffect, PairEffect, SimpleEffect};
+use lab::metric::higher_is_better;
+
+use super::Of;
+use crate::document::{Sentence, joined};
+use crate::figures;
+use crate::topics::Subject;
+use crate::topics::figures::ratio_cell;
+use crate::words::{TOO_FEW_ROUNDS, gain_words, plural};
+
+/// Sentences on single settings; the chart has the others.
+const MOST: usize = 6;
+/// Levels of another factor that a sentence lists.
+const LISTED: usize = 4;
+
+/// What to take away, the greatest effect first.
+pub(super) fn sentences(subject: &Subject<'_>, effects: &Effects) -> Vec<Sentence> {
+    let conditions = &subject.experiment.conditions;
+    let is_condition = |effect: &MainEffect| conditions.contains(&effect.factor);
+    // What a condition does is worth a sentence only where there is nothing to choose.
+    let no_choice = effects.main.iter().all(is_condition);
+    let main = effects.main.iter();
+    let chosen = main.filter(|effect| no_choice || !is_condition(effect));
+    let with_pairs = chosen.map(|effect| (effect, effects.interacting(effect)));
+    let found: Vec<_> = with_pairs
+        .filter(|(effect, pair)| effect.contrast.is_found() || pair.is_some())
+        .collect();
+    let of = Of::subject(subject);
+    let mut sentences: Vec<Sentence> = found
+        .iter()
+        .take(MOST)
+        .map(|(effect, pair)| match pair {
+            Some(pair) => depends(effect, pair, of),
+            None => alone(effect, of),
+        })
+        .collect();
+    if found.is_empty() {
+        sentences.push(nothing_found(effects).into());
+    }
+    if found.len() > MOST {
+        let more = plural(found.len() - MOST, "more effect", "more effects");
+        sentences.push(format!("{more} of single levels: see below.").into());
+    }
+    if !effects.pairs.iter().any(PairEffect::is_found) {
+        sentences.push(no_interaction(effects).into());
+    }
+    sentences
+}
+
+/// What is said where no effect was found.
+fn nothing_found(effects: &Effects) -> &'static str {
+    match effects.main.iter().any(|it| it.contrast.is_supported()) {
+        true => "No effect of a single setting was detected: each interval includes ×1.",
+        false => "There are too few rounds to show what a single setting does.",
+    }
+}
+
+/// What is said where no interaction was found.
+fn no_interaction(effects: &Effects) -> &'static str {
+    let mut cells = effects.pairs.iter().flat_map(|pair| &pair.cells);
+    match cells.any(|cell| cell.contrast.is_supported()) {
+        true => "No interaction between two settings was detected.",
+        false => "There are too few rounds to show whether settings interact.",
+    }
+}
+
+/// An effect that was not found to depend on the others.
+fn alone(effect: &MainEffect, of: Of<'_>) -> Sentence {
+    let (times, interval) = effect.contrast.gain(of.metric);
+    let range = range(&effect.contrast, of.metric);
+    let holds = match (
+        effect.contrast.settings,
+        effect.contrast.has_one_direction(),
+    ) {
+        (1, _) => ", in the only setting of the others in which both were measured.".to_owned(),
+        (_, true) => format!(", whatever the others are set to{range}."),
+        (_, false) => format!(" on average, but not in every setting of the others{range}."),
+    };
+    of.setting(&effect.factor, &effect.level)
+        .words(if times < 1.0 { " is only " } else { " is " })
+        .figure(format!("{} times", figures::times(times, interval)))
+        .words(format!(" {} ", gain_words(of.metric)))
+        .and(of.level(&effect.factor, &effect.instead_of))
+        .words(holds)
+}
+
+/// ` (×1.6 to ×2.0)` over the settings; nothing where there is only one.
+fn range(contrast: &Contrast, metric: &str) -> String {
+    if contrast.settings < 2 {
+        return String::new();
+    }
+    let range = match higher_is_better(metric) {
+        true => contrast.range,
+        false => contrast.range.inverse(),
+    };
+    match [range.low, range.high].map(figures::ratio_without_interval) {
+        [low, high] if low == high => String::new(),
+        [low, high] => format!(" ({low} to {high})"),
+    }
+}
+
+/// An effect that depends on another factor: what it is at each level of that one.
+fn depends(effect: &MainEffect, pair: &PairEffect, of: Of<'_>) -> Sentence {
+    let is_of_level =
+        |simple: &&SimpleEffect| simple.factor == effect.factor && simple.level == effect.level;
+    let mut simple: Vec<&SimpleEffect> = pair.simple.iter().filter(is_of_level).collect();
+    let gain_of = |simple: &SimpleEffect| simple.contrast.gain(of.metric).0;
+    simple.sort_by(|a, b| gain_of(b).total_cmp(&gain_of(a)));
+    let name = of.setting(&effect.factor, &effect.level);
+    let other = pair.factors.iter().find(|name| **name != effect.factor);
+    let between = match simple.len() > LISTED {
+        true => format!(", and in between with {} more", simple.len() - LISTED),
+        false => String::new(),
+    };
+    let ends = shortened(&simple).into_iter().map(|it| at(it, of));
+    Sentence::from("The effect of ")
+        .and(name)
+        .words(" instead of ")
+        .and(of.level(&effect.factor, &effect.instead_of))
+        .words(" depends on ")
+        .and_code(other.map_or("", String::as_str))
+        .words(": ")
+        .and(joined(ends, ", "))
+        .words(format!("{between}."))
+}
+
+/// All, or of many the first two and the last two.
+fn shortened<'a>(all: &[&'a SimpleEffect]) -> Vec<&'a SimpleEffect> {
+    let is_kept =
+        |index: usize| all.len() <= LISTED || index < LISTED / 2 || index + LISTED / 2 >= all.len();
+    let kept = (0..all.len()).filter(|index| is_kept(*index));
+    kept.map(|index| all[index]).collect()
+}
+
+fn at(simple: &SimpleEffect, of: Of<'_>) -> Sentence {
+    let (times, interval) = simple.contrast.gain(of.metric);
+    let figure = match simple.contrast.is_supported() {
+        true => ratio_cell(times, interval),
+        false => TOO_FEW_ROUNDS.into(),
+    };
+    figure
+        .words(" with ")
+        .and(of.level(&simple.other, &simple.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{forest_row, ratio_of};
+    use super::*;
+    use lab::analysis::Standing;
+    use lab::experiment::Labels;
+    use lab::stats::Interval;
+
+    fn contrast(ratio: f64, found: bool, range: (f64, f64), settings: usize) -> Contrast {
+        let reach = if found { 1.05 } else { 5.0 };
+        Contrast {
+            ratio,
+            interval: Interval {
+                low: ratio / reach,
+                high: ratio * reach,
+            },
+            settings,
+            range: Interval {
+                low: range.0,
+                high: range.1,
+            },
+        }
+    }
+
+    fn of<'a>(metric: &'a str, labels: &'a Labels) -> Of<'a> {
+        Of { metric, labels }
+    }
+
+    fn wal(contrast: Contrast) -> MainEffect {
+        MainEffect {
+            factor: "journal_mode".to_owned(),
+            level: "wal".into(),
+            instead_of: "delete".into(),
+            contrast,
+        }
+    }
+
+    /// The effect of WAL at levels of `synchronous`, with ratios and whether they were found.
+    fn at_levels(of: &[(&str, f64, bool)]) -> PairEffect {
+        let simple = |(at, ratio, found): &(&str, f64, bool)| SimpleEffect {
+            factor: "journal_mode".to_owned(),
+            level: "wal".into(),
+            instead_of: "delete".into(),
+            other: "synchronous".to_owned(),
+            at: (*at).into(),
+            contrast: contrast(*ratio, *found, (*ratio, *ratio), 1),
+        };
+        PairEffect {
+            factors: ["journal_mode".to_owned(), "synchronous".to_owned()],
+            levels: [Vec::new(), Vec::new()],
+            cells: Vec::new(),
+            simple: of.iter().map(simple).collect(),
+        }
+    }
+
+    #[test]
+    fn an_effect_by_itself_says_how_far_it_holds() {
+        let effect = wal(contrast(1.8, true, (1.62, 2.0), 4));
+        assert_eq!(
+            alone(&effect, of("rows_per_s", &Labels::default())).plain(),
+            "journal_mode=wal is 1.80 times as fast as delete, whatever the others are set to \
+             (×1.62 to ×2)."
+        );
+        let effect = wal(contrast(1.8, true, (0.9, 2.4), 4));
+        assert!(
+            alone(&effect, of("rows_per_s", &Labels::default()))
+                .plain()
+                .contains("but not in every setting")
+        );
+        let effect = wal(contrast(1.8, true, (1.8, 1.8), 1));
+        assert!(
+            alone(&effect, of("rows_per_s", &Labels::default()))
+                .plain()
+                .contains("in the only setting")
+        );
+    }
+
+    #[test]
+    fn a_time_that_shrinks_is_a_gain() {
+        let effect = wal(contrast(0.5, true, (0.4, 0.5), 2));
+        let sentence = alone(&effect, of("seconds", &Labels::default())).plain();
+        assert!(
+            sentence.starts_with("journal_mode=wal is 2.00 times as fast as delete"),
+            "{sentence}"
+        );
+        assert!(sentence.contains("(×2 to ×2.5)"), "{sentence}");
+        assert_eq!(effect.contrast.standing("seconds"), Standing::Better);
+        assert_eq!(effect.contrast.standing("rows_per_s"), Standing::Worse);
+    }
+
+    #[test]
+    fn an_effect_that_depends_on_another_is_listed_level_by_level() {
+        let effect = wal(contrast(3.0, true, (1.0, 9.0), 3));
+        let pair = at_levels(&[
+            ("full", 3.0, true),
+            ("normal", 9.0, true),
+            ("off", 1.0, false),
+        ]);
+        assert_eq!(
+            depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain(),
+            "The effect of journal_mode=wal instead of delete depends on synchronous: ×9.0 [8.6, 9.5] \
+             with normal, ×3.0 [2.9, 3.2] with full, ×1.0 [0.2, 5.0] with off."
+        );
+    }
+
+    #[test]
+    fn an_effect_that_was_found_once_is_not_denied_elsewhere() {
+        let effect = wal(contrast(3.0, true, (0.2, 3.0), 2));
+        let pair = at_levels(&[("normal", 3.0, true), ("full", 0.21, false)]);
+        let sentence = depends(&effect, &pair, of("rows_per_s", &Labels::default())).plain();
+        assert!(
+            sentence.contains("×0.21 [0.04, 1.05] with full"),
+            "{sentence}"
+        );
+        assert!(!sentence.contains("only") && !sentence.contains("no detectable"));
+    }
+
+    #[test]
+    fn an_interval_of_many_powers_of_ten_is_too_few_rounds() {
+        let mut wide = contrast(3.0, true, (1.0, 9.0), 3);
+        wide.interval = Interval {
+            low: 1e-24,
+            high: 1e24,
+        };
+        assert_eq!(ratio_of(&wide).plain(), "×3, too few rounds");
+        let effect = wal(wide);
+        let row = forest_row(&effect, of("rows_per_s", &Labels::default()), false);
+        assert_eq!(row.marks.unwrap().interval, None);
+        assert!(row.words.ends_with("too few rounds"), "{}", row.words);
+    }
+}
