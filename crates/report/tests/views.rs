@@ -157,7 +157,23 @@ fn figures_to_be_read_beside_the_own_one_stand_in_every_form() {
             beside.contains("10.0 s") && beside.contains("11.0 s"),
             "{beside}"
         );
+        let missing = "no variant of this run has this metric";
+        assert!(beside.contains(missing), "{beside}");
     }
+}
+
+#[test]
+fn a_variant_that_exceeds_an_upper_bound_is_named() {
+    let mut analysis = made_up::analysis().clone();
+    let said = "better median than the upper bound plain file: ";
+    assert!(!report::markdown(&analysis).contains(said));
+    let bounds = &mut analysis.experiments[0].upper_bounds;
+    let plain_file = bounds
+        .iter_mut()
+        .find(|it| it.name == "plain file")
+        .unwrap();
+    plain_file.exceeded_by = vec![1];
+    assert!(report::markdown(&analysis).contains(said));
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! No sentence of a report says more than the table, the chart, the tier and the confirmation run next to
+//! it: checked on runs that never took place, from their plans to the blocks of their reports.
+//!
+//! `PROPTEST_CASES=5000 cargo test -p pragmark-report --test agreement` looks at more of them.
+
+mod checks;
+mod crashes;
+mod plan;
+mod reading;
+mod recipe;
+mod trials;
+
+use lab::analysis::{AgainstStronger, Analysis, ExperimentAnalysis, Standing};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use crate::reading::Reading;
+use crate::recipe::{RunRecipe, runs};
+
+/// Cases that are tried unless `PROPTEST_CASES` says otherwise.
+const CASES: u32 = 200;
+
+fn cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        cases: match std::env::var_os("PROPTEST_CASES") {
+            Some(_) => default.cases,
+            None => CASES,
+        },
+        failure_persistence: None,
+        ..default
+    }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn no_sentence_contradicts_its_figures(recipe in runs()) {
+        let faults = faults(&recipe);
+        prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
+
+fn faults(recipe: &RunRecipe) -> Vec<String> {
+    let analysis = trials::analysis(recipe);
+    checks::faults(&Reading::of(&analysis))
+}
+
+/// An analysis of which one experiment is as wanted, and the place of this one.
+fn first(is_wanted: impl Fn(&ExperimentAnalysis) -> bool) -> (Analysis, usize) {
+    let mut runner = TestRunner::deterministic();
+    loop {
+        let recipe = runs().new_tree(&mut runner).unwrap().current();
+        let analysis = trials::analysis(&recipe);
+        if let Some(place) = analysis.experiments.iter().position(&is_wanted) {
+            return (analysis, place);
+        }
+    }
+}
+
+/// A variant of this standing.
+fn of_standing(experiment: &ExperimentAnalysis, wanted: Standing) -> Option<usize> {
+    let mut variants = experiment.variants.iter();
+    variants.position(|it| it.standing(&experiment.metric) == wanted)
+}
+
+/// What the checks say of an analysis after `tamper` has made it say something else.
+fn tampered(
+    is_wanted: impl Fn(&ExperimentAnalysis) -> bool,
+    tamper: impl Fn(&mut ExperimentAnalysis),
+) -> String {
+    let (mut analysis, place) = first(is_wanted);
+    assert!(checks::faults(&Reading::of(&analysis)).is_empty());
+    tamper(&mut analysis.experiments[place]);
+    checks::faults(&Reading::of(&analysis)).join("\n")
+}
+
+#[test]
+fn a_letter_shared_with_the_baseline_is_noticed() {
+    let is_better = |it: &ExperimentAnalysis| of_standing(it, Standing::Better).is_some();
+    let faults = tampered(is_better, |experiment| {
+        let better = of_standing(experiment, Standing::Better).unwrap();
+        experiment.variants[better].groups = experiment.variants[0].groups.clone();
+    });
+    assert!(faults.contains("and the letters of"), "{faults}");
+}
+
+#[test]
+fn a_difference_that_its_interval_does_not_show_is_noticed() {
+    let is_same = |it: &ExperimentAnalysis| of_standing(it, Standing::Same).is_some();
+    let faults = tampered(is_same, |experiment| {
+        let same = of_standing(experiment, Standing::Same).unwrap();
+        experiment.variants[same].effect.as_mut().unwrap().q_value = 0.0;
+    });
+    assert!(faults.contains("does not show the difference"), "{faults}");
+}
+
+#[test]
+fn figures_beyond_sense_are_noticed() {
+    let is_same = |it: &ExperimentAnalysis| of_standing(it, Standing::Same).is_some();
+    let faults = tampered(is_same, |experiment| {
+        let same = of_standing(experiment, Standing::Same).unwrap();
+        let effect = experiment.variants[same].effect.as_mut().unwrap();
+        effect.estimate.detectable = 1e12;
+    });
+    assert!(
+        faults.contains("a detectable difference beyond sense"),
+        "{faults}"
+    );
+}
+
+#[test]
+fn a_durability_class_that_denies_a_gain_is_noticed() {
+    let gains = |it: &ExperimentAnalysis| {
+        let mut weaker = it.by_durability.iter().skip(1);
+        weaker.any(|class| it.variants[class.variants[0]].standing(&it.metric) == Standing::Better)
+    };
+    let faults = tampered(gains, |experiment| {
+        for class in experiment.by_durability.iter_mut().skip(1) {
+            class.against_stronger = Some(AgainstStronger::Same(0));
+        }
+    });
+    assert!(faults.contains("durability says otherwise"), "{faults}");
+}
+
+#[test]
+fn an_upper_bound_that_is_exceeded_in_silence_is_noticed() {
+    let is_exceeded = |it: &ExperimentAnalysis| {
+        let mut bounds = it.upper_bounds.iter();
+        bounds.any(|bound| !bound.exceeded_by.is_empty())
+    };
+    let faults = tampered(is_exceeded, |experiment| {
+        experiment.upper_bounds[0].exceeded_by.clear();
+    });
+    assert!(faults.contains("is exceeded"), "{faults}");
+}
