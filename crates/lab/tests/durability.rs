@@ -105,7 +105,7 @@ fn variants_are_ranked_within_their_class_and_weaker_classes_say_whether_they_ga
             ),
         ]
     );
-    assert!((classes[0].to_best[1] - 0.25).abs() < 0.05);
+    assert!((classes[0].to_best[1].unwrap() - 0.25).abs() < 0.05);
 }
 
 #[test]

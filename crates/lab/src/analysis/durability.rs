@@ -13,8 +13,9 @@ pub struct AtDurability {
     pub class: Durability,
     /// Its variants under the conditions of the baseline, the best first.
     pub variants: Vec<usize>,
-    /// The median of each of them in the experiment's metric, divided by that of the best.
-    pub to_best: Vec<f64>,
+    /// The median of each of them in the experiment's metric, divided by that of the best; none where that is
+    /// no number, because the best's is 0.
+    pub to_best: Vec<Option<f64>>,
     /// How many of them are not distinguishable from the best, itself included.
     pub tied: usize,
     /// How the best compares with those of the stronger classes: whether giving up durability brings
@@ -49,12 +50,13 @@ pub(super) fn by_durability(experiment: &ExperimentAnalysis) -> Vec<AtDurability
     let bests: Vec<usize> = ranked.iter().map(|ranked| ranked.best).collect();
     let class = |(index, ranked): (usize, Ranked<Durability>)| {
         let variants = [vec![ranked.best], ranked.tied.clone(), ranked.worse].concat();
-        let ratios = variants
-            .iter()
-            .map(|variant| median(variant) / median(&ranked.best));
+        let to_best = |variant: &usize| {
+            let ratio = median(variant) / median(&ranked.best);
+            ratio.is_finite().then_some(ratio)
+        };
         AtDurability {
             class: ranked.class,
-            to_best: ratios.collect(),
+            to_best: variants.iter().map(to_best).collect(),
             tied: 1 + ranked.tied.len(),
             against_stronger: against(experiment, ranked.best, &bests[..index]),
             variants,
@@ -79,4 +81,41 @@ fn against(
         Some(tied) => AgainstStronger::Same(tied),
         None => AgainstStronger::Better,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::analysis::{Summary, VariantAnalysis};
+    use crate::level::Settings;
+    use crate::stats::Interval;
+
+    #[test]
+    fn a_best_figure_of_zero_gives_the_others_no_ratio() {
+        let variant = |number: i64, median: f64| {
+            let summary = Summary {
+                median,
+                range: Interval {
+                    low: median,
+                    high: median,
+                },
+                n: 7,
+            };
+            VariantAnalysis {
+                summaries: BTreeMap::from([("busy_errors".to_owned(), summary)]),
+                durability: Some(Durability::Every),
+                groups: ["a", "b"][number as usize].to_owned(),
+                ..VariantAnalysis::made_up(Settings::from([("columns".to_owned(), number.into())]))
+            }
+        };
+        let experiment = ExperimentAnalysis {
+            metric: "busy_errors".to_owned(),
+            variants: vec![variant(0, 0.0), variant(1, 3.0)],
+            ranking: vec![0, 1],
+            ..ExperimentAnalysis::default()
+        };
+        assert_eq!(by_durability(&experiment)[0].to_best, [None, None]);
+    }
 }

@@ -5,6 +5,7 @@ use lab::analysis::{AgainstStronger, AtDurability};
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Row, Sentence, Table};
+use crate::figures::ratio_without_interval;
 use crate::names::listed;
 use crate::words::metric_heading;
 
@@ -48,7 +49,10 @@ fn row(subject: &Subject<'_>, class: &AtDurability) -> Row {
     let names = best.iter().map(|variant| subject.names.sentence(*variant));
     let behind = behind.iter().zip(shares).map(|(variant, share)| {
         let name = subject.names.sentence(*variant);
-        name.words(format!(" (×\u{a0}{share:.2})"))
+        match share {
+            Some(share) => name.words(format!(" ({})", ratio_without_interval(*share))),
+            None => name,
+        }
     });
     Row::new([
         Cell::new(class.class.words()),
