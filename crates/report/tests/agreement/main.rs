@@ -11,6 +11,7 @@ mod recipe;
 mod trials;
 
 use lab::analysis::{AgainstStronger, Analysis, ExperimentAnalysis, Standing};
+use pragmark_report as report;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -40,6 +41,29 @@ proptest! {
     fn no_sentence_contradicts_its_figures(recipe in runs()) {
         let faults = faults(&recipe);
         prop_assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
+}
+
+proptest! {
+    // Pages take longer than their documents.
+    #![proptest_config(ProptestConfig { cases: cases().cases.div_ceil(8), ..cases() })]
+
+    #[test]
+    fn every_form_of_a_report_holds_numbers_only(recipe in runs()) {
+        let analysis = trials::analysis(&recipe);
+        let style = report::Style { width: 60, colour: false };
+        let forms = [
+            report::terminal(&analysis, style),
+            report::markdown(&analysis),
+            report::html(&analysis).unwrap(),
+        ];
+        for form in forms {
+            let is_bad = |piece: &&str| {
+                ["NaN", "inf\"", "inf,", "inf "].iter().any(|it| piece.contains(it))
+            };
+            let bad = form.split('\n').flat_map(|line| line.split('>')).find(is_bad);
+            prop_assert!(bad.is_none(), "{}", bad.unwrap_or_default());
+        }
     }
 }
 
