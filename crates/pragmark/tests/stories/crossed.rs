@@ -14,7 +14,7 @@ factors = { page_size = [4096, 65536], journal_mode = ["delete", "wal"], rows = 
 [design]
 kind = "factorial"
 baseline = { page_size = 65536, journal_mode = "delete", rows = 400 }
-stopping = { rounds = 2, max_rounds = 2 }
+stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
 fn measured() -> Laboratory {
