@@ -1,0 +1,69 @@
+//! Compiles the recorder, a shared object that is loaded into other programs, and has the crate embed it.
+//!
+//! It links nothing but the C library. SQLite's headers come with `libsqlite3-sys`; its library is not used.
+
+use std::path::{Path, PathBuf};
+
+/// The files of the recorder.
+const SOURCES: [&str; 11] = [
+    "code.c",
+    "doors.c",
+    "file.c",
+    "hooks.c",
+    "library.c",
+    "scan.c",
+    "secrets.c",
+    "shape.c",
+    "snapshot.c",
+    "texts.c",
+    "values.c",
+];
+
+fn main() {
+    println!("cargo:rerun-if-changed=c");
+    println!("cargo:rerun-if-changed=build.rs");
+    let object = required_path("OUT_DIR").join("recorder.object");
+    println!("cargo:rustc-env=PRAGMARK_RECORDER={}", object.display());
+    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        compile(&object);
+    } else {
+        // The doors are those of Linux; elsewhere the command says that it cannot record.
+        std::fs::write(&object, []).expect("OUT_DIR is writable");
+    }
+}
+
+fn required_path(variable: &str) -> PathBuf {
+    std::env::var_os(variable)
+        .unwrap_or_else(|| panic!("cargo did not set {variable} for the build script of recorder"))
+        .into()
+}
+
+fn compile(object: &Path) {
+    let mut build = cc::Build::new();
+    build.opt_level(2).debug(false).pic(true).warnings(false);
+    let mut command = build.get_compiler().to_command();
+    command
+        .args([
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-fvisibility=hidden",
+        ])
+        .args(["-shared", "-Wl,-z,now", "-Wl,-z,defs", "-pthread"])
+        .arg("-I")
+        .arg(required_path("DEP_SQLITE3_INCLUDE"))
+        .args(SOURCES.iter().map(|name| Path::new("c").join(name)))
+        .arg("-o")
+        .arg(object)
+        .arg("-ldl");
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start the C compiler: {error}"));
+    assert!(
+        output.status.success(),
+        "compiling the recorder failed ({})\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr),
+    );
+}

@@ -1,0 +1,395 @@
+/* Connections, and what SQLite calls while their statements run.
+**
+** A statement is two records: BEGIN with its values when it starts, END with what it did. The callbacks of
+** a connection run while SQLite holds its mutex, so a connection's state needs no lock of its own. */
+#include "recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS (SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE | SQLITE_TRACE_ROW | SQLITE_TRACE_CLOSE)
+#define BUCKETS 256
+
+static struct connection *buckets[BUCKETS];
+
+/* Whose statement ran last on this thread: the commit hook gets the program's argument, not the recorder's. */
+THREAD_LOCAL struct connection *current;
+/* Whether this thread is inside a call that the recorder itself has made. */
+THREAD_LOCAL bool own_work;
+
+bool is_own_work(void) { return own_work; }
+void set_own_work(bool is) { own_work = is; }
+
+static int on_event(unsigned, void *, void *, void *);
+static int on_commit(void *);
+
+/* --- Callbacks that the program sets itself --- */
+
+static void *pointer_at(sqlite3 *db, int offset) {
+  void *it;
+  memcpy(&it, (const char *)db + offset, sizeof it);
+  return it;
+}
+
+static bool knows_trace(const struct shape *shape) {
+  return shape->trace >= 0 && shape->trace_argument >= 0 && shape->trace_mask >= 0;
+}
+
+static bool knows_commit(const struct shape *shape) { return shape->commit >= 0 && shape->commit_argument >= 0; }
+
+static bool is_traced(const struct connection *it) {
+  return pointer_at(it->db, it->library->shape.trace) == (void *)on_event;
+}
+
+/* The legacy sqlite3_trace() has another signature, and this bit in the mask. */
+#define LEGACY_MASK 0x40
+
+/* Puts the recorder before a callback that the program has set in its stead. */
+static void chain_trace(struct connection *it) {
+  const struct shape *shape = &it->library->shape;
+  if (!knows_trace(shape) || is_traced(it)) return;
+  uint8_t mask = ((const uint8_t *)it->db)[shape->trace_mask];
+  void *callback = pointer_at(it->db, shape->trace);
+  if (callback && (mask & LEGACY_MASK)) return;
+  it->user_mask = callback ? mask & 15 : 0;
+  it->user_trace = (int (*)(unsigned, void *, void *, void *))callback;
+  it->user_trace_argument = pointer_at(it->db, shape->trace_argument);
+  it->library->trace_v2(it->db, EVENTS, on_event, it);
+}
+
+/* The same for the commit hook. The argument stays the program's: sqlite3_commit_hook() returns it to the
+** program, which may free it. */
+static void chain_commit(struct connection *it) {
+  const struct shape *shape = &it->library->shape;
+  if (!knows_commit(shape) || pointer_at(it->db, shape->commit) == (void *)on_commit) return;
+  it->user_commit = (int (*)(void *))pointer_at(it->db, shape->commit);
+  it->library->commit_hook(it->db, on_commit, pointer_at(it->db, shape->commit_argument));
+}
+
+/* --- Records of a connection --- */
+
+static void write_library(struct connection *it) {
+  struct library *library = it->library;
+  if (library->announced == process.generation) return;
+  const char *version = library->libversion(), *source = library->sourceid();
+  uint8_t *at = reserve(&it->writer, 64 + strlen(version) + strlen(source) + strlen(library->path));
+  if (!at) return;
+  *at++ = RECORD_LIBRARY;
+  at = put(at, (uint64_t)library->number);
+  at = put(at, library->door);
+  at = put(at, (library->shape.parameters >= 0 ? LIBRARY_EXACT : 0) |
+                   (library->shape.result >= 0 ? LIBRARY_RESULTS : 0) |
+                   (knows_trace(&library->shape) && knows_commit(&library->shape) ? LIBRARY_CHAINS : 0));
+  at = put_bytes(at, version, strlen(version));
+  at = put_bytes(at, source, strlen(source));
+  publish(&it->writer, put_bytes(at, library->path, strlen(library->path)));
+  library->announced = process.generation;
+}
+
+static void write_connection(struct connection *it, unsigned flags) {
+  const char *file = it->library->db_filename(it->db, "main"), *vfs = NULL;
+  it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &vfs);
+  file = file ? file : "";
+  uint8_t *at = reserve(&it->writer, 64 + strlen(file) + (vfs ? strlen(vfs) : 0));
+  if (at) {
+    *at++ = RECORD_CONNECTION;
+    at = put(at, it->writer.connection);
+    at = put(at, it->writer.time = now());
+    at = put(at, (uint64_t)it->library->number);
+    at = put(at, flags | (it->library->db_readonly(it->db, "main") == 1 ? CONNECTION_READONLY : 0));
+    at = put_bytes(at, file, strlen(file));
+    publish(&it->writer, put_bytes(at, vfs ? vfs : "", vfs ? strlen(vfs) : 0));
+  }
+  it->library->free((void *)vfs);
+}
+
+/* Numbers a connection and writes what it is. */
+static void announce(struct connection *it, unsigned flags) {
+  it->writer = taken_spare(__atomic_add_fetch(&process.header->next_connection, 1, __ATOMIC_RELAXED));
+  it->writer.generation = process.generation;
+  write_library(it);
+  write_connection(it, flags);
+}
+
+/* A connection that a fork took along is another connection of another process. */
+static void check_fork(struct connection *it) {
+  if (it->writer.generation == process.generation) return;
+  it->open = 0;
+  if (it->cache) memset(it->cache, 0, CACHED_TEXTS * sizeof *it->cache);
+  announce(it, CONNECTION_INHERITED);
+}
+
+/* --- Statements --- */
+
+static struct open_statement *open_of(struct connection *it, const sqlite3_stmt *statement) {
+  if (it->latest < it->open && it->statements[it->latest].statement == statement)
+    return &it->statements[it->latest];
+  for (int i = 0; i < it->open; i++)
+    if (it->statements[i].statement == statement) return it->latest = i, &it->statements[i];
+  return NULL;
+}
+
+/* A free place, -1 if there are too many open statements. */
+static int free_place(struct connection *it) {
+  for (int i = 0; i < it->open; i++)
+    if (!it->statements[i].statement) return i;
+  return it->open < OPEN_STATEMENTS ? it->open++ : -1;
+}
+
+static int counter(const struct connection *it, sqlite3_stmt *statement, int which) {
+  return it->library->stmt_status(statement, which, 0);
+}
+
+/* The kind of a record with the place of its statement, in one byte where it fits. */
+static uint8_t *put_kind(uint8_t *at, enum record kind, int place) {
+  *at++ = (uint8_t)(kind | ((place < 15 ? place : 15) << 4));
+  return place < 15 ? at : put(at, (uint64_t)place);
+}
+
+static void write_end(struct connection *it, struct open_statement *open, bool known) {
+  sqlite3_stmt *statement = open->statement;
+  struct library *library = it->library;
+  uint8_t *at = reserve(&it->writer, 128);
+  if (!at) return;
+  int result = -1;
+  if (known && library->shape.result >= 0)
+    memcpy(&result, (const char *)statement + library->shape.result, sizeof result);
+  if (result == SQLITE_ROW || result == SQLITE_DONE) result = SQLITE_OK;
+  int changes = library->total_changes(it->db);
+  int scans = known ? counter(it, statement, SQLITE_STMTSTATUS_FULLSCAN_STEP) - open->scans : 0;
+  int sorts = known ? counter(it, statement, SQLITE_STMTSTATUS_SORT) - open->sorts : 0;
+  int indexes = known ? counter(it, statement, SQLITE_STMTSTATUS_AUTOINDEX) - open->indexes : 0;
+  int steps = known ? counter(it, statement, SQLITE_STMTSTATUS_VM_STEP) - open->steps : 0;
+  int transaction = library->txn_state ? library->txn_state(it->db, NULL) & 3 : 3;
+  bool scanned = scans > 0 || sorts > 0 || indexes > 0;
+  at = put_kind(at, RECORD_END, (int)(open - it->statements));
+  at = put_time(at, &it->writer);
+  *at++ = (uint8_t)((library->get_autocommit(it->db) ? END_AUTOCOMMIT : 0) | transaction << 1 |
+                    (known && library->stmt_busy(statement) ? END_EARLY : 0) |
+                    (result > 0 ? END_RESULT : 0) | (changes != it->changes ? END_CHANGES : 0) |
+                    (scanned ? END_SCANS : 0) | (result < 0 ? END_UNKNOWN : 0));
+  at = put(at, open->rows);
+  at = put(at, steps > 0 ? (uint64_t)steps : 0);
+  if (result > 0) at = put(at, (uint64_t)result);
+  if (changes != it->changes) at = put(at, (uint32_t)(changes - it->changes));
+  if (scanned) {
+    at = put(at, (uint64_t)(scans > 0 ? scans : 0));
+    at = put(at, (uint64_t)(sorts > 0 ? sorts : 0));
+    at = put(at, (uint64_t)(indexes > 0 ? indexes : 0));
+  }
+  it->changes = changes;
+  publish(&it->writer, at);
+}
+
+static void write_begin(struct connection *it, sqlite3_stmt *statement, const char *sql, int place) {
+  uint32_t id = text_id(it, statement, sql);
+  char *hidden = id ? NULL : hidden_text(it, sql);
+  const char *written = hidden ? hidden : sql;
+  size_t text_length = id ? 0 : strlen(written);
+  int count = it->library->bind_parameter_count(statement);
+  char *expanded;
+  size_t bound = values_bound(it, statement, count, &expanded);
+  uint8_t *at = reserve(&it->writer, 64 + text_length + bound);
+  if (at) {
+    at = put_kind(at, RECORD_BEGIN, place);
+    at = put_time(at, &it->writer);
+    at = put(at, id);
+    if (!id) at = put_bytes(at, written, text_length);
+    *at++ = (uint8_t)((counter(it, statement, SQLITE_STMTSTATUS_RUN) == 0 ? BEGIN_PREPARED : 0) |
+                      (count > 0 ? BEGIN_VALUES : 0));
+    if (count > 0) at = put_values(at, it, statement, count, expanded);
+    publish(&it->writer, at);
+  }
+  it->library->free(expanded);
+  free(hidden);
+}
+
+static void on_begin(struct connection *it, sqlite3_stmt *statement, const char *sql) {
+  chain_commit(it);
+  if (!it->secret && sets_key(sql)) {
+    it->secret = true;
+    note(NOTE_SECRET, it->library->db_filename(it->db, "main") ? it->library->db_filename(it->db, "main") : "");
+  }
+  struct open_statement *stale = open_of(it, statement);
+  if (stale) {
+    write_end(it, stale, false);
+    stale->statement = NULL;
+  }
+  int place = free_place(it);
+  if (place < 0) {
+    __atomic_fetch_or(&process.header->lost, LOST_STATEMENTS, __ATOMIC_RELAXED);
+    return;
+  }
+  struct open_statement *open = &it->statements[place];
+  *open = (struct open_statement){.statement = statement,
+                                  .steps = counter(it, statement, SQLITE_STMTSTATUS_VM_STEP),
+                                  .scans = counter(it, statement, SQLITE_STMTSTATUS_FULLSCAN_STEP),
+                                  .sorts = counter(it, statement, SQLITE_STMTSTATUS_SORT),
+                                  .indexes = counter(it, statement, SQLITE_STMTSTATUS_AUTOINDEX)};
+  it->latest = place;
+  it->ran = true;
+  write_begin(it, statement, sql, place);
+}
+
+static bool is_attach(const char *sql) {
+  while (*sql == ' ' || *sql == '\n' || *sql == '\t') sql++;
+  return strncasecmp(sql, "attach", 6) == 0;
+}
+
+static void on_end(struct connection *it, sqlite3_stmt *statement) {
+  struct open_statement *open = open_of(it, statement);
+  if (!open) return;
+  write_end(it, open, true);
+  open->statement = NULL;
+  while (it->open > 0 && !it->statements[it->open - 1].statement) it->open--;
+  const char *sql = it->library->sql(statement);
+  if (sql && is_attach(sql)) snapshot_attached(it);
+}
+
+/* --- The settings in force at the end --- */
+
+static void write_setting(struct connection *it, const char *name, const char *value) {
+  uint8_t *at = reserve(&it->writer, 32 + strlen(name) + strlen(value));
+  if (!at) return;
+  *at++ = RECORD_SETTING;
+  at = put_bytes(at, name, strlen(name));
+  publish(&it->writer, put_bytes(at, value, strlen(value)));
+}
+
+static void read_setting(struct connection *it, const char *name) {
+  char sql[64] = "PRAGMA ";
+  sqlite3_stmt *statement;
+  strcat(sql, name);
+  if (it->library->prepare_v2(it->db, sql, -1, &statement, NULL) != SQLITE_OK) return;
+  if (it->library->step(statement) == SQLITE_ROW) {
+    const char *value = (const char *)it->library->column_text(statement, 0);
+    if (value) write_setting(it, name, value);
+  }
+  it->library->finalize(statement);
+}
+
+/* Reads back settings, of a connection that has used its database: reading them would otherwise open it. */
+static void read_settings(struct connection *it) {
+  static const char *const names[] = {"busy_timeout", "synchronous",  "journal_mode", "cache_size",
+                                      "foreign_keys", "temp_store",   "mmap_size",    "wal_autocheckpoint",
+                                      "page_size",    "auto_vacuum",  "locking_mode", "encoding"};
+  if (!it->ran || it->secret || it->writer.generation != process.generation) return;
+  set_own_work(true);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) read_setting(it, names[i]);
+  set_own_work(false);
+}
+
+static void on_close(struct connection *it) {
+  if (it->closed) return;
+  read_settings(it);
+  uint8_t *at = reserve(&it->writer, 16);
+  if (at) {
+    *at++ = RECORD_CLOSE;
+    publish(&it->writer, put_time(at, &it->writer));
+  }
+  it->closed = true;
+  free(it->cache);
+  it->cache = NULL;
+  release(&it->writer);
+}
+
+/* --- What SQLite calls --- */
+
+static void record_event(struct connection *it, unsigned event, void *statement, const char *sql) {
+  if (event == SQLITE_TRACE_ROW) {
+    struct open_statement *open = open_of(it, statement);
+    if (open) open->rows++;
+    return;
+  }
+  /* sqlite3_close() may refuse, and statements may outlive sqlite3_close_v2(). */
+  if (it->closed && event == SQLITE_TRACE_STMT) it->closed = false;
+  check_fork(it);
+  current = it;
+  if (event == SQLITE_TRACE_CLOSE) on_close(it);
+  if (event == SQLITE_TRACE_PROFILE) on_end(it, statement);
+  /* Statements within statements, of triggers and of FTS5, come with a text made for the callback. */
+  if (event == SQLITE_TRACE_STMT && sql == it->library->sql(statement)) on_begin(it, statement, sql);
+}
+
+static int on_event(unsigned event, void *context, void *p, void *x) {
+  struct connection *it = context;
+  if (process.active && !own_work) record_event(it, event, p, x);
+  if (it->user_trace && (it->user_mask & event)) return it->user_trace(event, it->user_trace_argument, p, x);
+  return 0;
+}
+
+/* Runs while the write lock is held, so the tickets have the order of the commits of all processes. */
+static int on_commit(void *argument) {
+  struct connection *it = current;
+  if (!it) return 0;
+  if (process.active && !own_work) {
+    uint8_t *at = reserve(&it->writer, 32);
+    if (at) {
+      *at++ = RECORD_COMMIT;
+      at = put_time(at, &it->writer);
+      at = put(at, __atomic_add_fetch(&process.header->next_ticket, 1, __ATOMIC_ACQ_REL));
+      publish(&it->writer, at);
+    }
+    chain_trace(it);
+  }
+  return it->user_commit ? it->user_commit(argument) : 0;
+}
+
+/* --- Attaching --- */
+
+/* The state for a connection; a new connection may have the address of one that is gone. */
+static struct connection *connection_of(sqlite3 *db) {
+  struct connection **bucket = &buckets[((uintptr_t)db >> 6) % BUCKETS];
+  pthread_mutex_lock(&process.lock);
+  struct connection *it = *bucket;
+  while (it && it->db != db) it = it->next;
+  if (!it && (it = calloc(1, sizeof *it))) {
+    it->next = *bucket;
+    it->db = db;
+    *bucket = it;
+  }
+  pthread_mutex_unlock(&process.lock);
+  return it;
+}
+
+static void reset(struct connection *it) {
+  struct connection *next = it->next;
+  sqlite3 *db = it->db;
+  if (!it->closed) release(&it->writer);
+  free(it->cache);
+  memset(it, 0, sizeof *it);
+  it->next = next;
+  it->db = db;
+}
+
+/* Records a connection from here on. */
+void attach(sqlite3 *db, struct library *library) {
+  struct connection *it = connection_of(db);
+  if (!it) return stop(LOST_MEMORY);
+  /* A library loaded as an extension may find the connection recorded already. */
+  if (it->library && knows_trace(&library->shape) && is_traced(it) && !it->closed) return;
+  reset(it);
+  it->library = library;
+  const char *file = library->db_filename(db, "main");
+  announce(it, 0);
+  if (file && *file) snapshot(it, file);
+  it->changes = library->total_changes(db);
+  library->trace_v2(db, EVENTS, on_event, it);
+  chain_commit(it);
+  if (!knows_commit(&library->shape)) library->commit_hook(db, on_commit, NULL);
+}
+
+/* Whether a program has replaced the recorder's callback on a connection that, for that reason, may be gone. */
+static bool is_replaced(const struct connection *it) {
+  if (it->closed || !it->library || it->writer.generation != process.generation) return false;
+  if (!knows_trace(&it->library->shape)) return false;
+  void *callback = pointer_if_readable((const char *)it->db + it->library->shape.trace);
+  return callback != (void *)on_event;
+}
+
+/* At the end of the process: marks connections of which statements were not recorded. */
+void check_connections(void) {
+  for (int i = 0; i < BUCKETS; i++)
+    for (struct connection *it = buckets[i]; it; it = it->next)
+      if (is_replaced(it)) note(NOTE_REPLACED, it->library->path);
+}

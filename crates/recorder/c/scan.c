@@ -1,0 +1,181 @@
+/* The table door and the symbol door: libraries in the modules of this process.
+**
+** A library that can load extensions has a table of its functions, and every module is searched for such a
+** table: a function that returns a version as a number, with another one that returns the same version as a
+** text at the right distance. The library is then asked to call the recorder for each new connection.
+** Nothing in a module is called while the loader's list is walked, because that list is locked. */
+#define _GNU_SOURCE
+#include "code.h"
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODULES 1024
+#define SEGMENTS 12
+
+struct segment { uintptr_t begin, end; unsigned flags; };
+
+struct module {
+  uintptr_t base;
+  const char *path;
+  int count;
+  struct segment segments[SEGMENTS];
+};
+
+struct modules {
+  int count;
+  unsigned long long unloaded;
+  struct module all[MODULES];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Modules that have been searched. */
+static uintptr_t seen[MODULES];
+static int seen_count;
+static unsigned long long seen_unloaded;
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *context) {
+  struct modules *modules = context;
+  if (modules->count == MODULES) return 1;
+  struct module *module = &modules->all[modules->count++];
+  if (size >= sizeof *info) modules->unloaded = info->dlpi_subs;
+  module->base = info->dlpi_addr;
+  module->path = info->dlpi_name;
+  module->count = 0;
+  for (int i = 0; i < info->dlpi_phnum && module->count < SEGMENTS; i++) {
+    const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+    if (header->p_type != PT_LOAD) continue;
+    uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+    module->segments[module->count++] = (struct segment){begin, begin + header->p_memsz, header->p_flags};
+  }
+  return 0;
+}
+
+static bool contains(const struct module *module, uintptr_t address, size_t bytes, unsigned flags) {
+  for (int i = 0; i < module->count; i++) {
+    const struct segment *segment = &module->segments[i];
+    if (address >= segment->begin && address + bytes <= segment->end)
+      return (segment->flags & flags) == flags;
+  }
+  return false;
+}
+
+#define CODE_BYTES 48
+
+static bool is_code(const struct module *module, uintptr_t address) {
+  return contains(module, address, CODE_BYTES, PF_X | PF_R);
+}
+
+/* Whether a function returns the text of this version. */
+static bool returns_version(const struct module *module, uintptr_t function, uint32_t version) {
+  char text[16];
+  uintptr_t loaded, address = returns_address((const uint8_t *)function, &loaded);
+  if (loaded) {
+    if (!contains(module, loaded, sizeof address, PF_R)) return false;
+    address = *(const uintptr_t *)loaded;
+  }
+  int length = snprintf(text, sizeof text, "%u.%u.%u", version / 1000000, version / 1000 % 1000, version % 1000);
+  return contains(module, address, sizeof text, PF_R) && strncmp((const char *)address, text, (size_t)length) == 0;
+}
+
+/* Whether a function jumps to where nothing is yet: the library is started by something else later. */
+static bool is_stub(const struct module *module, uintptr_t function) {
+  uintptr_t pointer = jumps_through((const uint8_t *)function);
+  return pointer && (!contains(module, pointer, sizeof pointer, PF_R) || *(const uintptr_t *)pointer == 0);
+}
+
+static bool is_table(const struct module *module, const sqlite3_api_routines *table) {
+  uintptr_t number = (uintptr_t)table->libversion_number, text = (uintptr_t)table->libversion;
+  uint32_t version;
+  return is_code(module, number) && is_code(module, text) &&
+         returns_constant((const uint8_t *)number, &version) && version >= 3000000 && version < 4000000 &&
+         returns_version(module, text, version) && is_code(module, (uintptr_t)table->auto_extension);
+}
+
+/* Has a library call the recorder for each new connection. */
+static void open_door(struct library *library) {
+  if (library && library->usable) library->auto_extension((void (*)(void))entry);
+}
+
+static void enter_table(const struct module *module, const sqlite3_api_routines *table) {
+  if (is_stub(module, (uintptr_t)table->auto_extension) || is_stub(module, (uintptr_t)table->open_v2)) {
+    note(NOTE_STUB, module->path);
+    return;
+  }
+  open_door(library_of_table(table, DOOR_TABLE));
+}
+
+/* The tables in a part of a module; how many there are. */
+static int search_segment(const struct module *module, const struct segment *segment) {
+  size_t last = offsetof(sqlite3_api_routines, trace_v2) + sizeof(void *);
+  int tables = 0;
+  for (uintptr_t at = (segment->begin + 7) & ~(uintptr_t)7; at + last <= segment->end; at += sizeof(void *)) {
+    const sqlite3_api_routines *table = (const sqlite3_api_routines *)at;
+    if (!is_table(module, table)) continue;
+    enter_table(module, table);
+    tables++;
+  }
+  return tables;
+}
+
+/* Position-independent modules need their tables relocated, so they are writable when loaded; others may
+** have them among the constants. */
+static int search_tables(const struct module *module) {
+  int tables = 0;
+  for (int i = 0; i < module->count; i++) {
+    const struct segment *segment = &module->segments[i];
+    bool may_hold = (segment->flags & PF_W) || (module->base == 0 && !(segment->flags & PF_X));
+    if ((segment->flags & PF_R) && may_hold) tables += search_segment(module, segment);
+  }
+  return tables;
+}
+
+/* The symbol door, for libraries that cannot load extensions and so have no table. */
+static void search_symbols(const struct module *module) {
+  void *handle = real_dlopen(*module->path ? module->path : NULL, RTLD_LAZY | RTLD_NOLOAD);
+  if (!handle) return;
+  Dl_info info;
+  void *function = dlsym(handle, "sqlite3_auto_extension");
+  if (function && dladdr(function, &info) && contains(module, (uintptr_t)info.dli_saddr, 1, PF_X)) {
+    open_door(library_of_symbols(handle, DOOR_SYMBOL));
+  }
+  dlclose(handle);
+}
+
+/* Whether a module has not been searched yet; remembers it. */
+static bool is_new(const struct module *module) {
+  uintptr_t key = module->count > 0 ? module->segments[0].begin : module->base;
+  for (int i = 0; i < seen_count; i++)
+    if (seen[i] == key) return false;
+  if (seen_count < MODULES) seen[seen_count++] = key;
+  return true;
+}
+
+static void search(const struct module *module) {
+  enum door door = process.header->door;
+  bool table = door == DOOR_ANY || door == DOOR_TABLE, symbol = door == DOOR_ANY || door == DOOR_SYMBOL;
+  if (contains(module, (uintptr_t)search, 1, PF_X)) return;
+  int tables = table ? search_tables(module) : 0;
+  if (symbol && tables == 0) search_symbols(module);
+}
+
+/* Searches the modules that have come since the last time. */
+void scan_modules(void) {
+  struct modules *modules = calloc(1, sizeof *modules);
+  if (!modules) return;
+  pthread_mutex_lock(&lock);
+  set_own_work(true);
+  dl_iterate_phdr(add_module, modules);
+  /* Another module may be loaded where one has been unloaded. */
+  if (modules->unloaded != seen_unloaded) seen_count = 0;
+  seen_unloaded = modules->unloaded;
+  for (int i = 0; i < modules->count; i++)
+    if (is_new(&modules->all[i])) search(&modules->all[i]);
+  set_own_work(false);
+  pthread_mutex_unlock(&lock);
+  free(modules);
+}

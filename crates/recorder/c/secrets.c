@@ -1,0 +1,139 @@
+/* What must not get into a recording: keys, the values of connections that have one, and texts when hashes
+** of them are wanted instead. */
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of a text after white space and comments. */
+static const char *skipped(const char *at) {
+  for (;;) {
+    while (isspace((unsigned char)*at)) at++;
+    if (at[0] == '-' && at[1] == '-') {
+      while (*at && *at != '\n') at++;
+    } else if (at[0] == '/' && at[1] == '*') {
+      const char *end = strstr(at + 2, "*/");
+      at = end ? end + 2 : at + strlen(at);
+    } else {
+      return at;
+    }
+  }
+}
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || (c & 0x80); }
+
+/* Whether the text begins with this word; moves behind it. */
+static bool takes(const char **at, const char *word) {
+  size_t length = strlen(word);
+  if (strncasecmp(*at, word, length) != 0 || is_word((*at)[length])) return false;
+  *at = skipped(*at + length);
+  return true;
+}
+
+/* Whether a statement gives a key to a database. */
+bool sets_key(const char *sql) {
+  const char *at = skipped(sql);
+  if ((*at | 32) != 'p' && (*at | 32) != 'a') return false;
+  if (takes(&at, "attach")) {
+    const char *key = strcasestr(at, "key");
+    return key && !is_word(key[-1]) && !is_word(key[3]);
+  }
+  if (!takes(&at, "pragma")) return false;
+  const char *dot = at;
+  while (is_word(*dot)) dot++;
+  if (*skipped(dot) == '.') at = skipped(skipped(dot) + 1);
+  static const char *const names[] = {"key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (takes(&at, names[i])) return true;
+  return false;
+}
+
+/* SipHash-2-4: without its key, which is not kept, nobody can try out texts. */
+#define ROTATED(x, n) ((x) << (n) | (x) >> (64 - (n)))
+#define ROUND(a, b, c, d) \
+  (a += b, b = ROTATED(b, 13) ^ a, a = ROTATED(a, 32), c += d, d = ROTATED(d, 16) ^ c, \
+   a += d, d = ROTATED(d, 21) ^ a, c += b, b = ROTATED(b, 17) ^ c, c = ROTATED(c, 32))
+
+uint64_t keyed_hash(const uint64_t key[2], const void *bytes, size_t length) {
+  uint64_t a = key[0] ^ 0x736f6d6570736575u, b = key[1] ^ 0x646f72616e646f6du;
+  uint64_t c = key[0] ^ 0x6c7967656e657261u, d = key[1] ^ 0x7465646279746573u;
+  const uint8_t *at = bytes;
+  for (size_t left = length;; at += 8, left -= 8) {
+    uint64_t word = left < 8 ? (uint64_t)length << 56 : 0;
+    if (left > 0) memcpy(&word, at, left < 8 ? left : 8);
+    d ^= word, ROUND(a, b, c, d), ROUND(a, b, c, d), a ^= word;
+    if (left < 8) break;
+  }
+  c ^= 0xff;
+  for (int i = 0; i < 4; i++) ROUND(a, b, c, d);
+  return a ^ b ^ c ^ d;
+}
+
+/* The end of a text in quotes, whose quotes are doubled within it. */
+static const char *quoted_end(const char *at) {
+  char quote = *at++;
+  for (; *at; at++) {
+    if (*at != quote) continue;
+    if (at[1] != quote) return at + 1;
+    at++;
+  }
+  return at;
+}
+
+static char *put_literal(char *to, const char *from, const char *end, bool omitted) {
+  if (omitted) {
+    *to++ = '?';
+    return to;
+  }
+  size_t length = (size_t)(end - from);
+  return to + sprintf(to, "'#%016llx:%zu'",
+                      (unsigned long long)keyed_hash(process.header->key, from, length), length - 2);
+}
+
+/* The end of the literal that begins here, or NULL. */
+static const char *literal_end(const char *at, char before, bool numbers) {
+  if (*at == '\'') return quoted_end(at);
+  if (is_word(before)) return NULL;
+  if ((*at | 32) == 'x' && at[1] == '\'') return quoted_end(at + 1);
+  if (!numbers || !isdigit((unsigned char)*at) || before == '?') return NULL;
+  while (is_word(*at) || *at == '.' || ((*at == '+' || *at == '-') && (at[-1] | 32) == 'e')) at++;
+  return at;
+}
+
+/* A statement whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller frees it. */
+static char *without_literals(const char *sql, bool all) {
+  /* The longest replacement of a literal of two bytes has 42. */
+  char *copy = malloc(strlen(sql) * 22 + 64), *to = copy, before = ' ';
+  if (!copy) return NULL;
+  for (const char *at = sql; *at;) {
+    const char *end = literal_end(at, before, all);
+    if (end) {
+      to = put_literal(to, at, end, all);
+      before = '\'';
+      at = end;
+      continue;
+    }
+    end = *at == '"' || *at == '`' ? quoted_end(at) : at + 1;
+    /* Comments may quote values. */
+    if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) {
+      at = skipped(at);
+      *to++ = before = ' ';
+      continue;
+    }
+    before = end[-1];
+    memcpy(to, at, (size_t)(end - at));
+    to += end - at;
+    at = end;
+  }
+  *to = 0;
+  return copy;
+}
+
+/* What is written of a text instead of it, which the caller frees, or NULL for the text itself. */
+char *hidden_text(const struct connection *connection, const char *sql) {
+  bool hides = connection->secret || process.header->redact;
+  return hides ? without_literals(sql, connection->secret) : NULL;
+}

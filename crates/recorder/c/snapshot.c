@@ -1,0 +1,128 @@
+/* A copy of each database as it was before the program's first statement, by the backup interface of the
+** program's own library: a raw copy would drop the locks that the process holds on the file. */
+#define _GNU_SOURCE
+#include "recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* How long a process waits for the snapshot that another one takes, in steps of 5 ms. */
+#define PATIENCE 6000
+
+/* How often a copy is tried, for two seconds each, where a program that is not recorded has locks. */
+#define ATTEMPTS 3
+
+enum { FREE = 0, TAKING = 1, TAKEN = 2 };
+
+static uint64_t *entries(void) { return (uint64_t *)((char *)process.header + SNAPSHOT_TABLE); }
+
+/* Which file it is, whatever its name; its two lowest bits are for the state. */
+static uint64_t key_of(const struct stat *file) {
+  uint64_t key = (uint64_t)file->st_ino * 0x9e3779b97f4a7c15u ^ (uint64_t)file->st_dev * 0xff51afd7ed558ccdu;
+  return (key ? key : 1) << 2;
+}
+
+static void wait_for(uint64_t *entry) {
+  struct timespec pause = {0, 5000000};
+  for (int i = 0; i < PATIENCE && (__atomic_load_n(entry, __ATOMIC_ACQUIRE) & 3) == TAKING; i++)
+    nanosleep(&pause, NULL);
+}
+
+/* The entry of a file if this process has to take its snapshot. */
+static uint64_t *claimed(uint64_t key) {
+  for (size_t i = 0; i < SNAPSHOT_ENTRIES; i++) {
+    uint64_t *entry = &entries()[(key / 4 + i) % SNAPSHOT_ENTRIES], free = FREE;
+    if (__atomic_compare_exchange_n(entry, &free, key | TAKING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return entry;
+    if ((free & ~(uint64_t)3) != key) continue;
+    wait_for(entry);
+    return NULL;
+  }
+  return NULL;
+}
+
+static void write_snapshot(struct connection *it, const char *file, enum snapshot_state state, uint32_t number,
+                           const char *reason) {
+  uint8_t *at = reserve(&it->writer, 64 + strlen(file) + strlen(reason));
+  if (!at) return;
+  *at++ = RECORD_SNAPSHOT;
+  *at++ = (uint8_t)state;
+  at = put(at, number);
+  at = put_bytes(at, file, strlen(file));
+  publish(&it->writer, put_bytes(at, reason, strlen(reason)));
+}
+
+/* Opens the program's database as the program does, but for reading where that is possible. */
+static int open_source(struct connection *it, const char *file, sqlite3 **db) {
+  const char *vfs = NULL;
+  it->library->file_control(it->db, "main", SQLITE_FCNTL_VFSNAME, &vfs);
+  /* The name may be a chain of shims such as "trace/unix", of which no part can be opened alone. */
+  const char *name = vfs && !strchr(vfs, '/') ? vfs : NULL;
+  int result = it->library->open_v2(file, db, SQLITE_OPEN_READONLY, name);
+  it->library->free((void *)vfs);
+  if (result == SQLITE_OK) it->library->busy_timeout(*db, 2000);
+  return result;
+}
+
+/* Copies the database; returns SQLite's result code. */
+static int copy(struct connection *it, const char *file, const char *target) {
+  struct library *library = it->library;
+  sqlite3 *from = NULL, *to = NULL;
+  int result = open_source(it, file, &from);
+  if (result == SQLITE_OK)
+    result = library->open_v2(target, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  if (result == SQLITE_OK) {
+    library->exec(to, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", NULL, NULL, NULL);
+    sqlite3_backup *backup = library->backup_init(to, "main", from, "main");
+    for (int i = 0; backup && i < ATTEMPTS; i++) {
+      result = library->backup_step(backup, -1);
+      if (result != SQLITE_BUSY && result != SQLITE_LOCKED) break;
+    }
+    if (backup) library->backup_finish(backup);
+    result = backup && result == SQLITE_DONE ? SQLITE_OK : result ? result : SQLITE_ERROR;
+  }
+  library->close(from);
+  library->close(to);
+  return result;
+}
+
+static void take(struct connection *it, const char *file) {
+  char target[sizeof process.folder + 32], reason[32] = "";
+  uint32_t number = __atomic_add_fetch(&process.header->next_snapshot, 1, __ATOMIC_RELAXED);
+  snprintf(target, sizeof target, "%s/snapshot-%u", process.folder, number);
+  set_own_work(true);
+  int saved = errno, result = copy(it, file, target);
+  errno = saved;
+  set_own_work(false);
+  if (result != SQLITE_OK) snprintf(reason, sizeof reason, "%d", result);
+  write_snapshot(it, file, result == SQLITE_OK ? SNAPSHOT_TAKEN : SNAPSHOT_FAILED, number, reason);
+}
+
+/* Takes the snapshot of a file that has none; waits where another process is taking it. */
+void snapshot(struct connection *it, const char *file) {
+  struct stat status;
+  if (!process.active || stat(file, &status) != 0) return;
+  uint64_t *entry = claimed(key_of(&status));
+  if (!entry) return;
+  if (status.st_size == 0)
+    write_snapshot(it, file, SNAPSHOT_EMPTY, 0, "");
+  else if (process.header->redact)
+    write_snapshot(it, file, SNAPSHOT_SKIPPED, 0, "");
+  else
+    take(it, file);
+  __atomic_store_n(entry, (*entry & ~(uint64_t)3) | TAKEN, __ATOMIC_RELEASE);
+}
+
+/* The same for databases that a connection has attached. */
+void snapshot_attached(struct connection *it) {
+  struct library *library = it->library;
+  if (!library->db_name || it->secret) return;
+  const char *name;
+  for (int i = 2; (name = library->db_name(it->db, i)); i++) {
+    const char *file = library->db_filename(it->db, name);
+    if (file && *file) snapshot(it, file);
+  }
+}

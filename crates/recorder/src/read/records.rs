@@ -1,0 +1,416 @@
+//! The records of a chunk.
+
+use super::Chunk;
+use super::value::Values;
+use crate::folder::Door;
+use crate::layout::{OPEN_STATEMENTS, flag, record as kind};
+
+/// To what a record belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Where {
+    /// The process.
+    pub process: u32,
+    /// The connection; 0 for records of the process.
+    pub connection: u32,
+    /// The time of the record, or of the last one before it that has a time, in nanoseconds.
+    pub time: u64,
+}
+
+/// The text of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Text<'a> {
+    /// A text of the process, by its number.
+    Known(u32),
+    /// A text that is nowhere else.
+    Inline(&'a [u8]),
+}
+
+/// The transaction of a connection after a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transaction {
+    /// None that holds a lock.
+    None,
+    /// It has read.
+    Read,
+    /// It has written.
+    Write,
+    /// The library cannot say.
+    Unknown,
+}
+
+/// What a statement did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Rows that the program stepped to.
+    pub rows: u64,
+    /// SQLite's extended result code, where it is known; 0 for success.
+    pub result: Option<u32>,
+    /// Whether the program stopped before the last row.
+    pub early: bool,
+    /// Whether the connection was outside of `BEGIN` and `COMMIT` afterwards.
+    pub autocommit: bool,
+    /// The transaction afterwards.
+    pub transaction: Transaction,
+    /// Rows that it changed, triggers included.
+    pub changes: u32,
+    /// Steps of SQLite's virtual machine.
+    pub vm_steps: u64,
+    /// Steps in full scans of tables.
+    pub scan_steps: u64,
+    /// Sorts.
+    pub sorts: u64,
+    /// Rows put into automatic indexes.
+    pub automatic_index_rows: u64,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug)]
+pub enum Record<'a> {
+    /// A process.
+    Process {
+        /// Its id in the system.
+        pid: u64,
+        /// The id of its parent.
+        parent: u64,
+        /// Its program.
+        program: &'a [u8],
+        /// Its arguments, each ended by NUL.
+        arguments: &'a [u8],
+    },
+    /// A library that the process uses.
+    Library {
+        /// Its number in the process.
+        number: u64,
+        /// How the recorder got into it.
+        door: Door,
+        /// Whether bound values are exact: otherwise the expanded text stands for them.
+        exact: bool,
+        /// Whether the results of statements are known.
+        results: bool,
+        /// Whether callbacks that the program sets later are chained.
+        chains: bool,
+        /// Its version.
+        version: &'a [u8],
+        /// Its source id.
+        source: &'a [u8],
+        /// The module that contains it.
+        path: &'a [u8],
+    },
+    /// A connection was opened; the records after it are its.
+    Connection {
+        /// Its library's number.
+        library: u64,
+        /// Whether it cannot write.
+        readonly: bool,
+        /// Whether it came with a fork.
+        inherited: bool,
+        /// The database; empty for one in memory.
+        file: &'a [u8],
+        /// The VFS.
+        vfs: &'a [u8],
+    },
+    /// A text, before a statement of the process refers to it.
+    Text {
+        /// Its number.
+        id: u32,
+        /// Whether it does not write.
+        readonly: bool,
+        /// Whether its literals were left out.
+        secret: bool,
+        /// The SQL.
+        sql: &'a [u8],
+    },
+    /// A statement starts.
+    Begin {
+        /// Its place among the open ones.
+        place: usize,
+        /// Its text.
+        text: Text<'a>,
+        /// Whether it is the first execution since it was prepared.
+        prepared: bool,
+        /// Its values.
+        values: Values<'a>,
+    },
+    /// A statement ends.
+    End {
+        /// Its place among the open ones.
+        place: usize,
+        /// What it did.
+        ended: Ended,
+    },
+    /// A transaction is being committed, and has the write lock.
+    Commit {
+        /// Its number in the order of all commits.
+        ticket: u64,
+    },
+    /// The program closed the connection.
+    Close,
+    /// Something to know about the process.
+    Note {
+        /// What.
+        code: u64,
+        /// The file that it is about.
+        words: &'a [u8],
+    },
+    /// A setting of the connection, read back when it was closed.
+    Setting {
+        /// The PRAGMA.
+        name: &'a [u8],
+        /// Its value.
+        value: &'a [u8],
+    },
+    /// The state of a database when it was first opened.
+    Snapshot {
+        /// Whether there is one: 1 taken, 2 the file was empty, 3 failed, 4 not wanted.
+        state: u8,
+        /// The number of the copy.
+        number: u64,
+        /// The database.
+        file: &'a [u8],
+        /// SQLite's result code if it failed.
+        reason: &'a [u8],
+    },
+    /// The process ended by itself.
+    Exit,
+}
+
+/// The records of a chunk, one after the other, up to the first that is torn.
+#[derive(Debug)]
+pub struct Records<'a> {
+    input: Input<'a>,
+    at: Where,
+}
+
+impl<'a> Records<'a> {
+    pub(super) fn new(chunk: &Chunk<'a>) -> Records<'a> {
+        Records {
+            input: Input::new(chunk.records),
+            at: Where {
+                process: chunk.process,
+                connection: chunk.connection,
+                time: chunk.time,
+            },
+        }
+    }
+
+    /// How many bytes could not be read, once there is no further record.
+    pub fn unreadable(&self) -> usize {
+        self.input.rest().len()
+    }
+
+    fn record(&mut self, input: &mut Input<'a>) -> Option<Record<'a>> {
+        let first = input.byte()?;
+        let place = || usize::from(first >> 4);
+        Some(match first & 15 {
+            kind::PROCESS => Record::Process {
+                pid: input.number()?,
+                parent: input.number()?,
+                program: input.bytes()?,
+                arguments: input.bytes()?,
+            },
+            kind::LIBRARY => library(input)?,
+            kind::CONNECTION => self.connection(input)?,
+            kind::TEXT => text(input)?,
+            kind::BEGIN => {
+                let place = input.position(place())?;
+                self.pass_time(input)?;
+                begin(input, place)?
+            }
+            kind::END => {
+                let place = input.position(place())?;
+                self.pass_time(input)?;
+                let ended = ended(input)?;
+                Record::End { place, ended }
+            }
+            kind::COMMIT => {
+                self.pass_time(input)?;
+                let ticket = input.number()?;
+                Record::Commit { ticket }
+            }
+            kind::CLOSE => {
+                self.pass_time(input)?;
+                Record::Close
+            }
+            kind::NOTE => Record::Note {
+                code: input.number()?,
+                words: input.bytes()?,
+            },
+            kind::SETTING => Record::Setting {
+                name: input.bytes()?,
+                value: input.bytes()?,
+            },
+            kind::SNAPSHOT => Record::Snapshot {
+                state: input.byte()?,
+                number: input.number()?,
+                file: input.bytes()?,
+                reason: input.bytes()?,
+            },
+            kind::EXIT => {
+                self.pass_time(input)?;
+                Record::Exit
+            }
+            _ => return None,
+        })
+    }
+
+    fn pass_time(&mut self, input: &mut Input<'a>) -> Option<()> {
+        self.at.time = self.at.time.checked_add(input.number()?)?;
+        Some(())
+    }
+
+    fn connection(&mut self, input: &mut Input<'a>) -> Option<Record<'a>> {
+        self.at.connection = u32::try_from(input.number()?).ok()?;
+        self.at.time = input.number()?;
+        let library = input.number()?;
+        let flags = input.number()?;
+        Some(Record::Connection {
+            library,
+            readonly: flags & flag::CONNECTION_READONLY != 0,
+            inherited: flags & flag::CONNECTION_INHERITED != 0,
+            file: input.bytes()?,
+            vfs: input.bytes()?,
+        })
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = (Where, Record<'a>);
+
+    fn next(&mut self) -> Option<(Where, Record<'a>)> {
+        let mut input = self.input;
+        let record = self.record(&mut input)?;
+        self.input = input;
+        Some((self.at, record))
+    }
+}
+
+fn library<'a>(input: &mut Input<'a>) -> Option<Record<'a>> {
+    let number = input.number()?;
+    let door = Door::of_code(input.number()?);
+    let flags = input.number()?;
+    Some(Record::Library {
+        number,
+        door,
+        exact: flags & flag::LIBRARY_EXACT != 0,
+        results: flags & flag::LIBRARY_RESULTS != 0,
+        chains: flags & flag::LIBRARY_CHAINS != 0,
+        version: input.bytes()?,
+        source: input.bytes()?,
+        path: input.bytes()?,
+    })
+}
+
+fn text<'a>(input: &mut Input<'a>) -> Option<Record<'a>> {
+    let id = u32::try_from(input.number()?).ok()?;
+    let flags = input.byte()?;
+    Some(Record::Text {
+        id,
+        readonly: flags & flag::TEXT_READONLY != 0,
+        secret: flags & flag::TEXT_SECRET != 0,
+        sql: input.bytes()?,
+    })
+}
+
+fn begin<'a>(input: &mut Input<'a>, place: usize) -> Option<Record<'a>> {
+    let text = match u32::try_from(input.number()?).ok()? {
+        0 => Text::Inline(input.bytes()?),
+        id => Text::Known(id),
+    };
+    let flags = input.byte()?;
+    let has_values = flags & flag::BEGIN_VALUES != 0;
+    Some(Record::Begin {
+        place,
+        text,
+        prepared: flags & flag::BEGIN_PREPARED != 0,
+        values: if has_values {
+            Values::take(input)?
+        } else {
+            Values::default()
+        },
+    })
+}
+
+fn ended(input: &mut Input<'_>) -> Option<Ended> {
+    let flags = input.byte()?;
+    let has = |bit: u8| flags & bit != 0;
+    let rows = input.number()?;
+    let vm_steps = input.number()?;
+    let result = match has(flag::END_RESULT) {
+        true => Some(u32::try_from(input.number()?).ok()?),
+        false => (!has(flag::END_UNKNOWN)).then_some(0),
+    };
+    let mut number_if = |is_there: bool| if is_there { input.number() } else { Some(0) };
+    let changes = number_if(has(flag::END_CHANGES))? as u32;
+    Some(Ended {
+        rows,
+        result,
+        // A statement that failed to start for a lock counts as running in SQLite.
+        early: has(flag::END_EARLY) && result.unwrap_or(0) == 0,
+        autocommit: has(flag::END_AUTOCOMMIT),
+        transaction: match (flags & flag::END_TRANSACTION) >> 1 {
+            0 => Transaction::None,
+            1 => Transaction::Read,
+            2 => Transaction::Write,
+            _ => Transaction::Unknown,
+        },
+        changes,
+        vm_steps,
+        scan_steps: number_if(has(flag::END_SCANS))?,
+        sorts: number_if(has(flag::END_SCANS))?,
+        automatic_index_rows: number_if(has(flag::END_SCANS))?,
+    })
+}
+
+/// Bytes that are read from their beginning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Input<'a> {
+        Input(bytes)
+    }
+
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 127) << shift;
+            if byte < 128 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    pub(super) fn eight(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_ne_bytes(*bytes))
+    }
+
+    /// The place of a statement, of which `short` is what the first byte of the record says.
+    fn position(&mut self, short: usize) -> Option<usize> {
+        let place = match short {
+            15 => usize::try_from(self.number()?).ok()?,
+            short => short,
+        };
+        (place < OPEN_STATEMENTS).then_some(place)
+    }
+}

@@ -1,0 +1,294 @@
+//! Real programs, recorded: what is in the recording is what they did.
+
+mod recorded;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use pragmark_recorder::{Door, Folder, Options};
+use recorded::Recorded;
+
+/// A folder in which a program is recorded.
+struct Desk {
+    temp: tempfile::TempDir,
+    folder: Folder,
+}
+
+impl Desk {
+    fn new(options: &Options) -> Desk {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Folder::create(&temp.path().join("recording"), options).unwrap();
+        Desk { temp, folder }
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Option<std::process::ExitStatus> {
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .env("LD_PRELOAD", self.folder.preload(None))
+            .current_dir(self.temp.path());
+        match command.status() {
+            Ok(status) => Some(status),
+            Err(error) => {
+                eprintln!("skipped: {program} cannot be started here: {error}");
+                None
+            }
+        }
+    }
+
+    /// Runs a Python script; nothing where there is no Python with `sqlite3`.
+    fn python(&self, script: &str) -> Option<Recorded> {
+        let has = Command::new("python3")
+            .args(["-c", "import sqlite3"])
+            .output();
+        if !has.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: there is no Python with sqlite3 here");
+            return None;
+        }
+        self.run("python3", &["-c", script])?;
+        Some(self.recorded())
+    }
+
+    fn recorded(&self) -> Recorded {
+        Recorded::read(&self.folder.raw())
+    }
+
+    fn database(&self, name: &str) -> PathBuf {
+        self.temp.path().canonicalize().unwrap().join(name)
+    }
+}
+
+const WRITES: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db")
+c.execute("CREATE TABLE t(a, b)")
+c.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x\0y"), (-7000000000, None), (1.2345678901234567e89, b"a\0b")])
+c.commit()
+for row in c.execute("SELECT * FROM t ORDER BY rowid LIMIT 2"): pass
+try: c.execute("INSERT INTO t(rowid) VALUES (1)")
+except sqlite3.IntegrityError: pass
+c.rollback()
+c.close()
+"#;
+
+#[test]
+fn python_with_exact_values() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(WRITES) else {
+        return;
+    };
+    assert_eq!(
+        it.libraries,
+        [(true, true, true)],
+        "values, results, chains"
+    );
+    assert_eq!(
+        it.values_of("INSERT INTO t VALUES (?, ?)"),
+        [
+            r#"Integer(1), Text("x\0y")"#,
+            "Integer(-7000000000), Null",
+            "Real(1.2345678901234567e89), Blob([97, 0, 98])",
+        ]
+    );
+    assert_eq!(it.result_of("INSERT INTO t(rowid) VALUES (1)"), Some(2579));
+    assert_eq!(it.rows_of("SELECT * FROM t ORDER BY rowid LIMIT 2"), 2);
+    assert_eq!(it.tickets, [1, 2], "the table and the rows");
+    assert_eq!(it.files, [desk.database("a.db").display().to_string()]);
+    assert_eq!(it.snapshots, [(2, 0)], "the database was new");
+    assert!(
+        it.settings
+            .contains(&("journal_mode".into(), "delete".into()))
+    );
+    assert_eq!((it.processes, it.exits, it.unreadable), (1, 1, 0));
+}
+
+#[test]
+fn redacted_values_keep_their_length_and_equality() {
+    let desk = Desk::new(&Options {
+        redact: true,
+        ..Options::default()
+    });
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
+                  for x in ('secret', 'secret', 'public'): c.execute('SELECT ?', (x,))\n\
+                  c.execute(\"SELECT 'literal', x'00', 42 -- comment\")\n";
+    let Some(it) = desk.python(script) else {
+        return;
+    };
+    let values = it.values_of("SELECT ?");
+    assert_eq!(values[0], values[1]);
+    assert_ne!(values[0], values[2]);
+    assert!(
+        values
+            .iter()
+            .all(|value| value.starts_with("HashedText(") && value.ends_with(", 6)"))
+    );
+    let raw = std::fs::read(desk.folder.raw()).unwrap();
+    for word in ["secret", "public", "literal"] {
+        // The arguments of the process have the script.
+        let statements = it
+            .statements
+            .iter()
+            .any(|statement| statement.sql.contains(word));
+        assert!(!statements, "{word}");
+    }
+    assert!(!raw.is_empty() && it.statements[3].sql.contains("42"));
+}
+
+#[test]
+fn values_of_a_connection_with_a_key_are_omitted() {
+    let desk = Desk::new(&Options::default());
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute(\"PRAGMA key = 'hunter2'\")\n\
+                  c.execute(\"SELECT ?, 'hunter3', 77\", ('hunter4',))\n";
+    let Some(it) = desk.python(script) else {
+        return;
+    };
+    assert_eq!(it.statements[0].sql, "PRAGMA key = ?");
+    assert_eq!(it.statements[1].sql, "SELECT ?, ?, ?");
+    assert_eq!(it.values_of("SELECT ?, ?, ?"), ["Omitted"]);
+    assert_eq!(it.notes, [3]);
+}
+
+#[test]
+fn the_snapshot_is_the_database_before_the_first_statement() {
+    let desk = Desk::new(&Options::default());
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE before(a)')\nc.close()\n";
+    let made = Command::new("python3")
+        .args(["-c", script])
+        .current_dir(desk.temp.path())
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: there is no Python with sqlite3 here");
+    }
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE after(a)')\n\
+                  sqlite3.connect('a.db').execute('SELECT 1')\n";
+    let it = desk.python(script).unwrap();
+    assert_eq!(it.snapshots, [(1, 1)], "one snapshot for two connections");
+    let copy = std::fs::read(desk.folder.snapshot(1)).unwrap();
+    let has = |word: &str| {
+        copy.windows(word.len())
+            .any(|window| window == word.as_bytes())
+    };
+    assert!(has("CREATE TABLE before") && !has("CREATE TABLE after"));
+}
+
+#[test]
+fn forks_threads_and_kills_lose_nothing_but_their_last_statement() {
+    let desk = Desk::new(&Options::default());
+    let script = r#"
+import os, signal, sqlite3, threading
+def work(name):
+    c = sqlite3.connect("a.db", timeout=60, isolation_level=None)
+    c.execute("PRAGMA synchronous = off")
+    for i in range(50): c.execute("INSERT INTO t VALUES (?)", (f"{name} {i}",))
+c = sqlite3.connect("a.db"); c.execute("CREATE TABLE t(a)"); c.close()
+children = []
+for n in range(3):
+    pid = os.fork()
+    if pid == 0:
+        work(f"child {n}")
+        os.kill(os.getpid(), signal.SIGKILL)
+    children.append(pid)
+threads = [threading.Thread(target=work, args=(f"thread {n}",)) for n in range(3)]
+for t in threads: t.start()
+for t in threads: t.join()
+for pid in children: os.waitpid(pid, 0)
+"#;
+    let Some(it) = desk.python(script) else {
+        return;
+    };
+    assert_eq!(it.values_of("INSERT INTO t VALUES (?)").len(), 300);
+    assert_eq!(
+        (it.processes, it.exits),
+        (4, 1),
+        "three of four were killed"
+    );
+    let mut tickets = it.tickets.clone();
+    tickets.sort_unstable();
+    assert_eq!(tickets, (1..=301).collect::<Vec<u64>>());
+    assert_eq!(it.unreadable, 0);
+}
+
+/// The program's own hooks run, also when it sets them after the recorder's.
+const HOOKS: &str = r#"
+import sqlite3
+seen = []
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE t(a)")
+c.set_trace_callback(seen.append)
+c.execute("INSERT INTO t VALUES (1)")
+c.execute("INSERT INTO t VALUES (2)")
+c.execute("INSERT INTO t VALUES (3)")
+assert seen == [f"INSERT INTO t VALUES ({i})" for i in (1, 2, 3)], seen
+c.set_trace_callback(None)
+"#;
+
+#[test]
+fn a_callback_that_the_program_sets_later_runs_and_is_chained() {
+    let desk = Desk::new(&Options::default());
+    let status = desk.run("python3", &["-c", HOOKS]);
+    assert!(status.is_none_or(|status| status.success()));
+    let it = desk.recorded();
+    // The recorder regains its place at the next commit.
+    assert!(
+        it.statements
+            .iter()
+            .any(|statement| statement.sql == "INSERT INTO t VALUES (3)")
+    );
+}
+
+#[test]
+fn the_shell_by_each_door_that_needs_no_help() {
+    for door in [Door::Any, Door::Table, Door::Symbol] {
+        let desk = Desk::new(&Options {
+            door,
+            ..Options::default()
+        });
+        let Some(_) = desk.run(
+            "sqlite3",
+            &["b.db", "CREATE TABLE t(a); SELECT count(*) FROM t"],
+        ) else {
+            return;
+        };
+        let it = desk.recorded();
+        assert_eq!(
+            it.rows_of(" SELECT count(*) FROM t") + it.rows_of("SELECT count(*) FROM t"),
+            1,
+            "{door:?}"
+        );
+    }
+}
+
+#[test]
+fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
+    let desk = Desk::new(&Options {
+        door: Door::Extension,
+        ..Options::default()
+    });
+    let script = format!(
+        "import sqlite3\nc = sqlite3.connect('a.db')\nc.enable_load_extension(True)\n\
+         c.load_extension({:?})\nc.execute('SELECT 1')\nsqlite3.connect('b.db').execute('SELECT 2')\n",
+        desk.folder.object()
+    );
+    let output = Command::new("python3")
+        .args(["-c", &script])
+        .current_dir(desk.temp.path())
+        .output();
+    let Ok(output) = output else { return };
+    if !output.status.success() {
+        return eprintln!(
+            "skipped: Python cannot load extensions: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let it = desk.recorded();
+    assert_eq!((it.rows_of("SELECT 1"), it.rows_of("SELECT 2")), (1, 1));
+    assert_eq!(it.files.len(), 2);
+}
+
+#[test]
+fn a_program_without_sqlite_leaves_an_empty_recording() {
+    let desk = Desk::new(&Options::default());
+    assert!(desk.run("true", &[]).unwrap().success());
+    let it = desk.recorded();
+    assert_eq!((it.processes, it.statements.len()), (0, 0));
+}
