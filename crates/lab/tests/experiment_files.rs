@@ -345,3 +345,61 @@ baseline = { journal_mode = "delete", synchronous = "full" }
     );
     assert!(read(&excluded).is_ok());
 }
+
+/// A factorial of two factors.
+fn crossed(factors: &str, baseline: &str) -> String {
+    format!(
+        "id = \"x\"\nquestion = \"?\"\nworkload = \"bulk-insert\"\nfactors = {{ {factors} }}\n\
+         design = {{ kind = \"factorial\", baseline = {{ {baseline} }} }}\n"
+    )
+}
+
+#[test]
+fn one_misspelt_factor_is_one_problem_however_often_it_is_used() {
+    let (modes, syncs) = ("[\"wal\", \"delete\"]", "[\"off\", \"full\"]");
+    let right = "journal_mode = \"wal\", synchronous = \"off\"";
+    let misspelt = "jurnal_mode = \"wal\", synchronous = \"off\"";
+    let nearest = ["`jurnal_mode`", "`journal_mode`"];
+    let both = |name: &str| format!("{name} = {modes}, synchronous = {syncs}");
+    for (factors, baseline) in [
+        (both("jurnal_mode"), misspelt),
+        (both("jurnal_mode"), right),
+        (both("journal_mode"), misspelt),
+    ] {
+        has_one_problem(&crossed(&factors, baseline), &nearest);
+        let condition = "conditions = [\"jurnal_mode\"]\n";
+        let conditioned =
+            crossed(&factors, baseline).replace("factors", &format!("{condition}factors"));
+        has_one_problem(&conditioned, &nearest);
+    }
+    let level = crossed(
+        &both("journal_mode").replace("wal", "wall"),
+        &right.replace("wal", "wall"),
+    );
+    has_one_problem(&level, &["\"wall\"", "`wal`"]);
+}
+
+#[test]
+fn designs_beyond_the_limits_are_refused_at_once() {
+    let levels = |count: usize| {
+        let levels: Vec<String> = (1..=count).map(|level| level.to_string()).collect();
+        format!("[{}]", levels.join(", "))
+    };
+    let begin = std::time::Instant::now();
+    let two = format!("rows = {}, columns = {}", levels(500), levels(400));
+    has_one_problem(
+        &crossed(&two, "rows = 1, columns = 1"),
+        &["200000 variants", "at most 10000"],
+    );
+    let one = format!("rows = {}", levels(40_000));
+    let problems = problems(&crossed(&one, "rows = 1"));
+    assert!(problems.contains("40000 variants") && problems.contains("at most 10000 levels"));
+    let rounds = columns("stopping = { max_rounds = 4_000_000_000 }");
+    has_one_problem(&rounds, &["max_rounds", "at most 10000"]);
+    let most = format!("rows = {}, columns = {}", levels(100), levels(8));
+    read(&crossed(&most, "rows = 1, columns = 1")).unwrap();
+    let unknown: String = (0..5_000).map(|key| format!("key{key} = 1\n")).collect();
+    let many = self::problems(&(unknown + &columns("")));
+    assert_eq!(many.lines().count(), 100);
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
+}

@@ -8,16 +8,17 @@ use lab::level::Level;
 
 use super::{Bounds, Choice, Kind, meaning};
 
-/// Kinds that are written as whole numbers: unit, type and conversion.
+/// Kinds that are written as whole numbers: unit, largest value of all, type and conversion. The largest
+/// value is beyond what any machine can measure, and far below what arithmetic on it could overflow.
 macro_rules! whole_numbers {
-    ($($name:ident, $unit:expr => $value:ty = $convert:expr;)*) => {$(
+    ($($name:ident, $unit:expr, $most:expr => $value:ty = $convert:expr;)*) => {$(
         impl Kind for $name {
             type Value = $value;
             type Default = i64;
             const UNIT: Option<&'static str> = $unit;
 
             fn accepts(bounds: Bounds) -> Accepts {
-                Accepts::Int { min: bounds.min, max: bounds.max }
+                Accepts::Int { min: bounds.min, max: bounds.max.min($most) }
             }
 
             fn level(default: i64) -> Option<Level> {
@@ -61,16 +62,22 @@ fn millis(value: i64) -> Option<Duration> {
     Some(Duration::from_millis(u64::try_from(value).ok()?))
 }
 
+/// The most rows, bytes, and microseconds.
+const TRILLION: i64 = 1_000_000_000_000;
+
+/// The most of anything else, and the most milliseconds: eleven days.
+const BILLION: i64 = 1_000_000_000;
+
 whole_numbers! {
-    usize, None => usize = count;
-    u32, None => u32 = |value| u32::try_from(value).ok();
-    Rows, Some("rows") => usize = count;
-    RowsOrAll, Some("rows") => Option<NonZeroUsize> = |value| count(value).map(NonZeroUsize::new);
-    Bytes, Some("bytes") => usize = count;
-    Percent, Some("%") => usize = count;
-    Millis, Some("ms") => Duration = millis;
-    Micros, Some("µs") => Duration = |value| Some(Duration::from_micros(u64::try_from(value).ok()?));
-    Limit, Some("ms") => Option<Duration> = |value| millis(value).map(|time| (!time.is_zero()).then_some(time));
+    usize, None, BILLION => usize = count;
+    u32, None, BILLION => u32 = |value| u32::try_from(value).ok();
+    Rows, Some("rows"), TRILLION => usize = count;
+    RowsOrAll, Some("rows"), TRILLION => Option<NonZeroUsize> = |value| count(value).map(NonZeroUsize::new);
+    Bytes, Some("bytes"), TRILLION => usize = count;
+    Percent, Some("%"), 1_000 => usize = count;
+    Millis, Some("ms"), BILLION => Duration = millis;
+    Micros, Some("µs"), TRILLION => Duration = |value| Some(Duration::from_micros(u64::try_from(value).ok()?));
+    Limit, Some("ms"), BILLION => Option<Duration> = |value| millis(value).map(|time| (!time.is_zero()).then_some(time));
 }
 
 impl Kind for bool {

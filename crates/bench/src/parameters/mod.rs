@@ -314,7 +314,7 @@ mod tests {
                 "rows: a whole number from 1 to 1000, Some(\"rows\"). Rows to insert, at most a thousand.",
                 "type: one of red, dark-green, None. Colour of the rows. red: Like blood; dark-green: Like grass.",
                 "path: text, None. Path of a file.",
-                "stop_after_ms: a whole number from 0, Some(\"ms\"). When to stop; 0: never.",
+                "stop_after_ms: a whole number from 0 to 1000000000, Some(\"ms\"). When to stop; 0: never.",
             ]
         );
     }

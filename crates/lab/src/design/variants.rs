@@ -1,7 +1,7 @@
 //! From factors to variants.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::catalogue::{Catalogue, Scope};
 use crate::experiment::{DesignKind, Experiment, Scale, UpperBoundFile, VariantName};
@@ -197,17 +197,16 @@ fn levels_of_variants(
             .map(|variant| overlaid(&baseline, variant))
             .collect(),
     };
-    let mut all = vec![own(baseline)];
     let is_kept = |levels: &Settings| {
         let mut excluded = experiment.exclude.iter();
         !excluded.any(|exclusion| contains(levels, &exclusion.levels))
     };
-    for levels in others.into_iter().filter(is_kept).map(&own) {
-        if !all.contains(&levels) {
-            all.push(levels);
-        }
-    }
-    all
+    // The baseline and every variant once, by the labels that are their names in the record.
+    let baseline = own(baseline);
+    let mut seen = HashSet::from([label(&baseline)]);
+    let others = others.into_iter().filter(is_kept).map(&own);
+    let others = others.filter(|levels| seen.insert(label(levels)));
+    [baseline].into_iter().chain(others).collect()
 }
 
 fn one_at_a_time(experiment: &Experiment) -> Vec<Settings> {

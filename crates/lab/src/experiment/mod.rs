@@ -4,6 +4,7 @@
 //! [`parse`], the checks against the catalogue are in `validate.rs`, the published JSON schema is
 //! in [`schema`]. All of it works on text; who reads the file is no business of the lab.
 
+mod limits;
 mod names;
 mod nearest;
 mod parse;
@@ -22,6 +23,7 @@ use crate::claims::Claim;
 use crate::design::Stopping;
 use crate::level::{Level, Settings, with};
 
+pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_VARIANTS};
 pub use names::{Labels, VariantName};
 pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};

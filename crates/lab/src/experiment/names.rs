@@ -108,9 +108,7 @@ impl Checker<'_, '_, '_> {
                 self.findings.at(&path, "give a `label` or an `answer`");
             }
             let levels = below(&path, "levels");
-            let before = self.findings.count();
-            self.check_held_levels(&levels, &name.levels);
-            if self.findings.count() > before {
+            if !self.check_held_levels(&levels, &name.levels) {
                 continue;
             }
             match select(variants, &name.levels) {

@@ -1,5 +1,6 @@
 //! From the text of an experiment file to an [`Experiment`], or to every problem it has.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use toml::Spanned;
@@ -43,12 +44,23 @@ pub(super) struct Findings<'a> {
     text: &'a str,
     document: &'a Spanned<DeTable<'a>>,
     problems: Vec<Problem>,
+    /// The names that were found to be wrong.
+    named: BTreeSet<String>,
 }
+
+/// The most problems that are pointed out at once.
+const MOST_PROBLEMS: usize = 100;
 
 impl Findings<'_> {
     /// How many problems were found so far.
     pub(super) fn count(&self) -> usize {
         self.problems.len()
+    }
+
+    /// Whether this name is found to be wrong for the first time: one misspelt name is one problem, however
+    /// often it is used.
+    pub(super) fn is_first(&mut self, name: &str) -> bool {
+        self.named.insert(name.to_owned())
     }
 
     /// Notes a problem at `path`.
@@ -80,6 +92,9 @@ impl Findings<'_> {
     }
 
     fn note(&mut self, path: &[Step], what: String, nearest: Option<String>) {
+        if self.problems.len() >= MOST_PROBLEMS {
+            return;
+        }
         let line = line_of(self.text, offset_of(self.document, path));
         self.problems.push(Problem {
             file: self.file.to_owned(),
@@ -121,6 +136,7 @@ pub fn parse(file: &str, text: &str, catalogue: &Catalogue) -> Result<Experiment
         text,
         document: &document,
         problems: Vec::new(),
+        named: BTreeSet::new(),
     };
 
     find_unknown_keys(&mut findings, &document);

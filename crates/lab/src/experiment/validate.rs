@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parse::Findings;
 use super::positions::Step;
-use super::{DesignKind, Experiment, Scale};
+use super::{DesignKind, Experiment, Scale, limits};
 use crate::catalogue::{Catalogue, WorkloadInfo};
 use crate::design::variants;
 use crate::level::{Level, Settings};
@@ -12,6 +12,9 @@ use crate::metric;
 
 /// Notes every problem of a well-formed experiment.
 pub(super) fn check(experiment: &Experiment, catalogue: &Catalogue, findings: &mut Findings<'_>) {
+    if limits::check_size(experiment, findings) {
+        return;
+    }
     check_id(&experiment.id, findings);
     check_metric(
         &[Step::from("metric")],
@@ -129,6 +132,9 @@ impl Checker<'_, '_, '_> {
 
     fn check_level(&mut self, path: &[Step], name: &str, level: &Level) {
         let Some(parameter) = self.catalogue.setting(self.workload, name) else {
+            if !self.findings.is_first(name) {
+                return;
+            }
             let known = self.catalogue.settings_of(self.workload);
             let known = known.map(|parameter| parameter.name.as_str());
             let what = format!(
@@ -138,7 +144,8 @@ impl Checker<'_, '_, '_> {
             self.findings.unknown(path, what, name, known);
             return;
         };
-        if parameter.accepts.allows(level) {
+        let is_new = |findings: &mut Findings<'_>| findings.is_first(&format!("{name}={level}"));
+        if parameter.accepts.allows(level) || !is_new(self.findings) {
             return;
         }
         let what = format!(
@@ -208,6 +215,9 @@ impl Checker<'_, '_, '_> {
         for (index, name) in conditions.iter().enumerate() {
             let place = ["conditions".into(), index.into()];
             if !known().any(|factor| factor == name) {
+                if !self.knows_every_factor() {
+                    continue;
+                }
                 let what = format!("the condition `{name}` is not a factor of this experiment");
                 self.findings
                     .unknown(&place, what, name, known().map(String::as_str));
@@ -224,8 +234,13 @@ impl Checker<'_, '_, '_> {
         let baseline = ["design".into(), "baseline".into()];
         self.check_settings(&baseline, &design.baseline);
         self.check_held_levels(&baseline, &design.baseline);
-        let factors = self.experiment.factors.keys();
-        for factor in factors.filter(|factor| !design.baseline.contains_key(*factor)) {
+        let factors = &self.experiment.factors;
+        // A misspelt factor is one mistake wherever it is missing.
+        let misspelt = design.baseline.keys().any(|it| !factors.contains_key(it));
+        let missing = factors
+            .keys()
+            .filter(|it| !design.baseline.contains_key(*it));
+        for factor in missing.filter(|_| !misspelt) {
             let what = format!("the baseline gives no level for the factor `{factor}`");
             self.findings.at(&baseline, what);
         }
@@ -325,27 +340,40 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// Levels by which variants are meant must be among the factors' own.
-    pub(super) fn check_held_levels(&mut self, path: &[Step], levels: &Settings) {
-        for (factor, level) in levels {
-            let path = below(path, factor.as_str());
-            match self.experiment.factors.get(factor) {
-                None if self.experiment.design.kind == DesignKind::List => {}
-                None => self.not_a_factor(&path, factor),
-                Some(known) if !known.contains(level) => {
-                    let names: Vec<String> = known.iter().map(Level::to_string).collect();
-                    let (quoted, all) = (quoted(level), names.join(", "));
-                    let what = format!("{quoted} is not a level of `{factor}` (it has {all})");
-                    let names = names.iter().map(String::as_str);
-                    self.findings
-                        .unknown(&path, what, &level.to_string(), names);
-                }
-                Some(_) => {}
+    /// Levels by which variants are meant must be among the factors' own; whether they are.
+    pub(super) fn check_held_levels(&mut self, path: &[Step], levels: &Settings) -> bool {
+        levels.iter().fold(true, |held, (factor, level)| {
+            self.check_held_level(&below(path, factor.as_str()), factor, level) && held
+        })
+    }
+
+    fn check_held_level(&mut self, path: &[Step], factor: &str, level: &Level) -> bool {
+        match self.experiment.factors.get(factor) {
+            None if self.experiment.design.kind == DesignKind::List => return true,
+            None => self.not_a_factor(path, factor),
+            Some(known) if known.contains(level) => return true,
+            Some(known) => {
+                let names: Vec<String> = known.iter().map(Level::to_string).collect();
+                let (quoted, all) = (quoted(level), names.join(", "));
+                let what = format!("{quoted} is not a level of `{factor}` (it has {all})");
+                let names = names.iter().map(String::as_str);
+                self.findings.unknown(path, what, &level.to_string(), names);
             }
         }
+        false
+    }
+
+    /// Whether every factor is a setting of the workload; otherwise one is misspelt, and its correct name
+    /// elsewhere is no mistake.
+    fn knows_every_factor(&self) -> bool {
+        let mut factors = self.experiment.factors.keys();
+        factors.all(|factor| self.catalogue.setting(self.workload, factor).is_some())
     }
 
     pub(super) fn not_a_factor(&mut self, path: &[Step], factor: &str) {
+        if !self.knows_every_factor() || !self.findings.is_first(factor) {
+            return;
+        }
         let known = self.experiment.factors.keys().map(String::as_str);
         let what = format!("`{factor}` is not a factor of this experiment");
         self.findings.unknown(path, what, factor, known);

@@ -181,11 +181,8 @@ impl Checker<'_, '_, '_> {
     /// Each two of these levels must be those of variants that differ in nothing else.
     fn check_across(&mut self, path: &[Step], levels: &[Settings], variants: &[Variant]) {
         let place = below(path, "across");
-        let before = self.findings.count();
-        for levels in levels {
-            self.check_held_levels(&place, levels);
-        }
-        if self.findings.count() > before {
+        let held = |held, levels| self.check_held_levels(&place, levels) && held;
+        if !levels.iter().fold(true, held) {
             return;
         }
         for (number, of) in levels.iter().enumerate() {
@@ -211,14 +208,13 @@ impl Checker<'_, '_, '_> {
             return;
         }
         let place = below(path, "hold");
-        let before = self.findings.count();
-        self.check_held_levels(&place, &best.hold);
+        let held = self.check_held_levels(&place, &best.hold);
         let holding = variants
             .iter()
             .filter(|variant| contains(&variant.levels, &best.hold))
             .count();
         let (count, all) = (best.count(variants.len()), variants.len());
-        if self.findings.count() == before && (holding < count || holding == all) {
+        if held && (holding < count || holding == all) {
             let levels = label(&best.hold);
             self.findings.at(
                 &place,
@@ -258,10 +254,8 @@ impl Checker<'_, '_, '_> {
         variants: &[Variant],
     ) -> Option<usize> {
         let place = below(path, key);
-        let before = self.findings.count();
-        self.check_held_levels(&place, wanted);
         // A level that no factor has is already reported; a missing variant would repeat that.
-        if self.findings.count() > before {
+        if !self.check_held_levels(&place, wanted) {
             return None;
         }
         select(variants, wanted)
