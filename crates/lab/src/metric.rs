@@ -192,7 +192,7 @@ pub const METRICS: &[Metric] = metrics! {
     "ops_per_s", "Operations per second", OpsPerSecond, Higher, Timed:
         "queue operations per second of all workers together: inserts, updates, deletes, claims, reads";
     "left_over", "Left over", Count, Lower, Timed:
-        "tasks and files that remain when every task has been done and deleted";
+        "what remains when every task is done and the store is closed: files other than the database and tasks that are meant to stay; on PostgreSQL tables and sessions";
     "connections_opened", "Connections opened", Count, Lower, Timed:
         "connections opened during the measured work because the pool keeps too few";
     "opening_percent", "Time spent opening connections", Percent, Lower, Timed:

@@ -184,14 +184,27 @@ impl Server {
         Ok(u64::try_from(syncs).ok())
     }
 
-    /// Waits until the server has noticed the end of the other sessions.
-    fn wait_for_others(&self, client: &mut Client) -> Result<(), TrialError> {
+    /// What is left of a trial whose last session has ended: tables and indexes in its schema, and sessions.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub(crate) fn left_over(&self) -> Result<usize, TrialError> {
+        const RELATIONS: &str =
+            "SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace($1)";
+        let mut client = self.connect()?;
+        let sessions = self.wait_for_others(&mut client)?;
+        let relations: i64 = value(&mut client, RELATIONS, &[&SCHEMA], "look for tables")?;
+        Ok(usize::try_from(sessions + relations).unwrap_or_default())
+    }
+
+    /// Waits until the server has noticed the end of the other sessions, and counts those that remain.
+    fn wait_for_others(&self, client: &mut Client) -> Result<i64, TrialError> {
         const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()";
         let deadline = Instant::now() + PATIENCE;
         loop {
             let others: i64 = value(client, OTHERS, &[&APPLICATION], "look for other sessions")?;
             if others == 0 || Instant::now() >= deadline {
-                return Ok(());
+                return Ok(others);
             }
             thread::sleep(Duration::from_millis(2));
         }

@@ -122,6 +122,8 @@ pub(crate) struct Closing {
     pub(crate) tables: Vec<DataTable>,
     /// Sizes and times, by metric.
     pub(crate) metrics: BTreeMap<String, f64>,
+    /// Tables and sessions that a server still has; none where there is no server.
+    pub(crate) left_on_server: Option<usize>,
 }
 
 /// How a task has changed.

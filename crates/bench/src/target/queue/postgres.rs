@@ -92,6 +92,7 @@ impl Store for Postgres {
                 rows: settings,
             }],
             metrics: [("db_bytes".to_owned(), bytes as f64)].into(),
+            left_on_server: Some(self.server.left_over()?),
             ..Closing::default()
         })
     }

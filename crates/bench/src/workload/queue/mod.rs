@@ -84,8 +84,14 @@ impl Declared for Queue {
         measured.metrics.extend(closing.metrics);
         measured.connections = closing.connections;
         measured.tables = closing.tables;
-        let left = expected.left_over(trial.directory, &files(trial.directory))?;
-        set(&mut measured, "left_over", left as f64);
+        let files = files(trial.directory);
+        let left = match closing.left_on_server {
+            Some(left) => Some(left),
+            None => expected.left_over(trial.directory, &files)?,
+        };
+        if let Some(left) = left {
+            set(&mut measured, "left_over", left as f64);
+        }
         Ok(measured)
     }
 }

@@ -94,16 +94,20 @@ impl Expected {
     }
 
     /// Files that are there when the store is closed and should not be: the temporary file of a
-    /// task, a journal, a log.
+    /// task, a journal, a log. None where nothing is stored in files.
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub(super) fn left_over(&self, directory: &Path, files: &Path) -> Result<usize, TrialError> {
+    pub(super) fn left_over(
+        &self,
+        directory: &Path,
+        files: &Path,
+    ) -> Result<Option<usize>, TrialError> {
         match self.target {
-            Target::Postgres | Target::Memory => Ok(0),
+            Target::Postgres | Target::Memory => Ok(None),
             Target::Files => {
                 let wanted = self.stored.len() + self.added.len();
-                Ok(files_left(files)?.saturating_sub(wanted))
+                Ok(Some(files_left(files)?.saturating_sub(wanted)))
             }
             Target::Sqlite => {
                 let failed = TrialError::io("read", directory);
@@ -111,7 +115,7 @@ impl Expected {
                 for entry in fs::read_dir(directory).map_err(&failed)? {
                     left += usize::from(entry.map_err(&failed)?.file_name() != DATABASE);
                 }
-                Ok(left)
+                Ok(Some(left))
             }
         }
     }
@@ -139,5 +143,34 @@ pub(super) fn check_durability(
     match durability.contradicted(syncs, changes, notes.shares_syncs) {
         Some(why) => Err(TrialError::Measuring(why)),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_with_tasks_is_left_over_and_tasks_that_stay_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = directory.path().join("tasks");
+        fs::create_dir(&files).unwrap();
+        let left_over = |target| {
+            let expected = Expected {
+                target,
+                stored: Vec::new(),
+                added: Vec::new(),
+                due: BTreeSet::new(),
+            };
+            expected.left_over(directory.path(), &files).unwrap()
+        };
+        fs::write(directory.path().join(DATABASE), "").unwrap();
+        fs::write(directory.path().join("test.db-journal"), "").unwrap();
+        // The directory of files is none of SQLite's.
+        assert_eq!(left_over(Target::Sqlite), Some(2));
+        assert_eq!(left_over(Target::Files), Some(0));
+        fs::write(files.join("1.tmp"), "").unwrap();
+        assert_eq!(left_over(Target::Files), Some(1));
+        assert_eq!(left_over(Target::Memory), None);
     }
 }
