@@ -26,12 +26,13 @@ pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;
 pub use import::{
     ImportError, TakesNoText, TextFile, TextOptions, TextSummary, TextUse, check_takes_text,
-    use_text,
+    compares_classes, needs_queries, text_of, use_queries, use_text,
 };
 pub use measure::peak_memory_bytes;
 pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;
 pub use workload::contention::work as contention_worker;
+pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 
 use lab::level::Settings;
 use lab::needs::Needs;

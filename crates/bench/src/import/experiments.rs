@@ -2,17 +2,24 @@
 //! generated documents.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lab::catalogue::Catalogue;
 use lab::design::variants;
 use lab::experiment::{Experiment, Scale};
-use lab::level::Level;
+use lab::level::{Level, Settings};
 
-use super::{TextOptions, TextSummary};
+use super::{TextOptions, TextSummary, split_columns};
+use crate::workload::fts::draw::DocumentQueries;
 
 /// The parameter that says how many documents are used.
 const ROWS: &str = "rows";
+
+/// The parameter that holds queries on the documents of a file.
+const QUERIES: &str = "text_queries";
+
+/// The parameter that says whether a workload runs queries, where it need not.
+const RUN_QUERIES: &str = "run_queries";
 
 /// Why an experiment takes no documents of the user's.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -25,11 +32,13 @@ pub enum TakesNoText {
     NoDocuments(String),
 }
 
-/// How many documents of a file an experiment uses; with variants that differ, the largest number.
+/// How many documents of a file an experiment uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextUse {
-    /// Documents used.
+    /// Documents used; with variants that differ, the largest number.
     pub used: u64,
+    /// Documents that every variant uses.
+    pub by_all: u64,
     /// Documents in the file.
     pub of: u64,
 }
@@ -86,11 +95,58 @@ pub fn use_text(
     let rows = variants
         .iter()
         .filter_map(|variant| variant.settings.get(ROWS)?.as_int());
-    let used = rows.max().map_or(summary.rows, |rows| rows as u64);
+    let rows = rows.map(|rows| summary.rows.min(rows as u64));
     TextUse {
-        used: used.min(summary.rows),
+        used: rows.clone().max().unwrap_or(summary.rows),
+        by_all: rows.min().unwrap_or(summary.rows),
         of: summary.rows,
     }
+}
+
+/// The file that an experiment reads its documents from, as its own file says.
+///
+/// # Errors
+/// The encoding is unknown.
+pub fn text_of(experiment: &Experiment) -> Result<Option<(PathBuf, TextOptions)>, String> {
+    let text = |name: &str| experiment.base.get(name).and_then(Level::as_text);
+    let Some(path) = text("text_file") else {
+        return Ok(None);
+    };
+    let columns = text("text_columns").map(split_columns);
+    let options = TextOptions {
+        columns: columns.unwrap_or_default(),
+        table: text("text_table").map(str::to_owned),
+        encoding: text("text_encoding").map(str::parse).transpose()?,
+    };
+    Ok(Some((PathBuf::from(path), options)))
+}
+
+/// Whether trials of an experiment run queries that must be drawn from its documents: those that it does
+/// not bring itself.
+pub fn needs_queries(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> bool {
+    let brings = |settings: &Settings| {
+        let text = |name: &str| settings.get(name).and_then(Level::as_text);
+        let queries = settings.get(RUN_QUERIES).and_then(Level::as_bool);
+        text("queries") == Some("own") || settings.contains_key(QUERIES) || queries == Some(false)
+    };
+    let knows = catalogue
+        .workload(&experiment.workload)
+        .is_some_and(|workload| catalogue.setting(workload, QUERIES).is_some());
+    let variants = variants(experiment, scale, catalogue);
+    knows && !variants.iter().all(|variant| brings(&variant.settings))
+}
+
+/// Whether an experiment compares classes of queries, so that one list cannot serve all its variants.
+pub fn compares_classes(experiment: &Experiment) -> bool {
+    let listed = &experiment.design.variants;
+    experiment.factors.contains_key("queries")
+        || listed.iter().any(|levels| levels.contains_key("queries"))
+}
+
+/// Has every trial of an experiment run these queries.
+pub fn use_queries(experiment: &mut Experiment, queries: &DocumentQueries) {
+    let list = queries.setting.as_str().into();
+    experiment.base.insert(QUERIES.to_owned(), list);
 }
 
 /// Has an experiment ask for no more documents than there are, at any scale: the duration of a run is
@@ -167,6 +223,29 @@ mod tests {
             used(&mut experiment, documents, Scale::Default);
             assert_eq!(experiment.base[ROWS], Level::Int(rows));
         }
+    }
+
+    #[test]
+    fn queries_are_drawn_for_experiments_that_run_any_and_bring_none() {
+        let needs = |workload: &str, base: &str| {
+            let mut experiment = experiment(workload, "");
+            for setting in base.split(' ').filter(|setting| !setting.is_empty()) {
+                let level = match setting.split_once('=').unwrap().1 {
+                    "true" => true.into(),
+                    text => Level::from(text),
+                };
+                let name = setting.split_once('=').unwrap().0.to_owned();
+                experiment.base.insert(name, level);
+            }
+            needs_queries(&experiment, Scale::Default, &crate::catalogue())
+        };
+        assert!(needs("fts-query", ""));
+        assert!(needs("fts-overlap", ""));
+        assert!(needs("fts-insert", "run_queries=true"));
+        assert!(!needs("fts-insert", ""));
+        assert!(!needs("fts-query", "queries=own query=mine"));
+        assert!(!needs("fts-query", "text_queries=[]"));
+        assert!(!needs("fts-update", ""));
     }
 
     #[test]

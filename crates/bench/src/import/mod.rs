@@ -9,7 +9,10 @@ mod experiments;
 #[cfg(test)]
 mod tests;
 
-pub use experiments::{TakesNoText, TextUse, check_takes_text, use_text};
+pub use experiments::{
+    TakesNoText, TextUse, check_takes_text, compares_classes, needs_queries, text_of, use_queries,
+    use_text,
+};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,6 +92,11 @@ impl TextFile {
             path: path.to_owned(),
             opening,
         })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Reads the whole file and says what it holds; at most `rows` rows are wanted.
@@ -199,6 +207,12 @@ impl TextRows {
         }
         Ok(true)
     }
+}
+
+/// Names apart by commas.
+pub(crate) fn split_columns(list: &str) -> Vec<String> {
+    let names = list.split(',').map(|name| name.trim().to_owned());
+    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// Why a table of documents cannot have a column of this name after those before it.

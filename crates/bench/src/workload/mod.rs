@@ -8,7 +8,7 @@ mod common;
 pub(crate) mod contention;
 mod crash;
 mod explain;
-mod fts;
+pub(crate) mod fts;
 mod load_file;
 mod many_databases;
 mod orm;

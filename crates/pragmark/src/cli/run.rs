@@ -59,7 +59,7 @@ pub struct RunArgs {
     pub drivers: Option<PathBuf>,
     /// File with your own documents for the experiments on full-text search, instead of generated
     /// ones, in any format of `pragmark load`: CSV or TSV with a header, JSON Lines, Parquet, Arrow or
-    /// a SQLite database. Use it to find the tokenizer that suits your text.
+    /// a SQLite database. Queries are drawn from it. Use it to find the tokenizer that suits your text.
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
     /// Columns of --text to use, of any type [default: all text columns].
@@ -71,6 +71,11 @@ pub struct RunArgs {
     /// Encoding of --text, such as windows-1252 [default: from the byte order mark, otherwise UTF-8].
     #[arg(long, value_name = "NAME", requires = "text")]
     pub encoding: Option<load::Encoding>,
+    /// File with your own queries on --text, one per line: full-text expressions, and patterns such as
+    /// `subject LIKE %invoice%` (also GLOB and REGEXP) [default: queries drawn from the text]. Use it to
+    /// measure the queries of your application.
+    #[arg(long, value_name = "FILE", requires = "text")]
+    pub queries: Option<PathBuf>,
     /// Folder for the record and the report [default: pragmark-runs/TIME in the current
     /// directory].
     #[arg(long, value_name = "FOLDER")]
@@ -80,7 +85,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Continue the interrupted run in this folder, with its own plan.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "out", "seed", "time_limit", "trial_limit", "crash_seconds"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "crash_seconds"])]
     pub resume: Option<PathBuf>,
     /// Time limit of the whole run, such as 90s, 40m or 1h30m. A round that would probably exceed it
     /// is not started.

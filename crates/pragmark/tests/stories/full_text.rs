@@ -68,6 +68,76 @@ fn ones_own_text_is_searched_and_an_unknown_tokenizer_skipped_by_name() {
     }
 }
 
+/// What the library's experiment on tokenizers makes of a text in which no published query is to be found.
+#[test]
+fn queries_are_drawn_from_ones_own_text_and_published_claims_are_not_judged() {
+    let laboratory = Laboratory::new();
+    let letter = |n: usize| format!("Rechnung {n}x,Bestellung{} fehlt seit Kündigung\n", n / 3);
+    let letters: String = (0..120).map(letter).collect();
+    laboratory.write("briefe.csv", &format!("Betreff,Inhalt\n{letters}"));
+    let run = [
+        "run",
+        "fts-queries",
+        "--quick",
+        "--text",
+        "briefe.csv",
+        "--probe",
+        "0",
+    ];
+    laboratory
+        .pragmark(&[&run[..], &["--crash-seconds", "0", "--out", "run"]].concat())
+        .exits(0)
+        .complains(&[
+            "The queries are drawn from the documents",
+            "Classes without queries",
+            "cjk",
+        ])
+        .complains(&["The published claims (13) are about other documents and are not judged"]);
+    let page = laboratory.read("run/report.html");
+    assert!(page.contains("are not judged") && !page.contains("fts-30"));
+    assert!(!page.contains("machine learning") && page.contains("bestellung"));
+    for trial in laboratory.trials("run") {
+        let metrics = &trial["outcome"]["measured"]["metrics"];
+        assert!(metrics["answered"].as_f64().unwrap() > 20.0, "{trial}");
+        for class in ["like-rare", "glob-medium", "regexp"] {
+            assert!(metrics[format!("results.{class}")].as_f64().unwrap() > 0.0);
+        }
+    }
+}
+
+#[test]
+fn ones_own_queries_run_on_ones_own_text() {
+    let laboratory = Laboratory::new();
+    laboratory.write(
+        "own.toml",
+        &OWN.replace("queries = \"own\", query = \"connect\", ", ""),
+    );
+    laboratory.write("mails.csv", TEXT);
+    laboratory.write("queries.txt", "# mine\nconnect\nsubject LIKE %t%\n");
+    let own = [
+        "--text",
+        "mails.csv",
+        "--queries",
+        "queries.txt",
+        "--out",
+        "run",
+    ];
+    laboratory
+        .pragmark(&[&["run", "own.toml"][..], &own].concat())
+        .exits(0)
+        .complains(&["The queries are your own: 2"])
+        .says(&["own-1"]);
+    laboratory
+        .pragmark(&[&["run", "fts-limit"][..], &own].concat())
+        .exits(2)
+        .complains(&["`fts-limit` compares classes of queries"]);
+    laboratory.write("queries.txt", "title LIKE %t%\n");
+    laboratory
+        .pragmark(&[&["run", "own.toml"][..], &own].concat())
+        .exits(3)
+        .complains(&["queries.txt: line 1: there is no column `title`"]);
+}
+
 #[test]
 fn a_mistake_in_ones_own_text_is_named_before_anything_is_begun() {
     let laboratory = Laboratory::new();

@@ -175,9 +175,17 @@ pub(super) fn rowids(connection: &Connection, sql: &Sql) -> Result<Vec<i64>, Tri
 
 /// Whether the table understands the query; runs it once.
 pub(super) fn can_answer(connection: &Connection, sql: &Sql) -> Result<bool, TrialError> {
+    Ok(answered_once(connection, sql)?.is_some())
+}
+
+/// Runs a query once, and says how long it took; none where the table does not understand it.
+pub(super) fn answered_once(
+    connection: &Connection,
+    sql: &Sql,
+) -> Result<Option<Duration>, TrialError> {
     match timed(connection, sql) {
-        Ok(_) => Ok(true),
-        Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(false),
+        Ok(execution) => Ok(Some(execution.time)),
+        Err(TrialError::Engine(error)) if is_refusal(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -3,18 +3,23 @@
 //! The phase `insert` is the inserting with its commits, `optimize` the command that may follow,
 //! and `checkpoint` the last checkpoint of the write-ahead log, where there is one. `seconds` is
 //! their sum. Connecting, making the table and the documents, verifying and closing are outside.
+//! Where queries are wanted, each of the published ones on a hundred thousand rows then runs once on
+//! the filled table, as in the article; they are the phase `query`.
 
 use std::time::Instant;
 
-use engine::CheckpointMode;
+use engine::{CheckpointMode, Connection};
 use lab::level::Settings;
 use lab::trial::Measured;
 
+use super::execute::{add_regexp, answered_once};
 use super::load::{Grouping, Loaded, load};
+use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::TableOptions;
 use super::verify;
 use crate::error::TrialError;
+use crate::measure::LatencyHistogram;
 use crate::parameters::Rows;
 use crate::target::sqlite;
 use crate::workload::common::{
@@ -34,6 +39,9 @@ parameters! {
         batch: Rows = 1_000, 1..;
         /// Rows per transaction; 0: all rows in one.
         commit_every: Rows = 1_000;
+        /// Whether each published query runs once on the filled table; `p50_us.query` is the median time.
+        run_queries: bool = false;
+        text: TextQueries;
     }
 }
 
@@ -41,7 +49,7 @@ impl Declared for FtsInsert {
     const NAME: &'static str = "fts-insert";
     const ABOUT: &'static str =
         "Inserts documents like those of Hacker News into a full-text table.";
-    const PHASES: &'static [&'static str] = &["insert", "optimize", "checkpoint"];
+    const PHASES: &'static [&'static str] = &["insert", "optimize", "checkpoint", "query"];
     type Parameters = Parameters;
 
     fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
@@ -90,6 +98,11 @@ impl Declared for FtsInsert {
         set(&mut measured, "rows_per_s", loaded.rows as f64 / seconds);
         set_peak_memory(&mut measured);
         set_counts(&mut measured, counts, &connection)?;
+        if parameters.run_queries {
+            (trial.phase)("query");
+            let queries = parameters.text.chosen("published", "", &source)?;
+            run_once(&connection, options, &source, &queries, &mut measured)?;
+        }
 
         (trial.phase)("verify");
         verify::check(&connection, options, &source)?;
@@ -109,6 +122,33 @@ fn note_load(loaded: &Loaded, measured: &mut Measured) -> f64 {
     set_cpu(measured, loaded.cpu);
     measured.windows.clone_from(&loaded.rates);
     seconds
+}
+
+/// Runs each query once, and notes the median time, their sum and how many the table answered.
+fn run_once(
+    connection: &Connection,
+    options: &TableOptions,
+    source: &Source,
+    queries: &[Query],
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let (mut latencies, mut seconds) = (LatencyHistogram::new()?, 0.0);
+    add_regexp(connection)?;
+    for query in queries {
+        let Ok(sql) = query.sql(options, source.columns()) else {
+            continue;
+        };
+        if let Some(time) = answered_once(connection, &sql)? {
+            latencies.record(time);
+            seconds += time.as_secs_f64();
+        }
+    }
+    set(measured, "answered", latencies.count() as f64);
+    if latencies.count() > 0 {
+        set(measured, "p50_us.query", latencies.quantile_us(0.5));
+        set(measured, "seconds.query", seconds);
+    }
+    Ok(())
 }
 
 /// How long `work` took, in seconds.
@@ -202,6 +242,29 @@ mod tests {
             assert!((metrics["seconds"] - parts).abs() < 1e-9);
             assert_eq!(metrics["wal_bytes"], 0.0);
         }
+    }
+
+    #[test]
+    fn the_filled_table_is_queried_where_that_is_wanted() {
+        let metrics = |table: &str, queries: bool| {
+            let settings = [
+                ("table", table.into()),
+                ("run_queries", queries.into()),
+                ("rows", ROWS.into()),
+                ("synchronous", "off".into()),
+                ("journal_mode", "wal".into()),
+            ];
+            run("fts-insert", &settings).unwrap().metrics
+        };
+        let queried = metrics("fts5", true);
+        assert_eq!(queried["answered"], 21.0);
+        let (median, sum) = (queried["p50_us.query"] / 1e6, queried["seconds.query"]);
+        assert!(median > 0.0 && median < sum && sum < 21.0 * 60.0);
+        // Queries are no part of the work, and LIKE cannot express all of them.
+        let parts = queried["seconds.insert"] + queried["seconds.checkpoint"];
+        assert!((queried["seconds"] - parts).abs() < 1e-9);
+        assert_eq!(metrics("plain", true)["answered"], 16.0);
+        assert!(!metrics("fts5", false).contains_key("p50_us.query"));
     }
 
     #[test]

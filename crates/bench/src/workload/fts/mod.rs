@@ -1,9 +1,11 @@
 //! Full-text search: the cost of filling and querying FTS5 tables, and what queries return.
 //!
 //! The workloads share one table of documents: [`table`] creates it, [`source`] provides its rows,
-//! [`load`] times their insertion and [`verify`] reads them back. [`queries`] holds the queries,
+//! [`load`] times their insertion and [`verify`] reads them back. [`queries`] holds the queries, [`draw`]
+//! draws them from a file of the user's,
 //! [`execute`] times them, and [`truth`] and [`recall`] measure precision and recall.
 
+pub(crate) mod draw;
 mod execute;
 mod finish;
 mod insert;

@@ -9,7 +9,7 @@ use lab::trial::{DataTable, Measured};
 
 use super::execute::rowids;
 use super::load::make_and_fill;
-use super::queries::{self, Query};
+use super::queries::{Query, TextQueries};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions, TokenizerOptions};
 use crate::error::TrialError;
@@ -30,6 +30,7 @@ parameters! {
     /// The parameters of one trial.
     struct Parameters {
         documents: DocumentParameters;
+        text: TextQueries;
         tokenizer: TokenizerOptions;
     }
 }
@@ -44,7 +45,7 @@ impl Declared for FtsOverlap {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let own = TableOptions::index_only(&parameters.tokenizer)?;
         let source = Source::of(&parameters.documents, trial.seed)?;
-        let queries = queries::chosen("all", "");
+        let queries = parameters.text.chosen("all", "", &source)?;
         let queries: Vec<Query> = queries.into_iter().filter(Query::gives_all).collect();
         let mut measured = Measured::default();
         (trial.phase)("load");
@@ -135,7 +136,7 @@ fn side_by_side(queries: &[Query], mine: &Findings, others: &[Findings]) -> Data
             Some(found) => found.len().to_string(),
             None => "not answered".to_owned(),
         };
-        let mut row = vec![query.class.to_owned(), query.text.clone(), found(mine)];
+        let mut row = vec![query.class.clone(), query.text.clone(), found(mine)];
         row.extend(others.iter().map(|other| {
             let both = mine[number].as_ref().zip(other[number].as_ref());
             match both.and_then(|(mine, other)| overlap(mine, other)) {

@@ -14,7 +14,7 @@ use lab::trial::{DataTable, Measured};
 
 use super::execute::{Answer, Cache, Effort, Executor, add_regexp, check_cold};
 use super::load::{BATCH, make_and_fill};
-use super::queries::{self, OWN, Query, QueryChoice, Sql};
+use super::queries::{self, OWN, Query, QueryChoice, Sql, TextQueries};
 use super::recall::{Recall, Scan};
 use super::source::{DocumentParameters, Source};
 use super::table::{self, TableOptions};
@@ -35,8 +35,10 @@ parameters! {
         documents: DocumentParameters;
         options: TableOptions;
         /// Queries to run: `published` (of the article, on 100,000 rows), `large` (like its queries on all
-        /// rows, and some beyond English), both, one class, or `own`, the one in `query`.
+        /// rows, and some beyond English), both, one class, or `own`, the one in `query`. On a file of
+        /// yours, queries of the same classes are drawn from it.
         queries: QueryChoice = "all";
+        text: TextQueries;
         /// Your own full-text expression, for `queries = "own"`.
         query: String = "";
         /// Times that each query runs.
@@ -66,12 +68,14 @@ impl Declared for FtsQuery {
     type Parameters = Parameters;
 
     fn phases() -> Vec<String> {
-        let phases = queries::classes().into_iter().chain(["insert", "optimize"]);
-        phases.map(str::to_owned).collect()
+        let load = ["insert", "optimize"].map(str::to_owned);
+        queries::classes().into_iter().chain(load).collect()
     }
 
     fn check(parameters: &Parameters, _: &Settings) -> Result<(), TrialError> {
-        if (parameters.queries == OWN) == parameters.query.is_empty() {
+        let needs_query = parameters.queries == OWN && parameters.text.text_queries.is_none();
+        let has_query = !parameters.query.is_empty();
+        if needs_query && !has_query || has_query && parameters.queries != OWN {
             let why = "`query` is the expression for `queries = \"own\"`: give both or neither";
             return Err(TrialError::cannot_run(why));
         }
@@ -80,10 +84,12 @@ impl Declared for FtsQuery {
     }
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
+        let source = Source::of(&parameters.documents, trial.seed)?;
+        let (choice, own) = (&parameters.queries, &parameters.query);
         let setup = Setup {
             options: &parameters.options,
-            source: Source::of(&parameters.documents, trial.seed)?,
-            queries: queries::chosen(&parameters.queries, &parameters.query),
+            queries: parameters.text.chosen(choice, own, &source)?,
+            source,
             repeat: parameters.repeat,
             judge: parameters.judge,
         };
@@ -300,7 +306,7 @@ fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
         "of rows with their letters",
     ];
     let rows = responses.iter().zip(recalls).map(|(response, recall)| {
-        let mut row = vec![response.query.class.to_owned(), response.query.text.clone()];
+        let mut row = vec![response.query.class.clone(), response.query.text.clone()];
         match &response.answer {
             Ok(answer) => {
                 row.push(answer.rowids.len().to_string());
@@ -324,9 +330,9 @@ fn findings(responses: &[Response<'_>], recalls: &[Recall]) -> DataTable {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::workload::common::tests::{problem, run};
     use lab::level::Level;
-    use lab::trial::Measured;
 
     fn measured(over: &[(&str, Level)]) -> Measured {
         let mut settings = vec![
@@ -394,9 +400,11 @@ mod tests {
         let path = folder.path().join("own.csv");
         let text = "text\nHerr Müller\nông Nguyễn\n日本の検索エンジン\nnobody\n";
         std::fs::write(&path, text).unwrap();
+        let queries = Query::list(&queries::published_queries("large")).unwrap();
         let find = |tokenizer: &str, class: &str| {
             let settings = [
                 ("text_file", path.to_str().unwrap().into()),
+                ("text_queries", queries.as_str().into()),
                 ("tokenizer", tokenizer.into()),
                 ("queries", class.into()),
                 ("repeat", 1.into()),

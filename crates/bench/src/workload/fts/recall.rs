@@ -2,7 +2,7 @@
 
 use lab::trial::Measured;
 
-use super::queries::{How, Operator};
+use super::queries::How;
 use super::query::Response;
 use super::source::Source;
 use super::table::{Kind, TableOptions};
@@ -66,12 +66,9 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) fn new(responses: &'a [Response<'_>], source: &'a Source) -> Scan<'a> {
-        let meaning = |response: &Response<'_>| match &response.query.how {
-            How::Match(meaning, _) if response.answer.is_ok() => meaning.clone(),
-            How::Pattern(operator) if response.answer.is_ok() => {
-                pattern_meaning(*operator, &response.query.text)
-            }
-            _ => Meaning::Other,
+        let meaning = |response: &Response<'_>| match response.answer {
+            Ok(_) => response.query.meaning(),
+            Err(_) => Meaning::Other,
         };
         Scan {
             source,
@@ -123,16 +120,6 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// What a pattern means to a scan: patterns of the built-in queries are a piece of text between
-/// wildcards, or a regular expression.
-fn pattern_meaning(operator: Operator, pattern: &str) -> Meaning {
-    match operator {
-        Operator::Like => Meaning::Contains(pattern.trim_matches('%').to_owned(), false),
-        Operator::Glob => Meaning::Contains(pattern.trim_matches('*').to_owned(), true),
-        Operator::Regexp => Meaning::Matches(pattern.to_owned()),
-    }
-}
-
 /// Where the sense in which a table must answer is known, it must return exactly the rows that
 /// are right in it.
 pub(super) fn check(
@@ -150,7 +137,7 @@ pub(super) fn check(
         let Some(tally) = recall.senses[sense as usize] else {
             continue;
         };
-        let (class, text) = (response.query.class, &response.query.text);
+        let (class, text) = (&response.query.class, &response.query.text);
         let what = |of| format!("the count of {of} of the {class} query `{text}`");
         expect(&what("rows"), recall.results, tally.right)?;
         expect(&what("right rows"), tally.hits, tally.right)?;
@@ -176,12 +163,14 @@ fn tokenizer_promise(tokenizer: &str, meaning: &Meaning) -> Option<Sense> {
     let is_long = |term: &&str| term.chars().count() > 2;
     match tokenizer {
         // Which accents a tokenizer drops is what such queries are there to tell.
-        _ if matches!(meaning, Meaning::Unaccented(_)) => None,
+        _ if matches!(meaning, Meaning::Intended(_)) => None,
         "ascii"
         | "unicode61"
         | "unicode61 remove_diacritics 0"
         | "unicode61 remove_diacritics 1"
         | "unicode61 remove_diacritics 2" => Some(Sense::Word),
+        // `+` joins trigrams without the space between the words.
+        "trigram" if matches!(meaning, Meaning::StartsWith(terms, _) if terms.len() > 1) => None,
         "trigram" if meaning.terms().iter().all(is_long) => Some(Sense::Substring),
         _ => None,
     }
@@ -269,7 +258,8 @@ mod tests {
 
     #[test]
     fn only_tokenizers_with_the_words_of_the_scan_promise_words() {
-        let promise = |tokenizer| tokenizer_promise(tokenizer, &Meaning::Words(&["data"]));
+        let promise =
+            |tokenizer| tokenizer_promise(tokenizer, &Meaning::Words(vec!["data".to_owned()]));
         for words in [
             "ascii",
             "unicode61",
@@ -289,9 +279,9 @@ mod tests {
             assert_eq!(promise(unknown), None, "{unknown}");
         }
         assert_eq!(promise("trigram"), Some(Sense::Substring));
-        let short = Meaning::Words(&["数据"]);
+        let short = Meaning::Words(vec!["数据".to_owned()]);
         assert_eq!(tokenizer_promise("trigram", &short), None);
-        let accented = Meaning::Unaccented("müller");
+        let accented = Meaning::Intended("müller".to_owned());
         for tokenizer in ["unicode61", "ascii", "trigram"] {
             assert_eq!(tokenizer_promise(tokenizer, &accented), None);
         }

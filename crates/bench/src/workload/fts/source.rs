@@ -6,7 +6,7 @@ use lab::seed::Seed;
 
 use crate::error::TrialError;
 use crate::generate::{Corpus, Documents, Era, corpus};
-use crate::import::{TextFile, TextOptions, TextRows};
+use crate::import::{TextFile, TextOptions, TextRows, split_columns};
 use crate::parameters::Rows;
 
 parameters! {
@@ -125,12 +125,6 @@ impl Source {
             left: self.rows,
         })
     }
-}
-
-/// Names apart by commas.
-fn split_columns(list: &str) -> Vec<String> {
-    let names = list.split(',').map(|name| name.trim().to_owned());
-    names.filter(|name| !name.is_empty()).collect()
 }
 
 /// A pass over the documents.

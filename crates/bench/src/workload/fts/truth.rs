@@ -10,30 +10,30 @@ use std::collections::HashMap;
 use memchr::memmem::Finder;
 use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
+use serde::{Deserialize, Serialize};
 
-use super::queries::PATTERN_COLUMN;
-
-/// What a query means.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a query means. Words are in lower case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Meaning {
     /// All of these words, in any columns.
-    Words(&'static [&'static str]),
-    /// This word, which is asked for without its accents.
-    Unaccented(&'static str),
+    Words(Vec<String>),
+    /// This word, which the query spells otherwise: without its accents, or with a typing error.
+    Intended(String),
     /// These words one after the other.
-    Phrase(&'static [&'static str]),
+    Phrase(Vec<String>),
     /// A word that begins so.
-    Prefix(&'static str),
-    /// A column whose first word is this, or begins so.
-    StartsWith(&'static str, bool),
-    /// This word in this column.
-    Column(&'static str, &'static str),
+    Prefix(String),
+    /// A column whose first words are these, or of which the only one begins so.
+    StartsWith(Vec<String>, bool),
+    /// In this column, this word.
+    Column(String, String),
     /// Both words in a column with at most so many words between them.
-    Near(&'static str, &'static str, usize),
-    /// This text in the column of patterns; whether case counts.
-    Contains(String, bool),
-    /// A match of this regular expression in the column of patterns.
-    Matches(String),
+    Near(String, String, usize),
+    /// In this column, this text; whether case counts.
+    Contains(String, String, bool),
+    /// In this column, a match of this regular expression.
+    Matches(String, String),
     /// Nothing that the scan could tell.
     Other,
 }
@@ -189,13 +189,7 @@ impl Text {
         self.original.clear();
         self.original.push_str(field);
         self.lower.clear();
-        if field.is_ascii() {
-            self.lower.push_str(field);
-            self.lower.make_ascii_lowercase();
-        } else {
-            self.lower
-                .extend(field.chars().flat_map(char::to_lowercase));
-        }
+        lower_case(field, &mut self.lower);
         self.ranges.clear();
         self.ranges.extend(words_of(&self.lower));
         self.words.clear();
@@ -242,15 +236,16 @@ impl Question {
     fn new(meaning: Meaning, vocabulary: &Vocabulary, columns: &[String]) -> Question {
         let terms = meaning.terms();
         let letters: Vec<String> = match &meaning {
-            Meaning::Phrase(terms) => vec![terms.join(" ")],
-            Meaning::Contains(letters, true) => vec![letters.clone()],
-            Meaning::Contains(letters, false) => vec![letters.to_lowercase()],
+            Meaning::Phrase(terms) | Meaning::StartsWith(terms, _) => vec![terms.join(" ")],
+            Meaning::Contains(_, letters, true) => vec![letters.clone()],
+            Meaning::Contains(_, letters, false) => vec![letters.to_lowercase()],
             _ => terms.iter().map(|term| (*term).to_owned()).collect(),
         };
         let finder = |letters: &String| Finder::new(letters).into_owned();
         let column = match &meaning {
-            Meaning::Column(name, _) => Some(*name),
-            Meaning::Contains(..) | Meaning::Matches(_) => Some(PATTERN_COLUMN),
+            Meaning::Column(name, _) | Meaning::Contains(name, ..) | Meaning::Matches(name, _) => {
+                Some(name)
+            }
             _ => None,
         };
         Question {
@@ -259,7 +254,7 @@ impl Question {
             letters: letters.iter().map(finder).collect(),
             pattern: match &meaning {
                 // A pattern that is none was an error of its query, which has no answer to judge.
-                Meaning::Matches(pattern) => Regex::new(pattern).ok(),
+                Meaning::Matches(_, pattern) => Regex::new(pattern).ok(),
                 _ => None,
             },
             column: column.and_then(|name| columns.iter().position(|column| column == name)),
@@ -280,7 +275,7 @@ impl Question {
         let has = |text: &Text, number| text.numbers(sense).contains(number);
         let mut all = texts.iter();
         Some(match &self.meaning {
-            Meaning::Words(_) | Meaning::Unaccented(_) => wanted
+            Meaning::Words(_) | Meaning::Intended(_) => wanted
                 .iter()
                 .all(|number| texts.iter().any(|text| has(text, number))),
             Meaning::Phrase(_) => all.any(|text| {
@@ -290,11 +285,11 @@ impl Question {
             Meaning::Prefix(term) => all.any(|text| {
                 (0..text.ranges.len()).any(|number| text.word(number).starts_with(term))
             }),
-            Meaning::StartsWith(term, true) => {
-                all.any(|text| !text.ranges.is_empty() && text.word(0).starts_with(term))
+            Meaning::StartsWith(terms, true) => {
+                all.any(|text| !text.ranges.is_empty() && text.word(0).starts_with(&terms[0]))
             }
             Meaning::StartsWith(_, false) => {
-                all.any(|text| text.numbers(sense).first() == wanted.first())
+                all.any(|text| text.numbers(sense).starts_with(wanted))
             }
             Meaning::Column(..) => self
                 .column
@@ -302,7 +297,7 @@ impl Question {
             Meaning::Near(_, _, between) => {
                 all.any(|text| near(text.numbers(sense), wanted[0], wanted[1], *between))
             }
-            Meaning::Contains(..) | Meaning::Matches(_) | Meaning::Other => return None,
+            Meaning::Contains(..) | Meaning::Matches(..) | Meaning::Other => return None,
         })
     }
 
@@ -310,18 +305,22 @@ impl Question {
         let named = self.column.map(|column| &texts[column]);
         let in_any = |letters: &Finder<'_>| texts.iter().any(|text| text.has(letters));
         Some(match &self.meaning {
-            Meaning::Words(_)
-            | Meaning::Unaccented(_)
-            | Meaning::Phrase(_)
-            | Meaning::Prefix(_) => self.letters.iter().all(in_any),
-            Meaning::StartsWith(term, _) => texts.iter().any(|text| text.lower.starts_with(term)),
-            Meaning::Contains(_, true) => {
+            Meaning::Words(_) | Meaning::Intended(_) | Meaning::Phrase(_) | Meaning::Prefix(_) => {
+                self.letters.iter().all(in_any)
+            }
+            Meaning::StartsWith(..) => {
+                let start = self.letters[0].needle();
+                texts
+                    .iter()
+                    .any(|text| text.lower.as_bytes().starts_with(start))
+            }
+            Meaning::Contains(_, _, true) => {
                 named.is_some_and(|text| self.letters[0].find(text.original.as_bytes()).is_some())
             }
-            Meaning::Column(..) | Meaning::Contains(_, false) => {
+            Meaning::Column(..) | Meaning::Contains(_, _, false) => {
                 named.is_some_and(|text| text.has(&self.letters[0]))
             }
-            Meaning::Matches(_) => {
+            Meaning::Matches(..) => {
                 let pattern = self.pattern.as_ref()?;
                 named.is_some_and(|text| pattern.is_match(&text.original))
             }
@@ -332,21 +331,34 @@ impl Question {
 
 impl Meaning {
     /// The words that it names.
-    pub(super) fn terms(&self) -> Vec<&'static str> {
+    pub(super) fn terms(&self) -> Vec<&str> {
         match self {
-            Meaning::Words(terms) | Meaning::Phrase(terms) => terms.to_vec(),
-            Meaning::Unaccented(term)
-            | Meaning::Prefix(term)
-            | Meaning::StartsWith(term, _)
-            | Meaning::Column(_, term) => vec![term],
+            Meaning::Words(terms) | Meaning::Phrase(terms) | Meaning::StartsWith(terms, _) => {
+                terms.iter().map(String::as_str).collect()
+            }
+            Meaning::Intended(term) | Meaning::Prefix(term) | Meaning::Column(_, term) => {
+                vec![term]
+            }
             Meaning::Near(first, second, _) => vec![first, second],
-            Meaning::Contains(..) | Meaning::Matches(_) | Meaning::Other => Vec::new(),
+            Meaning::Contains(..) | Meaning::Matches(..) | Meaning::Other => Vec::new(),
         }
     }
 }
 
+/// Appends a text in lower case.
+pub(super) fn lower_case(text: &str, lower: &mut String) {
+    match text.is_ascii() {
+        true => {
+            let start = lower.len();
+            lower.push_str(text);
+            lower[start..].make_ascii_lowercase();
+        }
+        false => lower.extend(text.chars().flat_map(char::to_lowercase)),
+    }
+}
+
 /// Runs of letters and digits.
-fn words_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices();
     std::iter::from_fn(move || {
         let (from, _) = rest.by_ref().find(|(_, letter)| letter.is_alphanumeric())?;
@@ -379,12 +391,16 @@ mod tests {
         Sense::ALL.map(|sense| judge.is_right(0, sense))
     }
 
+    fn owned(terms: &[&str]) -> Vec<String> {
+        terms.iter().map(|term| (*term).to_owned()).collect()
+    }
+
     const YES: Option<bool> = Some(true);
     const NO: Option<bool> = Some(false);
 
     #[test]
     fn the_three_senses_differ_as_words_stems_and_letters_do() {
-        let pattern = |text: &str| Meaning::Contains(text.to_owned(), true);
+        let pattern = |text: &str| Meaning::Contains("text".to_owned(), text.to_owned(), true);
         assert_eq!(
             judged(pattern("PostgreSQL"), "a PostgreSQLite"),
             [None, None, YES]
@@ -393,7 +409,7 @@ mod tests {
             judged(pattern("PostgreSQL"), "a postgresql"),
             [None, None, NO]
         );
-        let connection = || Meaning::Words(&["connection"]);
+        let connection = || Meaning::Words(owned(&["connection"]));
         assert_eq!(judged(connection(), "A Connection!"), [YES, YES, YES]);
         assert_eq!(judged(connection(), "it connected"), [NO, YES, NO]);
         assert_eq!(judged(connection(), "disconnections"), [NO, NO, YES]);
@@ -402,29 +418,35 @@ mod tests {
 
     #[test]
     fn every_meaning_is_told() {
-        let phrase = Meaning::Phrase(&["data", "science"]);
+        let phrase = Meaning::Phrase(owned(&["data", "science"]));
         assert_eq!(judged(phrase.clone(), "Data, science"), [YES, YES, NO]);
         assert_eq!(judged(phrase, "science data"), [NO, NO, NO]);
-        let near = |between| Meaning::Near("rust", "sqlite", between);
+        let near = |between| Meaning::Near("rust".to_owned(), "sqlite".to_owned(), between);
         assert_eq!(judged(near(2), "sqlite in pure rust"), [YES, YES, None]);
         assert_eq!(judged(near(1), "sqlite in pure rust"), [NO, NO, None]);
         assert_eq!(
-            judged(Meaning::Prefix("data"), "a database"),
+            judged(Meaning::Prefix("data".to_owned()), "a database"),
             [YES, YES, YES]
         );
-        assert_eq!(judged(Meaning::Prefix("data"), "metadata"), [NO, NO, YES]);
-        let first = |prefix| Meaning::StartsWith("web", prefix);
+        assert_eq!(
+            judged(Meaning::Prefix("data".to_owned()), "metadata"),
+            [NO, NO, YES]
+        );
+        let first = |prefix| Meaning::StartsWith(owned(&["web"]), prefix);
         assert_eq!(judged(first(false), "<Web> sites"), [YES, YES, NO]);
         assert_eq!(judged(first(true), "website"), [YES, YES, YES]);
         assert_eq!(judged(first(false), "website"), [NO, NO, YES]);
-        let column = |name| Meaning::Column(name, "dawg");
+        let start = || Meaning::StartsWith(owned(&["crypto", "scam"]), false);
+        assert_eq!(judged(start(), "Crypto scam!"), [YES, YES, YES]);
+        assert_eq!(judged(start(), "a crypto scam"), [NO, NO, NO]);
+        let column = |name: &str| Meaning::Column(name.to_owned(), "dawg".to_owned());
         assert_eq!(judged(column("text"), "dawg"), [YES, YES, YES]);
         assert_eq!(judged(column("title"), "dawg"), [NO, NO, NO]);
         assert_eq!(judged(Meaning::Other, "dawg"), [None, None, None]);
-        let accented = || Meaning::Unaccented("müller");
+        let accented = || Meaning::Intended("müller".to_owned());
         assert_eq!(judged(accented(), "Herr Müller"), [YES, YES, YES]);
         assert_eq!(judged(accented(), "Herr Muller"), [NO, NO, NO]);
-        let inside = || Meaning::Words(&["エンジン"]);
+        let inside = || Meaning::Words(owned(&["エンジン"]));
         assert_eq!(judged(inside(), "検索エンジン"), [NO, NO, YES]);
         assert_eq!(judged(inside(), "検索 エンジン"), [YES, YES, YES]);
     }

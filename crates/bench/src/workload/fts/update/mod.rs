@@ -85,7 +85,7 @@ impl Declared for FtsUpdate {
         parameters.options.check()?;
         let (changes, rows) = (parameters.changes, parameters.documents.rows);
         let replaces = parameters.kind != Kind::Insert;
-        let why = if parameters.queries == queries::OWN {
+        let why = if queries::published_queries(&parameters.queries).is_empty() {
             "this workload runs the built-in queries only".to_owned()
         } else if replaces && parameters.options.content == Content::Contentless {
             "rows of a contentless table cannot be rewritten or deleted: use `content = \"contentless-delete\"`".to_owned()
@@ -100,7 +100,7 @@ impl Declared for FtsUpdate {
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
         let options = &parameters.options;
         let source = Source::generated(&parameters.documents, trial.seed);
-        let queries = queries::chosen(&parameters.queries, "");
+        let queries = queries::published_queries(&parameters.queries);
         let path = trial.directory.join("test.db");
         let connection = sqlite::open(trial, &path)?;
         add_regexp(&connection)?;

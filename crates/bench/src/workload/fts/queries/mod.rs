@@ -1,0 +1,353 @@
+//! The queries: the published ones by class, those drawn from the user's text, and how each reads as SQL.
+//!
+//! The published ones are in [`published`]. They belong to the generated documents, in which their words
+//! are planted, and never run on a file of the user's: queries of such a file come with the settings of the
+//! trial ([`Query::list`]). [`sql`] turns a query into statements.
+
+mod published;
+mod sql;
+
+use lab::catalogue::Accepts;
+use lab::level::Level;
+use serde::{Deserialize, Serialize};
+
+use super::source::Source;
+use super::truth::Meaning;
+use crate::error::TrialError;
+use crate::parameters::Bounds;
+
+pub(super) use sql::Sql;
+
+/// Rows after which a limited query ends.
+const LIMIT: usize = 50;
+
+/// The column of generated documents that patterns are matched against.
+const PATTERN_COLUMN: &str = "text";
+
+/// What a query gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Shape {
+    /// Every row with all its columns.
+    Rows,
+    /// The first rows that are found.
+    Limit,
+    /// The best rows by bm25.
+    Ranked,
+    /// The first rows with the place that was found.
+    Snippets,
+}
+
+impl Shape {
+    /// How many of `found` rows the query gives.
+    pub(super) fn of(self, found: usize) -> usize {
+        match self {
+            Shape::Rows => found,
+            Shape::Limit | Shape::Ranked | Shape::Snippets => found.min(LIMIT),
+        }
+    }
+}
+
+/// An operator that compares a column with a pattern, row by row or through a trigram index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Operator {
+    Like,
+    Glob,
+    Regexp,
+}
+
+impl Operator {
+    pub(super) const ALL: [Operator; 3] = [Operator::Like, Operator::Glob, Operator::Regexp];
+
+    /// Its name in SQL.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Operator::Like => "LIKE",
+            Operator::Glob => "GLOB",
+            Operator::Regexp => "REGEXP",
+        }
+    }
+}
+
+/// How rows are found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum How {
+    /// An expression of the full-text index, and what it means.
+    Match(Meaning, Shape),
+    /// A pattern, and the column that it is matched against.
+    Pattern(Operator, String),
+}
+
+/// One question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Query {
+    /// Its class.
+    pub(super) class: String,
+    /// The full-text expression or the pattern.
+    pub(super) text: String,
+    pub(super) how: How,
+}
+
+/// The class of a query of the user's.
+pub(super) const OWN: &str = "own";
+
+/// Classes of queries that are drawn from the user's text only.
+const DRAWN_ONLY: [&str; 3] = ["middling-term", "rare-term", "misspelling"];
+
+/// Names of sets of published queries.
+const SETS: [&str; 4] = ["all", "published", "sayable", "large"];
+
+/// The published queries of a set.
+fn published_set(set: &str) -> Vec<Query> {
+    use published::{large, sayable, unsayable};
+    let lists = match set {
+        "published" => vec![sayable(), unsayable()],
+        "sayable" => vec![sayable()],
+        "large" => vec![large()],
+        _ => vec![sayable(), unsayable(), large()],
+    };
+    lists.concat()
+}
+
+/// Every class, each once.
+pub(super) fn classes() -> Vec<String> {
+    let mut classes: Vec<String> = Vec::new();
+    for query in published_set("all") {
+        if !classes.contains(&query.class) {
+            classes.push(query.class);
+        }
+    }
+    classes.extend(DRAWN_ONLY.map(str::to_owned));
+    classes.push(OWN.to_owned());
+    classes
+}
+
+/// The parameter that chooses queries: a set of classes, or one.
+pub(crate) enum QueryChoice {}
+
+impl crate::parameters::Kind for QueryChoice {
+    type Value = String;
+    type Default = &'static str;
+
+    fn accepts(_: Bounds) -> Accepts {
+        let sets = SETS.map(str::to_owned).into_iter();
+        Accepts::Choice(sets.chain(classes()).collect())
+    }
+
+    fn level(default: &'static str) -> Option<Level> {
+        Some(default.into())
+    }
+
+    fn value(level: Option<&Level>) -> Option<String> {
+        Some(level?.as_text()?.to_owned())
+    }
+}
+
+parameters! {
+    /// Queries on a file of the user's.
+    struct TextQueries {
+        /// Queries on the documents of `text_file`, as `pragmark run` draws them from the file or reads them
+        /// with --queries; the published queries do not run on such a file.
+        text_queries: Option<String> = None;
+    }
+}
+
+impl TextQueries {
+    /// The queries of a set or class on these documents; `own` is the user's expression for the class of
+    /// that name.
+    pub(super) fn chosen(
+        &self,
+        choice: &str,
+        own: &str,
+        source: &Source,
+    ) -> Result<Vec<Query>, TrialError> {
+        let queries = match &self.text_queries {
+            _ if choice == OWN && !own.is_empty() => vec![Query::own(own)],
+            _ if source.is_generated() => published_queries(choice),
+            Some(list) => Query::of_file(list, choice)?,
+            None => {
+                return Err(TrialError::cannot_run(
+                    "the published queries belong to generated documents: with `text_file`, use `queries = \"own\"`, or start the experiment with `pragmark run`, which draws queries from the file",
+                ));
+            }
+        };
+        match queries.is_empty() {
+            true => Err(TrialError::CannotRun(format!(
+                "these documents have no queries of the class {choice}"
+            ))),
+            false => Ok(queries),
+        }
+    }
+}
+
+/// The published queries of a set or class.
+pub(super) fn published_queries(choice: &str) -> Vec<Query> {
+    let mut queries = published_set(choice);
+    if !SETS.contains(&choice) {
+        queries.retain(|query| query.class == choice);
+    }
+    queries
+}
+
+/// Whether a class belongs to what was chosen: drawn classes without published queries stand with those
+/// on all rows, and queries of the user's belong to every set.
+fn is_of(class: &str, choice: &str) -> bool {
+    let is_set = SETS.contains(&choice);
+    let in_set = || {
+        let large = ["all", "large"].contains(&choice) && DRAWN_ONLY.contains(&class);
+        class == OWN
+            || large
+            || published_set(choice)
+                .iter()
+                .any(|query| query.class == class)
+    };
+    class == choice || is_set && in_set()
+}
+
+impl Query {
+    pub(super) fn new(class: &str, text: &str, how: How) -> Query {
+        Query {
+            class: class.to_owned(),
+            text: text.to_owned(),
+            how,
+        }
+    }
+
+    /// The user's expression, of which nothing is known.
+    fn own(text: &str) -> Query {
+        Query::new(OWN, text, How::Match(Meaning::Other, Shape::Rows))
+    }
+
+    /// Queries as one text, for the settings of a trial.
+    pub(super) fn list(queries: &[Query]) -> Result<String, serde_json::Error> {
+        serde_json::to_string(queries)
+    }
+
+    /// The queries of a choice from such a text.
+    fn of_file(list: &str, choice: &str) -> Result<Vec<Query>, TrialError> {
+        let queries: Result<Vec<Query>, _> = serde_json::from_str(list);
+        let mut queries = queries.map_err(|error| {
+            TrialError::CannotRun(format!("`text_queries` is no list of queries: {error}"))
+        })?;
+        let known = classes();
+        if let Some(unknown) = queries.iter().find(|query| !known.contains(&query.class)) {
+            let class = &unknown.class;
+            return Err(TrialError::CannotRun(format!(
+                "`text_queries` has a query of the unknown class `{class}`"
+            )));
+        }
+        queries.retain(|query| is_of(&query.class, choice));
+        Ok(queries)
+    }
+
+    /// How many rows it gives where so many are found.
+    pub(super) fn rows_given(&self, found: usize) -> usize {
+        match &self.how {
+            How::Match(_, shape) => shape.of(found),
+            How::Pattern(..) => found,
+        }
+    }
+
+    /// Whether it gives every row that is found.
+    pub(super) fn gives_all(&self) -> bool {
+        !matches!(self.how, How::Match(_, shape) if shape != Shape::Rows)
+    }
+
+    /// What it means to a scan of the documents.
+    pub(super) fn meaning(&self) -> Meaning {
+        match &self.how {
+            How::Match(meaning, _) => meaning.clone(),
+            How::Pattern(operator, column) => pattern_meaning(*operator, column, &self.text),
+        }
+    }
+}
+
+/// What a pattern means to a scan, which knows a piece of text between wildcards and regular expressions.
+fn pattern_meaning(operator: Operator, column: &str, pattern: &str) -> Meaning {
+    let piece = |wildcard: char, others: &[char], case: bool| {
+        let inner = pattern
+            .strip_prefix(wildcard)
+            .and_then(|rest| rest.strip_suffix(wildcard))
+            .filter(|inner| {
+                !inner.is_empty() && !inner.contains(wildcard) && !inner.contains(others)
+            });
+        inner.map_or(Meaning::Other, |inner| {
+            Meaning::Contains(column.to_owned(), inner.to_owned(), case)
+        })
+    };
+    match operator {
+        Operator::Like => piece('%', &['_'], false),
+        Operator::Glob => piece('*', &['?', '['], true),
+        Operator::Regexp => Meaning::Matches(column.to_owned(), pattern.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Kind as _;
+
+    #[test]
+    fn every_choice_has_queries_and_every_query_a_class() {
+        let Accepts::Choice(choices) = QueryChoice::accepts(Bounds::of(..)) else {
+            panic!("a choice");
+        };
+        for choice in choices {
+            let queries = published_queries(&choice);
+            let is_published = !DRAWN_ONLY.contains(&&*choice) && choice != OWN;
+            assert_eq!(queries.is_empty(), !is_published, "{choice}");
+            assert!(queries.iter().all(|query| classes().contains(&query.class)));
+        }
+        assert_eq!(published_queries("all").len(), 37);
+        assert_eq!(published_queries("published").len(), 21);
+        assert_eq!(published_queries("near").len(), 3);
+        assert_eq!(published_queries("sayable").len(), 16);
+    }
+
+    #[test]
+    fn queries_of_a_file_are_chosen_by_set_and_class() {
+        let query = |class: &str| Query::new(class, "x", Query::own("x").how);
+        let all = ["phrase", "rare-term", "common-limit", OWN].map(query);
+        let list = Query::list(&all).unwrap();
+        let chosen = |choice: &str| -> Vec<String> {
+            let queries = Query::of_file(&list, choice).unwrap();
+            queries.into_iter().map(|query| query.class).collect()
+        };
+        assert_eq!(chosen("all"), ["phrase", "rare-term", "common-limit", OWN]);
+        assert_eq!(chosen("published"), ["phrase", OWN]);
+        assert_eq!(chosen("large"), ["rare-term", "common-limit", OWN]);
+        assert_eq!(chosen("rare-term"), ["rare-term"]);
+        assert!(chosen("near").is_empty());
+        for wrong in [
+            "what",
+            "[{\"class\":\"none\",\"text\":\"\",\"how\":{\"pattern\":[\"like\",\"a\"]}}]",
+        ] {
+            let error = Query::of_file(wrong, "all").unwrap_err().to_string();
+            assert!(error.contains("`text_queries`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_means_its_letters_only_where_it_has_no_other_wildcard() {
+        let meaning = |operator, pattern| pattern_meaning(operator, "body", pattern);
+        let contains =
+            |piece: &str, case| Meaning::Contains("body".to_owned(), piece.to_owned(), case);
+        assert_eq!(meaning(Operator::Like, "%Ab%"), contains("Ab", false));
+        assert_eq!(meaning(Operator::Glob, "*Ab*"), contains("Ab", true));
+        for other in ["a%", "%a%b%", "%a_b%", "%%", "%"] {
+            assert_eq!(meaning(Operator::Like, other), Meaning::Other, "{other}");
+        }
+        assert_eq!(meaning(Operator::Glob, "*a[b]*"), Meaning::Other);
+        let regexp = Meaning::Matches("body".to_owned(), "a.b".to_owned());
+        assert_eq!(meaning(Operator::Regexp, "a.b"), regexp);
+    }
+
+    #[test]
+    fn a_limit_bounds_what_is_given_and_not_what_is_found() {
+        assert_eq!(Shape::Rows.of(70), 70);
+        assert_eq!(Shape::Ranked.of(70), LIMIT);
+        assert_eq!(Shape::Limit.of(7), 7);
+    }
+}
