@@ -37,6 +37,11 @@ pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 use lab::level::Settings;
 use lab::needs::Needs;
 
+/// The library that a trial with these settings loads into the engine, if any.
+pub fn extension(settings: &Settings) -> Option<String> {
+    settings.get("extension")?.as_text().map(str::to_owned)
+}
+
 /// What a trial of this workload with these settings needs of the operating system; nothing worth
 /// naming for a workload that is not known here.
 pub fn needs(workload: &str, settings: &Settings) -> Needs {

@@ -38,7 +38,7 @@ fn printed(output: &Output) -> String {
 #[test]
 fn the_example_in_c_inserts_a_batch() {
     if !Path::new("/usr/include/sqlite3.h").exists() {
-        eprintln!("skipped: /usr/include/sqlite3.h is not installed (Debian: libsqlite3-dev)");
+        testing::skip("/usr/include/sqlite3.h is not installed (Debian: libsqlite3-dev)");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +66,9 @@ fn the_example_in_python_inserts_a_stream() {
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_pyarrow {
-        eprintln!("skipped: {python} has no pyarrow, or the system no libsqlite3");
+        testing::skip(format_args!(
+            "{python} has no pyarrow, or the system no libsqlite3"
+        ));
         return;
     }
     let output = Command::new(&python)

@@ -173,7 +173,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
         .output()
         .is_err()
     {
-        eprintln!("skipped: there is no sqlite3 shell here");
+        testing::skip("there is no sqlite3 shell here");
         return;
     }
     for entry in std::fs::read_dir(folder.path()).expect("lists") {

@@ -59,7 +59,7 @@ const CONFIGURATIONS: &[(&str, &str)] = &[
 #[test]
 fn what_is_recorded_is_what_the_system_was_asked_for() {
     let Some(strace) = strace() else {
-        eprintln!("skipped: this test needs strace(1) and the right to trace a child");
+        testing::skip("this test needs strace(1) and the right to trace a child");
         return;
     };
     for (configuration, _) in CONFIGURATIONS {

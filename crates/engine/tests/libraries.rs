@@ -75,7 +75,7 @@ fn the_system_library_runs() {
     let library = match Library::load(&Source::System) {
         Ok(library) => Arc::new(library),
         Err(EngineError::NoSystemLibrary { reason, .. }) => {
-            eprintln!("skipped: no system library here ({reason})");
+            testing::skip(format_args!("no system library here ({reason})"));
             return;
         }
         Err(error) => panic!("{error}"),
@@ -105,7 +105,7 @@ fn the_system_library_is_loaded_twice_and_after_a_copy_of_its_file() {
     let system = || match Library::load(&Source::System) {
         Ok(library) => Some(library),
         Err(EngineError::NoSystemLibrary { reason, .. }) if !reason.contains("mapped") => {
-            eprintln!("skipped: no system library here ({reason})");
+            testing::skip(format_args!("no system library here ({reason})"));
             None
         }
         Err(error) => panic!("{error}"),

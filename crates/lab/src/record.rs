@@ -96,6 +96,32 @@ pub struct PlannedExperiment {
 }
 
 impl RunPlan {
+    /// Whether the plan can be carried out and its names can be parts of paths: a plan that is read may
+    /// come from anywhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        let keys = self.experiments.iter().map(|planned| planned.key.as_str());
+        if let Some(name) = [self.id.as_str()]
+            .into_iter()
+            .chain(keys)
+            .find(|it| !is_name(it))
+        {
+            return Err(format!("`{name}` is not a name"));
+        }
+        let is_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        if !is_time(self.trial_limit_s) {
+            let limit = self.trial_limit_s;
+            return Err(format!("the time limit of a trial cannot be {limit} s"));
+        }
+        let empty = |planned: &&PlannedExperiment| planned.variants.is_empty();
+        match self.experiments.iter().find(empty) {
+            Some(planned) => Err(format!("the experiment {} has no variants", planned.key)),
+            None => Ok(()),
+        }
+    }
+
     /// What decides the course of each experiment after the trials so far, in the plan's order.
     pub fn courses(&self, histories: &[&History]) -> Vec<Course> {
         let unlimited: Vec<Course> = self
@@ -118,6 +144,12 @@ impl RunPlan {
     pub fn fewest_trials(&self) -> usize {
         let courses = self.experiments.iter().map(|one| one.course(self.seed));
         courses.map(|course| fewest_trials(&course)).sum()
+    }
+
+    /// Those among [`RunPlan::fewest_trials`] that only count.
+    pub fn counting_trials(&self) -> usize {
+        let counting = self.experiments.iter().filter(|planned| planned.counting);
+        counting.map(|planned| planned.variants.len()).sum()
     }
 
     /// The seed of the data in a round of an experiment: all variants of a round work on the same data,
@@ -154,6 +186,15 @@ impl RunPlan {
         let tiers_s = self.tiers.as_ref().map_or(0.0, TierPlan::expected_s);
         Some((self.budget_s? - tiers_s).max(0.0))
     }
+}
+
+/// The longest time limit: a hundred years, in seconds.
+pub const LONGEST_S: f64 = 100.0 * 366.0 * 86_400.0;
+
+/// Whether it can be the name of a run or an experiment, and of a directory.
+fn is_name(text: &str) -> bool {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || "-_@.".contains(c);
+    !text.is_empty() && text.chars().all(of_name) && !text.starts_with('.')
 }
 
 impl PlannedExperiment {

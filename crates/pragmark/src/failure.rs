@@ -104,6 +104,9 @@ impl From<runner::RunError> for Failure {
             RunError::Exists(_) => {
                 Some("choose another folder with --out, or continue that run with --resume")
             }
+            RunError::Damaged { .. } => {
+                Some("put the file back as it was, or start a new run; nothing was changed")
+            }
             RunError::InUse(_) => Some("wait until the other pragmark process ends"),
             RunError::OtherFormat { found, known, .. } if found < known => Some(
                 "run the experiments again with this version, or use the version that recorded the run",

@@ -1,10 +1,13 @@
 //! The experiments: those included in pragmark, and the user's own files.
 
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 use lab::catalogue::Catalogue;
-use lab::experiment::{Experiment, nearest, parse};
+use lab::experiment::{Experiment, MOST_BYTES, nearest, parse};
 
 use crate::failure::Failure;
 
@@ -17,6 +20,19 @@ pub const TOUR: &[&str] = &[
     "index-timing",
     "pragma-journal-sync",
 ];
+
+/// Folder below which runs are kept unless stated.
+pub const RUNS: &str = "pragmark-runs";
+
+/// The ids of all included experiments: the names of their files.
+pub fn ids() -> Vec<String> {
+    let stems = files(&FILES)
+        .into_iter()
+        .filter_map(|file| file.path().file_stem()?.to_str());
+    let mut ids: Vec<String> = stems.map(str::to_owned).collect();
+    ids.sort_unstable();
+    ids
+}
 
 /// Every included experiment, by id.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
@@ -76,16 +92,39 @@ fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experi
         return Ok(experiment.clone());
     }
     let looks_like_a_path = name.ends_with(".toml") || name.contains('/');
-    if !looks_like_a_path && !Path::new(name).is_file() {
+    if !looks_like_a_path && !Path::new(name).exists() {
         return Err(unknown(name, known));
     }
-    let text = std::fs::read_to_string(name).map_err(|error| {
-        Failure::usage(format!("cannot read the experiment file {name}: {error}"))
-    })?;
+    let text = text_of(Path::new(name))?;
     parse(name, &text, catalogue).map_err(|problems| {
         Failure::usage(problems)
             .hint("`pragmark list --workloads` and `pragmark list --pragmas` show all valid names")
     })
+}
+
+/// The text of an experiment file. Devices, pipes and large files are refused before they are read.
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let failure = |why: &dyn Display| {
+        Failure::usage(format!(
+            "cannot read the experiment file {}: {why}",
+            path.display()
+        ))
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| failure(&error))?;
+    if !metadata.is_file() {
+        return Err(failure(&"it is not a regular file"));
+    }
+    let mut text = Vec::new();
+    let file = File::open(path).map_err(|error| failure(&error))?;
+    let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
+    read.map_err(|error| failure(&error))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(failure(&format!(
+            "it is larger than {} KiB",
+            MOST_BYTES / 1024
+        )));
+    }
+    String::from_utf8(text).map_err(|_| failure(&"it is not UTF-8 text"))
 }
 
 fn unknown(name: &str, known: &[Experiment]) -> Failure {

@@ -18,6 +18,7 @@ macro_rules! tell {
 
 mod cli;
 mod commands;
+mod complete;
 mod failure;
 mod interrupt;
 mod library;
@@ -25,10 +26,10 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    // Answers a shell that completes a command line, and ends.
+    clap_complete::CompleteEnv::with_factory(cli::command).complete();
+    let cli = cli::parse();
     match commands::execute(cli.command) {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report().into(),

@@ -27,6 +27,9 @@ pub enum RunError {
     /// The folder holds no run.
     #[error("{} holds no run: there is no run.json in it", .0.display())]
     NoRun(PathBuf),
+    /// What should be a file of the record is a link, a pipe or another thing.
+    #[error("{} is not a regular file; links are not followed", .0.display())]
+    NotAFile(PathBuf),
     /// The folder already holds something.
     #[error("{} exists already and is not empty", .0.display())]
     Exists(PathBuf),
@@ -46,6 +49,16 @@ pub enum RunError {
     /// The program that runs trials could not be started.
     #[error(transparent)]
     Driver(#[from] ::process::ProcessError),
+}
+
+impl RunError {
+    /// A file that does not hold what it should.
+    pub(crate) fn damaged(path: &Path, what: impl std::fmt::Display) -> RunError {
+        RunError::Damaged {
+            path: path.to_owned(),
+            what: what.to_string(),
+        }
+    }
 }
 
 /// Adds the operation and the path to the system's error.

@@ -14,6 +14,7 @@ use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::machine::Sampler;
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
+use crate::record::files::check_no_link;
 use crate::stamp::now;
 use crate::workdir::WorkDir;
 
@@ -111,6 +112,7 @@ impl<'a> Local<'a> {
         let Some((folder, place)) = self.folder.as_ref().zip(spec.artifacts.as_ref()) else {
             return Ok(None);
         };
+        check_no_link(folder, place)?;
         let place = std::path::absolute(folder)
             .context("find", folder)?
             .join(place);

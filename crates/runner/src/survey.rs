@@ -1,6 +1,7 @@
 //! The look at the machine ahead of a run.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
@@ -9,7 +10,8 @@ use lab::tier;
 use crate::machine::{MachineError, capture, noise_probe};
 
 /// The machine, the disks of the measured directories, and the noise on the first of them, which is probed for
-/// `probe_s` seconds; `on_probe` is called before. No noise is probed in no time.
+/// `probe_s` seconds; `on_probe` is called before. No noise is probed in no time, and probes end early once
+/// `cancelled`.
 ///
 /// # Errors
 /// When a directory cannot be used.
@@ -17,6 +19,7 @@ pub fn survey(
     plan: &RunPlan,
     engines: Vec<EngineRecord>,
     probe_s: f64,
+    cancelled: &AtomicBool,
     on_probe: impl FnOnce(),
 ) -> Result<EnvironmentFile, MachineError> {
     // What works in memory says nothing of a disk.
@@ -27,11 +30,11 @@ pub fn survey(
     let mut directories: Vec<&Path> = on_disk.map(|planned| planned.directory.as_path()).collect();
     directories.sort();
     directories.dedup();
-    let machine = capture(&directories)?;
+    let machine = capture(&directories, cancelled)?;
     let probed = directories.first().filter(|_| probe_s > 0.0);
     let noise = probed.map(|directory| {
         on_probe();
-        noise_probe(directory, Duration::from_secs_f64(probe_s))
+        noise_probe(directory, Duration::from_secs_f64(probe_s), cancelled)
     });
     Ok(EnvironmentFile {
         format: FORMAT,

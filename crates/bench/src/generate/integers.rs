@@ -5,6 +5,8 @@ use std::ops::{Deref, DerefMut};
 use lab::seed::Seed;
 use memmap2::MmapMut;
 
+use crate::error::TrialError;
+
 choice! {
     /// Which integers a table is filled with.
     enum Values {
@@ -27,10 +29,13 @@ choice! {
 
 impl Values {
     /// `count` integers of this kind.
-    pub fn generate(self, count: usize, seed: Seed) -> Integers {
-        let mut data = Integers::zeroed(count);
+    ///
+    /// # Errors
+    /// As for [`Integers::zeroed`].
+    pub fn generate(self, count: usize, seed: Seed) -> Result<Integers, TrialError> {
+        let mut data = Integers::zeroed(count)?;
         self.fill(&mut data, seed);
-        data
+        Ok(data)
     }
 
     /// Fills `data` with integers of this kind.
@@ -65,15 +70,17 @@ pub struct Integers {
 impl Integers {
     /// `count` zeros.
     ///
-    /// # Panics
-    /// Where there is no memory for them, as a vector would.
-    pub fn zeroed(count: usize) -> Integers {
-        let bytes = count.max(1) * size_of::<i64>();
-        let memory = MmapMut::map_anon(bytes).expect("memory for the integers");
+    /// # Errors
+    /// Where there is no memory for them.
+    pub fn zeroed(count: usize) -> Result<Integers, TrialError> {
+        let bytes = count.max(1).saturating_mul(size_of::<i64>());
+        let memory = MmapMut::map_anon(bytes).map_err(|error| {
+            TrialError::cannot_run(format!("{count} integers do not fit into memory: {error}"))
+        })?;
         // Ordinary pages, which remain where the kernel refuses, differ in speed only.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
-        Integers { memory, count }
+        Ok(Integers { memory, count })
     }
 }
 
@@ -103,21 +110,21 @@ mod tests {
             (Values::Int16, i64::from(i16::MIN), i64::from(i16::MAX)),
             (Values::Int32, i64::from(i32::MIN), i64::from(i32::MAX)),
         ] {
-            let data = values.generate(20_000, Seed(3));
-            assert_eq!(*data, *values.generate(20_000, Seed(3)));
-            assert_ne!(*data, *values.generate(20_000, Seed(4)));
+            let data = values.generate(20_000, Seed(3)).unwrap();
+            assert_eq!(*data, *values.generate(20_000, Seed(3)).unwrap());
+            assert_ne!(*data, *values.generate(20_000, Seed(4)).unwrap());
             let (least, most) = (*data.iter().min().unwrap(), *data.iter().max().unwrap());
             let width = (high - low) / 50;
             assert!(least >= low && least < low + width, "{values:?} {least}");
             assert!(most <= high && most > high - width, "{values:?} {most}");
         }
-        assert_eq!(*Values::Zeros.generate(3, Seed(1)), [0; 3]);
-        assert_eq!(*Values::Ones.generate(3, Seed(1)), [1; 3]);
+        assert_eq!(*Values::Zeros.generate(3, Seed(1)).unwrap(), [0; 3]);
+        assert_eq!(*Values::Ones.generate(3, Seed(1)).unwrap(), [1; 3]);
     }
 
     #[test]
     fn bools_are_zero_and_one_about_equally_often() {
-        let data = Values::Bools.generate(10_000, Seed(8));
+        let data = Values::Bools.generate(10_000, Seed(8)).unwrap();
         assert!(data.iter().all(|value| matches!(value, 0 | 1)));
         let ones: i64 = data.iter().sum();
         assert!((4_800..=5_200).contains(&ones), "{ones}");
@@ -126,7 +133,7 @@ mod tests {
     #[test]
     fn memory_for_integers_begins_with_zeros_and_keeps_what_it_is_filled_with() {
         for count in [0, 1, 1_000] {
-            let mut data = Integers::zeroed(count);
+            let mut data = Integers::zeroed(count).unwrap();
             assert_eq!(*data, vec![0; count]);
             data.fill(7);
             assert_eq!(*data, vec![7; count]);
@@ -141,7 +148,7 @@ mod tests {
         const COUNT: usize = 20_000_000;
         let rate = |values: Values| {
             let start = std::time::Instant::now();
-            let data = std::hint::black_box(values.generate(COUNT, Seed(1)));
+            let data = std::hint::black_box(values.generate(COUNT, Seed(1)).unwrap());
             data.len() as f64 / start.elapsed().as_secs_f64()
         };
         for (values, name, _) in Values::ALL {

@@ -69,6 +69,8 @@ impl Collector {
         let trials = variants.fold(TrialCounts::default(), |sum, variant| {
             sum.plus(variant.analysis.trials)
         });
+        let counting = self.gathered.iter().map(|gathered| gathered.counting);
+        let counting_trials = counting.fold(TrialCounts::default(), TrialCounts::plus);
         let planned = self.plan.experiments.iter();
         let levels: Vec<DeviceLevels> = planned
             .zip(&self.gathered)
@@ -80,6 +82,7 @@ impl Collector {
         let experiments = self.experiments(gathered, &devices(&self.plan, &levels));
         Analysis {
             trials,
+            counting_trials,
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
             findings: findings(&experiments),
@@ -191,6 +194,7 @@ pub(super) struct GatheredVariant {
 pub(super) struct Gathered {
     pub(super) variants: Vec<GatheredVariant>,
     pub(super) history: History,
+    pub(super) counting: TrialCounts,
 }
 
 impl Gathered {
@@ -199,6 +203,7 @@ impl Gathered {
         Gathered {
             variants: (0..all).map(|_| GatheredVariant::default()).collect(),
             history: History::default(),
+            counting: TrialCounts::default(),
         }
     }
 
@@ -208,6 +213,9 @@ impl Gathered {
         };
         let observation = observe(variant, &planned.experiment.metric, &record);
         if self.history.add(observation) {
+            if record.role == Role::Counting {
+                self.counting.add(&record.outcome);
+            }
             self.variants[variant].add(record);
         }
     }
@@ -224,6 +232,9 @@ impl GatheredVariant {
         }
         if let Some(problem) = record.outcome.problem() {
             self.analysis.problem.get_or_insert(problem);
+        }
+        if counting {
+            return;
         }
         self.analysis.trials.add(&record.outcome);
         if let Outcome::Measured(measured) = record.outcome {

@@ -59,8 +59,10 @@ pub struct Analysis {
     pub environment: EnvironmentFile,
     /// The experiments in the order of the plan.
     pub experiments: Vec<ExperimentAnalysis>,
-    /// All trials together.
+    /// The timed trials of all experiments together.
     pub trials: TrialCounts,
+    /// The trials of the counting pass, which are not among the others.
+    pub counting_trials: TrialCounts,
     /// The crash trials that measured safety tiers, which are not among the others.
     pub tier_trials: TrialCounts,
     /// The trials that measured again what was chosen from many variants, which are not among the others.

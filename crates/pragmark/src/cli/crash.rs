@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use accidents::schedule::Schedule;
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::values::{page_size, zero_or_one};
+use crate::complete;
 
 /// Forms of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,7 +83,7 @@ pub struct CrashArgs {
     /// SQLite library: `default` (built into pragmark), `system`, a version with option sets such as
     /// 3.46.0 or 3.54.1+recommended, the name of one that was added, or the path of a shared library; may
     /// be given several times to see what differs.
-    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    #[arg(long, default_value = "default", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engine: Vec<String>,
     /// Threads [default: as many as there are processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

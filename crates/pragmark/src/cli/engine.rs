@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::complete;
 use clap::{Args, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 
 /// Commands of `engine`.
 #[derive(Debug, Subcommand)]
@@ -36,7 +38,7 @@ pub enum EngineCommand {
     /// Remove engines that were built or added.
     Remove {
         /// Engines to remove.
-        #[arg(required_unless_present = "all")]
+        #[arg(required_unless_present = "all", add = ArgValueCompleter::new(complete::engines))]
         engines: Vec<String>,
         /// Remove all stored engines.
         #[arg(long, conflicts_with = "engines")]
@@ -45,6 +47,7 @@ pub enum EngineCommand {
     /// Show an engine: version, source id, options, and how it was or would be compiled.
     Show {
         /// Name or path of the engine.
+        #[arg(add = ArgValueCompleter::new(complete::engines))]
         engine: String,
         /// Print JSON.
         #[arg(long)]
@@ -57,7 +60,7 @@ pub enum EngineCommand {
 pub struct BuildArgs {
     /// Engines to build: versions with optional option sets, such as 3.46.0 or
     /// 3.54.1+recommended+lto.
-    #[arg(required_unless_present = "experiments", value_name = "ENGINE")]
+    #[arg(required_unless_present = "experiments", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engines: Vec<String>,
     /// Build the engines of this experiment: a name from `pragmark list`, or the path of a file. Use
     /// it to keep building time out of a run.

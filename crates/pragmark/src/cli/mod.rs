@@ -11,8 +11,9 @@ mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use lab::experiment::nearest;
 
 use crate::failure::EXIT_CODES;
 
@@ -37,6 +38,37 @@ pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The definition of the command line.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// The command line of this process; one that is wrong ends it with a message, and `--help` with a text.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| with_suggestion(error).exit())
+}
+
+/// The error with the nearest command where an unknown one has no suggestion: `rnu` is a slip for `run`, but
+/// too short to be like it by clap's measure.
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let given = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(given)) => given.clone(),
+        _ => return error,
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let cli = Cli::command();
+        let commands = cli
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set());
+        if let Some(nearest) = nearest(&given, commands.map(clap::Command::get_name)) {
+            let nearest = ContextValue::Strings(vec![nearest.to_owned()]);
+            error.insert(ContextKind::SuggestedSubcommand, nearest);
+        }
+    }
+    error
 }
 
 /// The commands.
@@ -65,8 +97,12 @@ pub enum Command {
     /// List, build, add, remove or show engines: the SQLite libraries to measure.
     #[command(subcommand)]
     Engine(EngineCommand),
-    /// Print shell completions.
-    #[command(after_help = "Example:\n  pragmark completions bash > ~/.bash_completion.d/pragmark")]
+    /// Print shell completions: of commands, options, experiments, engines, bindings and runs.
+    #[command(after_help = "\
+Examples:
+  pragmark completions bash > ~/.local/share/bash-completion/completions/pragmark
+  pragmark completions zsh > ~/.zfunc/_pragmark
+  pragmark completions fish > ~/.config/fish/completions/pragmark.fish")]
     Completions {
         /// The shell.
         shell: Shell,

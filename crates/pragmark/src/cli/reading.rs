@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use clap_complete::engine::ArgValueCompleter;
 
 use super::ScaleArg;
+use crate::complete;
 
 /// Options of `list`.
 #[derive(Debug, Args)]
@@ -34,7 +36,7 @@ Examples:
   pragmark show --schema > experiment.schema.json   completion in editors")]
 pub struct ShowArgs {
     /// Experiment: a name from `pragmark list`, or the path of a file.
-    #[arg(required_unless_present = "schema")]
+    #[arg(required_unless_present = "schema", add = ArgValueCompleter::new(complete::experiments))]
     pub experiment: Option<String>,
     /// Print the JSON schema of experiment files, for completion and checks in editors.
     #[arg(long)]
@@ -63,6 +65,7 @@ Examples:
   pragmark report pragmark-runs/20261120-101500-4711 --format markdown")]
 pub struct ReportArgs {
     /// Folder of the run.
+    #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value = "terminal")]
@@ -84,9 +87,10 @@ Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc,
 better-sqlite3, jdbc, rusqlite, sqlx. mattn and modernc are two Go bindings.")]
 pub struct SettingsArgs {
     /// Folder of the run.
+    #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: PathBuf,
     /// Binding to print settings for [default: all].
-    #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding)]
+    #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding, add = ArgValueCompleter::new(complete::bindings))]
     pub binding: Option<report::settings::Binding>,
     /// Experiment to take settings from: its key in the report [default: all].
     #[arg(long, value_name = "KEY")]
@@ -125,6 +129,7 @@ In CSV, text that a spreadsheet would take for a formula has an apostrophe befor
 text as it is.")]
 pub struct ExportArgs {
     /// Folder of the run.
+    #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: PathBuf,
     /// Output format.
     #[arg(long, value_enum, default_value = "csv")]

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap_complete::engine::ArgValueCompleter;
 
 use super::ScaleArg;
 use super::values::{not_negative, seconds};
+use crate::complete;
 
 /// Options of `run`.
 #[derive(Debug, Args)]
@@ -24,6 +26,7 @@ Examples:
 pub struct RunArgs {
     /// Experiments to run: names from `pragmark list`, or paths of your own files [default: the
     /// tour].
+    #[arg(add = ArgValueCompleter::new(complete::experiments))]
     pub experiments: Vec<String>,
     /// Run every experiment of this source, such as 001 for the article on insert speed.
     /// `pragmark list` shows the sources.
@@ -44,7 +47,7 @@ pub struct RunArgs {
     /// option sets (3.46.0, 3.54.1+recommended; built when first needed), the name of an added
     /// engine, or the path of a shared library. Use it to measure the SQLite that your application
     /// loads.
-    #[arg(long, default_value = "default", value_name = "ENGINE")]
+    #[arg(long, default_value = "default", value_name = "ENGINE", add = ArgValueCompleter::new(complete::engines))]
     pub engine: String,
     /// PostgreSQL server for experiments that compare with one, such as
     /// postgresql://user@host/database. Use it to measure an existing server. Trials use a schema
@@ -85,8 +88,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Continue the interrupted run in this folder, with its own plan.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "crash_seconds"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "crash_seconds"], add = ArgValueCompleter::new(complete::runs))]
     pub resume: Option<PathBuf>,
+    /// Resume a run that somebody else began, or whose plan was changed, without asking. Use it only if
+    /// you trust the folder: the run loads libraries and writes to directories that its plan names.
+    #[arg(long, requires = "resume", conflicts_with_all = ["experiments", "source"])]
+    pub trust: bool,
     /// Time limit of the whole run, such as 90s, 40m or 1h30m. A round that would probably exceed it
     /// is not started.
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -107,8 +114,8 @@ pub struct RunArgs {
     /// Start a run with --scale paper without asking for confirmation.
     #[arg(long)]
     pub yes: bool,
-    /// Print one line per trial instead of a progress bar. This is the default when standard error
-    /// is not a terminal.
+    /// Print lines instead of a progress bar: how far the run is, at most every ten seconds, and every
+    /// problem. This is the default when standard error is not a terminal, or a dumb one.
     #[arg(long)]
     pub plain: bool,
 }

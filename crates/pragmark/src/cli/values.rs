@@ -1,5 +1,7 @@
 //! Parsers for the values of options: times, sizes, characters.
 
+use lab::record::LONGEST_S;
+
 /// A duration in seconds, written with units or as a plain number.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text
@@ -7,9 +9,9 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
         .ok()
         .or_else(|| Some(humantime::parse_duration(text).ok()?.as_secs_f64()));
     match seconds {
-        Some(seconds) if seconds > 0.0 && f64::is_finite(seconds) => Ok(seconds),
+        Some(seconds) if seconds > 0.0 && seconds <= LONGEST_S => Ok(seconds),
         _ => Err(
-            "must be a positive duration, such as 90s, 40m, 1h30m or a number of seconds"
+            "must be a positive duration, such as 90s, 40m, 1h30m or a number of seconds, of at most a hundred years"
                 .to_owned(),
         ),
     }
@@ -17,8 +19,10 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        _ => Err("must be zero or a positive number".to_owned()),
+        Ok(value) if (0.0..=LONGEST_S).contains(&value) => Ok(value),
+        _ => Err(
+            "must be zero or a positive number of seconds, of at most a hundred years".to_owned(),
+        ),
     }
 }
 
@@ -110,7 +114,7 @@ mod tests {
         ] {
             assert_eq!(seconds(text), Ok(read), "{text}");
         }
-        for text in ["0", "-1", "0s", "soon", "nan", "inf", ""] {
+        for text in ["0", "-1", "0s", "soon", "nan", "inf", "1e300", ""] {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::engine::build::RELEASES;
@@ -32,8 +33,11 @@ pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
         "checking the machine: {}",
         humanly(args.noise_seconds + 3.0 * dirs.len() as f64)
     );
-    let environment = machine::capture(&paths)?;
-    let noise = machine::noise_probe(paths[0], Duration::from_secs_f64(args.noise_seconds))?;
+    // A signal ends this command at once.
+    let never = AtomicBool::new(false);
+    let environment = machine::capture(&paths, &never)?;
+    let noise = Duration::from_secs_f64(args.noise_seconds);
+    let noise = machine::noise_probe(paths[0], noise, &never)?;
     let engines = engine::at_hand()?;
     let registry = driver::registry(None)?;
     let tools = machine::find_tools(&registry.tools());

@@ -2,6 +2,7 @@
 
 use clap::CommandFactory;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
 use super::output;
 use crate::cli::Cli;
@@ -29,10 +30,18 @@ pub fn page() -> Result<Exit, Failure> {
     })
 }
 
-/// Prints the completions for a shell.
+/// Prints the script by which a shell has pragmark complete command lines.
 pub fn completions(shell: Shell) -> Result<Exit, Failure> {
+    const NAME: &str = "pragmark";
+    let shell = shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(&shell)
+        .ok_or_else(|| Failure::usage(format!("there are no completions for {shell}")))?;
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "pragmark", &mut text);
+    completer
+        .write_registration("COMPLETE", NAME, NAME, NAME, &mut text)
+        .map_err(Failure::unusable)?;
     output::write(None, |writer| {
         writer.write_all(&text)?;
         writer.flush()

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod ask;
 mod crash;
 mod doctor;
 mod driver;
@@ -19,6 +20,7 @@ mod settings;
 mod shared_memory;
 mod show;
 mod trial;
+mod trust;
 
 pub use settings::binding;
 

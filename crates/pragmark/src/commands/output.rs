@@ -40,10 +40,14 @@ fn through(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     writer.flush()
 }
 
-/// Writes a temporary file in the same folder and renames it when it is complete.
+/// Replaces a file; behind a link is the one that is meant.
 fn replaced(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Behind a link is the file that is meant.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    put(&place, fill)
+}
+
+/// Writes a temporary file in the same folder and renames it when it is complete.
+fn put(place: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = match place.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -59,8 +63,15 @@ fn replaced(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     fill(&mut writer)?;
     writer.flush()?;
     drop(writer);
-    unfinished.persist(&place).map_err(|error| error.error)?;
+    unfinished.persist(place).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Writes a text to a file in the folder of a run, which may be another's: a link there is replaced and not
+/// followed.
+pub fn write_in_run(path: &Path, text: &str) -> Result<(), Failure> {
+    put(path, |writer| writer.write_all(text.as_bytes()))
+        .map_err(|error| Failure::unusable(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Writes a text with names out of files to standard output, without what a terminal would act on.
@@ -98,6 +109,18 @@ mod tests {
         assert_eq!(folder.path().read_dir().unwrap().count(), 2);
         let lost = write_text(Some(&folder.path().join("no/such")), "").unwrap_err();
         assert!(lost.words().contains("no/such"), "{}", lost.words());
+    }
+
+    #[test]
+    fn a_link_in_the_folder_of_a_run_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["precious", "report.html"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_in_run(&link, "new").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+        assert_eq!(std::fs::read_to_string(&link).unwrap(), "new");
+        assert!(!link.is_symlink());
     }
 
     #[test]

@@ -1,16 +1,14 @@
 //! Ahead of a run at the published sizes: how long and how large it will be, and whether that is
 //! wanted.
 
-use std::io::{IsTerminal, Write, stderr, stdin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use lab::pilot::{Forecast, forecast};
 use lab::record::{EnvironmentFile, PlannedExperiment, RunPlan};
 use runner::{Executor, run_pilots};
 
+use super::ask;
 use crate::failure::Failure;
 use crate::progress::humanly;
 
@@ -38,7 +36,13 @@ pub fn is_wanted(
         seconds += forecast.seconds;
     }
     tell!("in all {} at least", humanly(seconds));
-    Ok(yes || confirmed("begin?", interrupted)?)
+    if !yes && !ask::can_ask() {
+        return Err(
+            Failure::usage("a run at the published sizes must be confirmed")
+                .hint("say --yes where nobody can be asked"),
+        );
+    }
+    Ok(yes || ask::confirmed("begin?", interrupted)?)
 }
 
 fn describe(forecast: &Forecast) -> String {
@@ -87,41 +91,6 @@ fn check_limit(key: &str, longest_s: f64, limit_s: f64) -> Result<(), Failure> {
     .hint(format!(
         "give a longer one, such as --trial-limit {minutes:.0}m, or choose --scale default"
     )))
-}
-
-/// How often it is looked whether a signal has come.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// Asks on the terminal; a signal ends the waiting.
-fn confirmed(question: &str, interrupted: &AtomicBool) -> Result<bool, Failure> {
-    if !stdin().is_terminal() {
-        return Err(
-            Failure::usage("a run at the published sizes must be confirmed")
-                .hint("say --yes where nobody can be asked"),
-        );
-    }
-    eprint!("{question} [y/N] ");
-    let unheard =
-        |error: std::io::Error| Failure::unusable(format!("cannot ask on the terminal: {error}"));
-    stderr().flush().map_err(unheard)?;
-    // On a thread of its own, because reading goes on after a signal.
-    let (sender, answers) = channel();
-    thread::spawn(move || {
-        let mut answer = String::new();
-        let read = stdin().read_line(&mut answer).map(|_| answer);
-        // Nobody waits for it any more after a signal.
-        let _ = sender.send(read);
-    });
-    loop {
-        match answers.recv_timeout(LOOK) {
-            Ok(answer) => {
-                let answer = answer.map_err(unheard)?;
-                return Ok(matches!(answer.trim(), "y" | "Y" | "yes"));
-            }
-            Err(RecvTimeoutError::Timeout) if !interrupted.load(Ordering::Relaxed) => {}
-            Err(_) => return Ok(false),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -39,11 +39,12 @@ pub fn page(analysis: &Analysis) -> Result<String, Failure> {
 
 /// How to print on the terminal at hand.
 pub fn terminal_style() -> report::Style {
-    use std::io::IsTerminal;
-    let terminal = std::io::stdout().is_terminal();
+    use std::io::{IsTerminal, stdout};
+    // Obeys NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM (https://no-color.org, https://bixense.com/clicolors).
+    let colour = anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never;
     report::Style {
-        width: if terminal { width() } else { 100 },
-        colour: terminal && std::env::var_os("NO_COLOR").is_none(),
+        width: if stdout().is_terminal() { width() } else { 100 },
+        colour,
     }
 }
 

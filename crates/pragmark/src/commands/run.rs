@@ -1,6 +1,5 @@
 //! `pragmark run`: plan or resume, carry out, report.
 
-use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,31 +9,30 @@ use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
 use lab::experiment::{Experiment, Scale};
 use lab::plan::{Request, plan};
-use lab::record::{EnvironmentFile, RunPlan};
+use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
-use runner::{Driver, End, Local, RunFolder, Servers};
+use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
-use super::{driver, engine, needs, output, own_text, paper, report, shared_memory};
+use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::library::{self, TOUR};
-use crate::progress::{Progress, humanly};
+use crate::library::{self, RUNS, TOUR};
+use crate::progress::{Progress, humanly, is_bar_wanted};
 
 /// Seconds for the trials of the tour, those for safety tiers included, so that with probes, counting and
 /// report it stays below five minutes.
 const TOUR_S: f64 = 255.0;
 
-/// Folder below which runs are kept unless stated.
-const RUNS: &str = "pragmark-runs";
+const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = driver_of_run(args.drivers.as_deref())?;
     let folder = match &args.resume {
-        Some(path) => resumed(path, &driver, args.postgres.is_some())?,
+        Some(path) => resumed(&args, path, &driver, &interrupted)?,
         None => match begin(&args, &driver, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
@@ -62,22 +60,50 @@ pub(super) fn carry_out(
     let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
         .with_servers(servers)
         .keeping_artifacts_in(folder.path());
-    let mut progress = Progress::new(stderr().is_terminal() && !plain);
+    let mut progress = Progress::new(is_bar_wanted(plain));
     let end = runner::run(folder, &mut executor, &mut progress);
     drop(progress);
-    let hint = resume_hint(folder.path(), plan.postgres_given);
-    end.map_err(|error| Failure::from(error).hint(hint))
+    end.map_err(|error| {
+        // Resuming helps where the machine was the trouble, not where the record is.
+        let can_resume = matches!(error, RunError::Io { .. } | RunError::Driver(_));
+        let hint = resume_hint(folder.path(), plan.postgres_given);
+        let failure = Failure::from(error);
+        match can_resume {
+            true => failure.hint(hint),
+            false => failure,
+        }
+    })
 }
 
-/// The run in this folder. The limits of the machine may be others than when it began, and engines may
-/// have been replaced.
-fn resumed(path: &Path, driver: &Driver, postgres_given: bool) -> Result<RunFolder, Failure> {
+/// The run in this folder. It may be another's, the limits of the machine may be others than when it began,
+/// and engines may have been replaced.
+fn resumed(
+    args: &RunArgs,
+    path: &Path,
+    driver: &Driver,
+    interrupted: &AtomicBool,
+) -> Result<RunFolder, Failure> {
     let folder = RunFolder::open(path)?;
     let plan = folder.plan()?;
-    check_server(&plan, postgres_given)?;
+    check_version(&plan)?;
+    folder.each_trial(|_| {})?;
+    trust::check(&folder, &plan, args.trust, interrupted)?;
+    check_server(&plan, args.postgres.is_some())?;
     engine::check_unchanged(&folder.environment()?.engines, driver)?;
     needs::check(&plan)?;
     Ok(folder)
+}
+
+/// Refuses to go on with another version of pragmark: it may measure in another way.
+fn check_version(plan: &RunPlan) -> Result<(), Failure> {
+    if plan.pragmark == THIS_VERSION {
+        return Ok(());
+    }
+    let began = &plan.pragmark;
+    Err(Failure::unusable(format!(
+        "the run was begun by pragmark {began}, and this is {THIS_VERSION}: trials of both cannot be compared"
+    ))
+    .hint(format!("resume it with pragmark {began}, or start a new run")))
 }
 
 /// Refuses to go on with another kind of server than the run began with: the figures of both would be
@@ -133,7 +159,7 @@ fn begin(
     let request = Request {
         id: runner::run_id(),
         created: runner::now(),
-        pragmark: env!("CARGO_PKG_VERSION").to_owned(),
+        pragmark: THIS_VERSION.to_owned(),
         seed: Seed(args.seed.unwrap_or_else(random_seed)),
         scale,
         engine: engine::name_in_plan(&args.engine)?,
@@ -150,20 +176,19 @@ fn begin(
         ..request.clone()
     };
     let plan = plan(request.clone(), &catalogue);
+    let path = folder_of(args.out.as_deref(), &plan);
+    RunFolder::check_free(&path)?;
     needs::check(&plan)?;
-    let bar = stderr().is_terminal() && !args.plain;
+    let bar = is_bar_wanted(args.plain);
     let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
     let mut executor =
         Local::new(driver, &plan.id, &engines, interrupted).with_servers(servers(args));
     if !shared_memory::is_there(&request, &plan, &mut executor, &catalogue)? {
         return Ok(None);
     }
-    let environment = runner::survey(&plan, engines, args.probe, || {
-        tell!(
-            "looking at the noise of the machine: {}",
-            humanly(args.probe)
-        );
-    })?;
+    let Some(environment) = survey(&plan, engines, args.probe, interrupted)? else {
+        return Ok(None);
+    };
     if plan.scale == Scale::Paper {
         let quick = lab::plan::plan(quick, &catalogue);
         let yes = args.yes;
@@ -174,10 +199,24 @@ fn begin(
             return Ok(None);
         }
     }
-    let path = folder_of(args.out.as_deref(), &plan);
+    trust::note(&plan, &environment);
     let folder = RunFolder::create(&path, &plan, &environment)?;
     announce(&plan, &environment, &path);
     Ok(Some(folder))
+}
+
+/// The look at the machine, with so many seconds for its noise; none when it was interrupted.
+fn survey(
+    plan: &RunPlan,
+    engines: Vec<EngineRecord>,
+    probe_s: f64,
+    interrupted: &AtomicBool,
+) -> Result<Option<EnvironmentFile>, Failure> {
+    let environment = runner::survey(plan, engines, probe_s, interrupted, || {
+        tell!("looking at the noise of the machine: {}", humanly(probe_s));
+    })?;
+    let cancelled = interrupted.load(Ordering::Relaxed);
+    Ok((!cancelled).then_some(environment))
 }
 
 /// The folder of a new run.
@@ -279,11 +318,12 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
         .first()
         .map_or("", |engine| engine.version.as_str());
     tell!(
-        "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more unless variants drop out",
+        "pragmark {}: SQLite {version}, scale {}, seed {}, {} trials or more{} unless variants drop out",
         plan.pragmark,
         plan.scale,
         plan.seed.0,
-        plan.fewest_trials()
+        plan.fewest_trials(),
+        counting(plan.counting_trials())
     );
     if let Some(noise) = &environment.noise {
         tell!("{}", predicted(noise, plan));
@@ -291,6 +331,14 @@ fn announce(plan: &RunPlan, environment: &EnvironmentFile, path: &Path) {
     tell!("record: {}", path.display());
     for warning in environment.machine.warnings() {
         tell!("warning: {warning}");
+    }
+}
+
+/// The trials among all that only count.
+pub(super) fn counting(trials: usize) -> String {
+    match trials {
+        0 => String::new(),
+        some => format!(" ({some} in the counting pass)"),
     }
 }
 
@@ -324,7 +372,7 @@ pub(super) fn conclude(
 ) -> Result<Exit, Failure> {
     let analysis = report::analyse(folder)?;
     let page = folder.join(report::PAGE);
-    output::write_text(Some(&page), &report::page(&analysis)?)?;
+    output::write_in_run(&page, &report::page(&analysis)?)?;
     output::write_text(None, &rendered(&analysis)?)?;
     if end == End::Cancelled {
         tell!(
@@ -350,6 +398,7 @@ pub(super) fn summary(analysis: &Analysis, folder: &Path) -> String {
 fn some_failed(analysis: &Analysis) -> bool {
     let all = [
         &analysis.trials,
+        &analysis.counting_trials,
         &analysis.tier_trials,
         &analysis.confirmation_trials,
     ];

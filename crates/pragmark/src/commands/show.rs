@@ -38,13 +38,18 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     }
     let variants = variants(experiment, scale, catalogue);
     let stopping = experiment.design.stopping;
+    let workload = catalogue.workload(&experiment.workload);
+    let counting = match workload.is_some_and(|workload| workload.counts) {
+        true => format!(", {} trials in the counting pass", variants.len()),
+        false => String::new(),
+    };
     let _ = writeln!(
         text,
-        "\nworkload {}, compared by {}, scale {scale}\n{} variants, {} trials per round, {} to {} rounds",
+        "\nworkload {}, compared by {}, scale {scale}\n{} variants, {} trials per round, {} to {} rounds{counting}",
         experiment.workload,
         experiment.metric,
         variants.len(),
-        trials_per_round(variants.len()),
+        trials_per_round(variants.len() + experiment.upper_bounds.len()),
         stopping.rounds,
         stopping.max_rounds
     );

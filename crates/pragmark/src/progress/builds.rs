@@ -64,7 +64,8 @@ impl Progress {
             BuildEvent::Failed(index, name, error) => {
                 let words = error.to_string();
                 let first = words.lines().next().unwrap_or_default();
-                self.ended(*index, &format!("{name}: failed: {first}"));
+                self.task.line(&format!("  {name}: failed: {first}"));
+                self.ended(*index, &format!("{name}: failed"));
             }
         }
     }
@@ -82,7 +83,7 @@ impl Progress {
         };
         let (done, missing) = (self.done, self.missing);
         self.task
-            .line(&format!("  [{done}/{missing}] {what}{to_go}"));
+            .step_line(&format!("  [{done}/{missing}] {what}{to_go}"));
         self.show(String::new());
     }
 

@@ -1,4 +1,5 @@
-//! Progress on standard error: a bar with time to go on a terminal, plain lines elsewhere.
+//! Progress on standard error: a bar with time to go on a terminal, elsewhere a line every ten seconds at most,
+//! so that the log of a run of hours stays readable.
 //!
 //! [`Task`] is the one display. [`run`] and [`builds`] decide what it displays of a run and of engines
 //! being built.
@@ -6,6 +7,7 @@
 pub mod builds;
 mod run;
 
+use std::cell::Cell;
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
@@ -23,15 +25,21 @@ const TEMPLATES: [&str; 2] = [
     "{elapsed} elapsed{prefix:.bold}  {bar:20}  {wide_msg}",
 ];
 
-/// Whether standard error can display a bar and the user wants one.
+/// The shortest time between two lines of progress.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Whether standard error can display a bar and the user wants one. A dumb terminal cannot move its cursor.
 pub fn is_bar_wanted(plain: bool) -> bool {
-    !plain && stderr().is_terminal()
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !plain && !is_dumb && stderr().is_terminal()
 }
 
 /// The display of one task, removed when dropped.
 pub struct Task {
     bar: Option<ProgressBar>,
     begin: Instant,
+    /// When the last line of progress was printed.
+    last_line: Cell<Option<Instant>>,
 }
 
 impl Task {
@@ -45,12 +53,25 @@ impl Task {
         Task {
             bar,
             begin: Instant::now(),
+            last_line: Cell::new(None),
         }
     }
 
-    /// Whether there is a bar.
-    pub fn has_bar(&self) -> bool {
-        self.bar.is_some()
+    /// Prints how far the task is, unless a bar shows it or the last such line was printed just before.
+    pub fn now_and_then(&self, text: &str) {
+        let now = Instant::now();
+        if self.bar.is_none() && is_due(self.last_line.get(), now) {
+            self.last_line.set(Some(now));
+            self.line(text);
+        }
+    }
+
+    /// Prints that a step begins or has ended: always above a bar, elsewhere now and then.
+    pub fn step_line(&self, text: &str) {
+        match self.bar {
+            Some(_) => self.line(text),
+            None => self.now_and_then(text),
+        }
     }
 
     /// Prints a line, such as a result or a warning, above the bar.
@@ -99,6 +120,11 @@ fn set_template(bar: &ProgressBar, template: &str) {
     }
 }
 
+/// Whether a line of progress may follow the last one.
+fn is_due(last: Option<Instant>, now: Instant) -> bool {
+    last.is_none_or(|last| now.duration_since(last) >= PAUSE)
+}
+
 /// The seconds that the remaining steps take at the pace of those that are done.
 fn to_go_s(elapsed: Duration, done: u64, steps: u64) -> Option<f64> {
     let left = steps.checked_sub(done)? as f64;
@@ -125,6 +151,14 @@ mod tests {
         assert_eq!(humanly(42.4), "about 42 s");
         assert_eq!(humanly(600.0), "about 10 min");
         assert_eq!(humanly(9_000.0), "about 2.5 h");
+    }
+
+    #[test]
+    fn lines_of_progress_keep_their_distance() {
+        let now = Instant::now();
+        assert!(is_due(None, now));
+        assert!(!is_due(Some(now), now + Duration::from_secs(9)));
+        assert!(is_due(Some(now), now + PAUSE));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Progress of a run.
 
+use std::collections::HashSet;
+
 use lab::record::{Purpose, TrialRecord};
 use lab::text::one_line;
-use lab::tier::Safety;
-use lab::trial::Outcome;
 use runner::{Event, Observer};
 
 use super::{Task, humanly};
@@ -12,72 +12,44 @@ use super::{Task, humanly};
 pub struct Progress {
     task: Task,
     experiment: String,
-    /// The experiment and round of the last line with the time to go.
-    timed: Option<(String, u32)>,
+    /// The problems that were displayed: a variant that fails does so in every round.
+    problems: HashSet<String>,
 }
 
 impl Progress {
-    /// A bar where `bar` is true, plain lines otherwise.
+    /// A bar where `bar` is true, a line now and then otherwise.
     pub fn new(bar: bool) -> Progress {
         Progress {
             task: Task::new(bar),
             experiment: String::new(),
-            timed: None,
+            problems: HashSet::new(),
         }
     }
 
     fn trial_begins(&mut self, round: u32, variant: &str, left_s: Option<f64>) {
+        let variant = one_line(variant);
         let message = format!("{}, round {}: {variant}", self.experiment, round + 1);
+        let to_go = left_s.map(|left_s| format!(", {} to go", humanly(left_s)));
+        self.task
+            .now_and_then(&format!("  {message}{}", to_go.unwrap_or_default()));
         self.task.update(message, left_s);
-        if let Some(left_s) = left_s
-            && !self.task.has_bar()
-            && self.is_first_of_round(round)
-        {
-            self.task.line(&format!("{} to go", humanly(left_s)));
-        }
-    }
-
-    /// Whether the time to go was not printed in this round yet; now it is.
-    fn is_first_of_round(&mut self, round: u32) -> bool {
-        let begins = Some((self.experiment.clone(), round));
-        let first = self.timed != begins;
-        self.timed = begins;
-        first
     }
 
     fn trial_ended(&mut self, record: &TrialRecord) {
-        let is_safety = matches!(
-            &record.outcome,
-            Outcome::Measured(it) if !it.safety.is_empty() || it.schedules.is_some()
-        );
-        if record.purpose == Purpose::Tier || is_safety {
-            return self.tier_ended(record);
-        }
-        let (round, variant) = (record.round + 1, &record.variant);
-        let came_of_it = match record.outcome.problem() {
-            Some(problem) => format!(": {problem}"),
-            None if self.task.has_bar() => return,
-            None => format!("{}: {:.2} s", role(record), record.wall_s),
+        let Some(problem) = record.outcome.problem() else {
+            return;
         };
-        self.task.line(&format!(
-            "  {} round {round} {variant}{came_of_it}",
-            record.experiment
-        ));
-    }
-
-    fn tier_ended(&mut self, record: &TrialRecord) {
-        if !self.task.has_bar() || record.outcome.problem().is_some() {
-            let safety = Safety::of_outcome(&record.outcome);
-            self.task.line(&format!("  {}: {safety}", record.variant));
+        let (experiment, variant) = (&record.experiment, &record.variant);
+        if self.is_new(format!("{experiment} {variant}: {problem}")) {
+            let round = record.round + 1;
+            let line = format!("{experiment} round {round} {variant}: {problem}");
+            self.task.line(&format!("  {}", one_line(&line)));
         }
     }
-}
 
-fn role(record: &TrialRecord) -> &'static str {
-    match (record.role, &record.outcome) {
-        (lab::design::Role::AaCheck, Outcome::Measured(_)) => " (A/A check)",
-        (lab::design::Role::Baseline, Outcome::Measured(_)) => " (baseline)",
-        _ => "",
+    /// Whether a problem is displayed for the first time; from now on it is not.
+    fn is_new(&mut self, problem: String) -> bool {
+        self.problems.insert(problem)
     }
 }
 
@@ -96,8 +68,8 @@ impl Observer for Progress {
                     _ => &planned.experiment.question,
                 };
                 let question = one_line(question);
-                self.task
-                    .line(&format!("[{number}/{of}] {}: {question}", self.experiment));
+                let line = format!("[{number}/{of}] {}: {question}", self.experiment);
+                self.task.step_line(&line);
             }
             Event::TrialBegins {
                 round,
@@ -109,7 +81,7 @@ impl Observer for Progress {
             Event::TrialEnded(record) => self.trial_ended(record),
             Event::ExperimentEnds { planned, reason } => {
                 self.task
-                    .line(&format!("  {} ended: {reason}", planned.key));
+                    .step_line(&format!("  {} ended: {reason}", planned.key));
             }
         }
     }
@@ -120,16 +92,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_to_go_is_printed_once_a_round_and_as_soon_as_it_is_known() {
+    fn a_problem_is_displayed_once_and_not_in_every_round() {
         let mut progress = Progress::new(false);
-        let mut printed = |round: u32, left_s: Option<f64>| {
-            let before = progress.timed.clone();
-            progress.trial_begins(round, "variant", left_s);
-            progress.timed != before
-        };
-        assert!(!printed(0, None));
-        assert!(printed(0, Some(9.0)));
-        assert!(!printed(0, Some(8.0)));
-        assert!(printed(1, Some(7.0)));
+        assert!(progress.is_new("x a: failed".to_owned()));
+        assert!(!progress.is_new("x a: failed".to_owned()));
+        assert!(progress.is_new("x b: failed".to_owned()));
     }
 }

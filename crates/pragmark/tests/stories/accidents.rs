@@ -169,7 +169,7 @@ fn a_full_disk_is_an_outcome_and_the_run_goes_on() {
     let small_disk = laboratory.path().join("disk");
     std::fs::create_dir(&small_disk).unwrap();
     let Some(_mounted) = Mounted::tmpfs(&small_disk, "4m") else {
-        eprintln!("skipped: this test needs the right to mount a file system");
+        testing::skip("this test needs the right to mount a file system");
         return;
     };
     let big = SMALL

@@ -204,7 +204,7 @@ fn has_python() -> bool {
 #[test]
 fn python_does_the_same_work_with_the_engine_under_test_and_its_cost_is_told() {
     if !has_python() {
-        eprintln!("skipped: this machine has no Python with sqlite3");
+        testing::skip("this machine has no Python with sqlite3");
         return;
     }
     let laboratory = Laboratory::new();
@@ -313,7 +313,7 @@ fn an_active_record_that_tunes_sqlite_by_itself_is_not_measured() {
     std::fs::write(specifications.join("activerecord-7.1.0.gemspec"), NEWER).unwrap();
     std::fs::write(library.join("active_record.rb"), "abort 'loaded'\n").unwrap();
     let Some(output) = active_record(&[], Some(&gems), "{}") else {
-        eprintln!("skipped: this machine has no Ruby");
+        testing::skip("this machine has no Ruby");
         return;
     };
     let outcome = outcome(&output);
@@ -325,7 +325,7 @@ fn an_active_record_that_tunes_sqlite_by_itself_is_not_measured() {
 fn connections_of_active_record_s_threads_are_as_the_variant_says_in_both_modes() {
     let ready = active_record(&["describe"], None, "");
     if !ready.is_some_and(|output| output.status.success()) {
-        eprintln!("skipped: this machine has no ActiveRecord 6.1");
+        testing::skip("this machine has no ActiveRecord 6.1");
         return;
     }
     for mode in ["faithful", "corrected"] {

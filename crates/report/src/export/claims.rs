@@ -23,6 +23,7 @@ const FORM: Form = Form {
         "bound_high",
         "published",
         "preliminary",
+        "why",
     ],
 };
 

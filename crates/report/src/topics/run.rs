@@ -82,6 +82,12 @@ fn trials(analysis: &Analysis) -> String {
     };
     let later = [
         (
+            &analysis.counting_trials,
+            "trial",
+            "trials",
+            "in the counting pass",
+        ),
+        (
             &analysis.tier_trials,
             "crash trial",
             "crash trials",

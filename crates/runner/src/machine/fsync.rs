@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::environment::{FsyncProbe, VolumeKind};
@@ -24,19 +25,20 @@ pub const FSYNC_PROBE_LIMIT: Duration = Duration::from_secs(3);
 /// When the directory is missing, not writable or full, or a write or sync fails.
 pub fn fsync_probe(dir: &Path) -> Result<FsyncProbe, MachineError> {
     let volume = describe_volume(dir)?;
-    probe(dir, volume.kind, volume.rotational)
+    probe(dir, volume.kind, volume.rotational, &AtomicBool::new(false))
 }
 
-/// The same for a directory that has been described already.
+/// The same for a directory that has been described already. It ends early once `cancelled`.
 pub(super) fn probe(
     dir: &Path,
     kind: VolumeKind,
     rotational: Option<bool>,
+    cancelled: &AtomicBool,
 ) -> Result<FsyncProbe, MachineError> {
     let mut times = ProbeFile::with(dir, |file| {
-        time_repeatedly(FSYNC_PROBE_WRITES, FSYNC_PROBE_LIMIT, || {
-            file.write_and_sync()
-        })
+        let begin = Instant::now();
+        let is_over = || begin.elapsed() >= FSYNC_PROBE_LIMIT || cancelled.load(Ordering::Relaxed);
+        time_repeatedly(FSYNC_PROBE_WRITES, is_over, || file.write_and_sync())
     })?;
     times.sort_unstable();
     Ok(FsyncProbe::new(
@@ -48,16 +50,15 @@ pub(super) fn probe(
     ))
 }
 
-/// Durations in nanoseconds of up to `count` calls; none begins after `limit`, except the first.
+/// Durations in nanoseconds of up to `count` calls; none begins once it `is_over`, except the first.
 fn time_repeatedly(
     count: u32,
-    limit: Duration,
+    is_over: impl Fn() -> bool,
     mut action: impl FnMut() -> io::Result<()>,
 ) -> io::Result<Vec<u64>> {
-    let begin = Instant::now();
     let mut times = Vec::new();
     for _ in 0..count {
-        if !times.is_empty() && begin.elapsed() >= limit {
+        if !times.is_empty() && is_over() {
             break;
         }
         let start = Instant::now();
@@ -99,26 +100,32 @@ mod tests {
             std::thread::sleep(Duration::from_millis(2));
             Ok(())
         };
-        let times = time_repeatedly(1_000_000, Duration::from_millis(5), slow).unwrap();
+        let begin = Instant::now();
+        let is_over = || begin.elapsed() >= Duration::from_millis(5);
+        let times = time_repeatedly(1_000_000, is_over, slow).unwrap();
         assert!((1..=3).contains(&times.len()), "{}", times.len());
         assert!(times.iter().all(|ns| *ns >= 2_000_000));
-        let once = time_repeatedly(10, Duration::ZERO, || Ok(())).unwrap();
+        let once = time_repeatedly(10, || true, || Ok(())).unwrap();
         assert_eq!(once.len(), 1);
     }
 
     #[test]
     fn a_fast_disk_gets_all_writes() {
-        let times = time_repeatedly(300, Duration::from_secs(60), || Ok(())).unwrap();
+        let times = time_repeatedly(300, || false, || Ok(())).unwrap();
         assert_eq!(times.len(), 300);
     }
 
     #[test]
     fn the_first_error_ends_the_probe() {
         let mut calls = 0;
-        let result = time_repeatedly(10, Duration::from_secs(60), || {
-            calls += 1;
-            Err(io::ErrorKind::StorageFull.into())
-        });
+        let result = time_repeatedly(
+            10,
+            || false,
+            || {
+                calls += 1;
+                Err(io::ErrorKind::StorageFull.into())
+            },
+        );
         assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(calls, 1);
     }

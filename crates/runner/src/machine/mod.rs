@@ -22,6 +22,7 @@ mod tools;
 mod volume;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use lab::environment::Environment;
 
@@ -35,16 +36,21 @@ pub use tools::{Tool, ToolQuery, VERSION_TIMEOUT, find_program, find_tools};
 pub use volume::describe_volume;
 
 /// Captures the machine and the given directories, each with an fsync probe (up to
-/// [`FSYNC_PROBE_LIMIT`] for each directory).
+/// [`FSYNC_PROBE_LIMIT`] for each directory, and less once `cancelled`).
 ///
 /// # Errors
 /// When a directory is missing or cannot be written and synced; the error names it. A figure that
 /// the system does not offer is no error but `None`.
-pub fn capture(dirs: &[&Path]) -> Result<Environment, MachineError> {
+pub fn capture(dirs: &[&Path], cancelled: &AtomicBool) -> Result<Environment, MachineError> {
     let mut environment = host::read(Path::new("/"));
     for dir in dirs {
         let mut volume = describe_volume(dir)?;
-        volume.fsync = Some(fsync::probe(dir, volume.kind, volume.rotational)?);
+        volume.fsync = Some(fsync::probe(
+            dir,
+            volume.kind,
+            volume.rotational,
+            cancelled,
+        )?);
         environment.volumes.push(volume);
     }
     Ok(environment)
@@ -57,7 +63,7 @@ mod tests {
     #[test]
     fn this_machine_is_captured_with_consistent_figures() {
         let dir = tempfile::tempdir().unwrap();
-        let environment = capture(&[dir.path()]).unwrap();
+        let environment = capture(&[dir.path()], &AtomicBool::new(false)).unwrap();
 
         assert!(environment.system.kernel.is_some());
         assert!(environment.cpu.usable_cpus.is_some_and(|cpus| cpus >= 1));
@@ -81,7 +87,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn linux_offers_what_the_record_needs_most() {
-        let environment = capture(&[]).unwrap();
+        let environment = capture(&[], &AtomicBool::new(false)).unwrap();
         assert!(environment.cpu.logical_cpus.is_some());
         assert!(environment.memory.total_bytes.is_some());
         assert!(environment.load.load_average.is_some());
@@ -92,7 +98,7 @@ mod tests {
     fn a_missing_directory_is_an_error_that_names_it() {
         let dir = tempfile::tempdir().unwrap();
         let missing = dir.path().join("not there");
-        let error = capture(&[dir.path(), &missing]).unwrap_err();
+        let error = capture(&[dir.path(), &missing], &AtomicBool::new(false)).unwrap_err();
         assert!(
             matches!(&error, MachineError::Missing { directory } if *directory == missing),
             "{error:?}"

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use lab::environment::NoiseProbe;
@@ -22,17 +23,22 @@ const MIN_PAIRS: usize = 2;
 
 /// Measures pairs of equal bursts until `budget` is used up: integer work of 2.5 to 5 ms, and eight
 /// synced 4 KiB writes to a temporary file in `dir`. At least two pairs are measured, so that a very
-/// slow disk may exceed the budget. About ten seconds give a useful prediction.
+/// slow disk may exceed the budget. About ten seconds give a useful prediction. It ends early once
+/// `cancelled`.
 ///
 /// # Errors
 /// When the directory is missing, not writable or full, or a write or sync fails.
-pub fn noise_probe(dir: &Path, budget: Duration) -> Result<NoiseProbe, MachineError> {
+pub fn noise_probe(
+    dir: &Path,
+    budget: Duration,
+    cancelled: &AtomicBool,
+) -> Result<NoiseProbe, MachineError> {
     let begin = Instant::now();
     let (cpu, fsync) = ProbeFile::with(dir, |file| {
         let steps = choose_steps(CPU_BURST);
         sync_burst(file)?;
         measure_pairs(
-            || begin.elapsed() >= budget,
+            || begin.elapsed() >= budget || cancelled.load(Ordering::Relaxed),
             || Ok(integer_work(steps)),
             || sync_burst(file),
         )
@@ -143,10 +149,23 @@ mod tests {
     #[test]
     fn a_probe_of_this_machine_gives_both_figures_and_removes_its_file() {
         let dir = tempfile::tempdir().unwrap();
-        let probe = noise_probe(dir.path(), Duration::from_millis(50)).unwrap();
+        let probe = noise_probe(
+            dir.path(),
+            Duration::from_millis(50),
+            &AtomicBool::new(false),
+        )
+        .unwrap();
         assert!(probe.pairs >= 2);
         assert!(probe.cpu_sd.unwrap().is_finite() && probe.fsync_sd.unwrap().is_finite());
         assert!(probe.duration_ns >= 50_000_000);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_cancelled_probe_ends_after_the_fewest_pairs() {
+        let dir = tempfile::tempdir().unwrap();
+        let long = Duration::from_secs(3_600);
+        let probe = noise_probe(dir.path(), long, &AtomicBool::new(true)).unwrap();
+        assert_eq!(probe.pairs as usize, MIN_PAIRS);
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! `run.json` is written last and by renaming, so a folder that has one is a whole run. The
 //! outcomes are only ever appended to; a line that a kill cut short is cut off on resuming, and its
-//! trial is run again.
+//! trial is run again. What is read may come from anywhere: [`files`] follows no link, and a trial that
+//! does not belong to the run is refused.
 
-use std::fs::{self, File, OpenOptions};
+mod belonging;
+pub(crate) mod files;
+mod own;
+
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,11 +19,17 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::belonging::Belonging;
+use self::files::{check_format, read_json};
+pub use self::own::OwnRuns;
 use crate::error::{Context, RunError};
 
 const PLAN: &str = "run.json";
 const ENVIRONMENT: &str = "environment.json";
 const OUTCOMES: &str = "outcomes.jsonl";
+
+/// What is wrong with a record that is empty or was cut within its first line.
+const NO_HEADER: &str = "its first line, which names the run, is missing";
 
 /// The folder of one run.
 #[derive(Clone, Debug)]
@@ -37,9 +48,7 @@ impl RunFolder {
         environment: &EnvironmentFile,
     ) -> Result<RunFolder, RunError> {
         let existed = path.exists();
-        if existed && fs::read_dir(path).context("read", path)?.next().is_some() {
-            return Err(RunError::Exists(path.to_owned()));
-        }
+        RunFolder::check_free(path)?;
         fs::create_dir_all(path).context("create", path)?;
         let folder = RunFolder {
             path: path.to_owned(),
@@ -48,6 +57,19 @@ impl RunFolder {
             .fill(plan, environment)
             .inspect_err(|_| folder.empty(existed))?;
         Ok(folder)
+    }
+
+    /// Whether a new run can have this folder.
+    ///
+    /// # Errors
+    /// When the folder exists and is not empty, or could not be made or written.
+    pub fn check_free(path: &Path) -> Result<(), RunError> {
+        files::check_creatable(path)?;
+        let is_taken = path.exists() && fs::read_dir(path).context("read", path)?.next().is_some();
+        match is_taken {
+            true => Err(RunError::Exists(path.to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// Opens the folder of a run.
@@ -71,9 +93,13 @@ impl RunFolder {
     /// What was planned.
     ///
     /// # Errors
-    /// When the file cannot be read, is damaged or of a newer format.
+    /// When the file cannot be read, is damaged or of a newer format, or its plan could not be carried out.
     pub fn plan(&self) -> Result<RunPlan, RunError> {
-        read_json(&self.path.join(PLAN))
+        let path = self.path.join(PLAN);
+        let plan: RunPlan = read_json(&path)?;
+        plan.check()
+            .map_err(|what| RunError::damaged(&path, what))?;
+        Ok(plan)
     }
 
     /// The machine and the engines.
@@ -87,28 +113,28 @@ impl RunFolder {
     /// Reads every whole trial of the record, one by one.
     ///
     /// # Errors
-    /// When the file cannot be read or a line before the last is damaged.
+    /// When the file cannot be read, a line before the last is damaged, or a trial does not belong to the
+    /// run.
     pub fn each_trial(&self, take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
         let path = self.path.join(OUTCOMES);
-        each_line(File::open(&path).context("open", &path)?, &path, take)
+        each_line(files::open(&path)?, &path, self.plan()?, take)
     }
 
     /// Opens the record for appending, for this process alone; what a kill left of its last line is cut
     /// off.
     ///
     /// # Errors
-    /// When another process has it open for appending, or it cannot be written.
+    /// When another process has it open for appending, it has no header, or it cannot be written.
     pub fn appender(&self) -> Result<Appender, RunError> {
         let path = self.path.join(OUTCOMES);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .context("open", &path)?;
+        let mut file = files::open_to_write(&path)?;
         if !locked(&file) {
             return Err(RunError::InUse(self.path.clone()));
         }
         let length = length_of_whole_lines(&mut file).context("read", &path)?;
+        if length == 0 {
+            return Err(RunError::damaged(&path, NO_HEADER));
+        }
         file.set_len(length)
             .context("cut the unfinished line of", &path)?;
         file.seek(SeekFrom::End(0)).context("read", &path)?;
@@ -148,29 +174,65 @@ impl RunFolder {
 }
 
 /// Reads a header and then every whole line of a file.
-fn each_line(file: File, path: &Path, mut take: impl FnMut(TrialRecord)) -> Result<(), RunError> {
-    let mut reader = BufReader::with_capacity(1 << 20, file);
-    let damaged = |number: usize, error: serde_json::Error| RunError::Damaged {
-        path: path.to_owned(),
-        what: format!("line {number}: {error}"),
-    };
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        reader.read_until(b'\n', &mut line).context("read", path)?;
-        // A line without an end was cut short by a kill: its trial was not recorded.
-        if line.last() != Some(&b'\n') {
-            break;
-        }
-        if number == 1 {
-            let header: Header =
-                serde_json::from_slice(&line).map_err(|error| damaged(number, error))?;
-            check_format(path, header.format)?;
-        } else {
-            take(serde_json::from_slice(&line).map_err(|error| damaged(number, error))?);
-        }
+fn each_line(
+    file: File,
+    path: &Path,
+    plan: RunPlan,
+    mut take: impl FnMut(TrialRecord),
+) -> Result<(), RunError> {
+    let mut lines = Lines::new(file, path);
+    let header: Header = lines
+        .next()?
+        .ok_or_else(|| RunError::damaged(path, NO_HEADER))?;
+    check_format(path, header.format)?;
+    if header.run != plan.id {
+        let what = format!("it belongs to the run {}, not to {}", header.run, plan.id);
+        return Err(RunError::damaged(path, what));
+    }
+    let mut belonging = Belonging::to(plan);
+    while let Some(trial) = lines.next::<TrialRecord>()? {
+        belonging.take(&trial).map_err(|what| lines.damaged(what))?;
+        take(trial);
     }
     Ok(())
+}
+
+/// The whole lines of a file.
+struct Lines<'a> {
+    reader: BufReader<File>,
+    path: &'a Path,
+    number: usize,
+    line: Vec<u8>,
+}
+
+impl Lines<'_> {
+    fn new(file: File, path: &Path) -> Lines<'_> {
+        Lines {
+            reader: BufReader::with_capacity(1 << 20, file),
+            path,
+            number: 0,
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line; none at the end. A line without an end was cut short by a kill: its trial was not
+    /// recorded.
+    fn next<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RunError> {
+        self.line.clear();
+        let read = self.reader.read_until(b'\n', &mut self.line);
+        read.context("read", self.path)?;
+        if self.line.last() != Some(&b'\n') {
+            return Ok(None);
+        }
+        self.number += 1;
+        let value = serde_json::from_slice(&self.line);
+        value.map(Some).map_err(|error| self.damaged(error))
+    }
+
+    /// What is wrong with the line that was read last.
+    fn damaged(&self, what: impl std::fmt::Display) -> RunError {
+        RunError::damaged(self.path, format!("line {}: {what}", self.number))
+    }
 }
 
 /// Appends trials to the record.
@@ -214,49 +276,23 @@ fn json_line(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
     Ok(line)
 }
 
+fn json_text(value: &impl Serialize, path: &Path) -> Result<Vec<u8>, RunError> {
+    serde_json::to_vec_pretty(value)
+        .map_err(std::io::Error::from)
+        .context("write", path)
+}
+
 fn unfinished(path: &Path) -> PathBuf {
     path.with_extension("unfinished")
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RunError> {
     let unfinished = unfinished(path);
-    let text = serde_json::to_vec_pretty(value)
-        .map_err(std::io::Error::from)
-        .context("write", path)?;
+    let text = json_text(value, path)?;
     let mut file = File::create(&unfinished).context("create", &unfinished)?;
     file.write_all(&text).context("write", &unfinished)?;
     file.sync_all().context("sync", &unfinished)?;
     fs::rename(&unfinished, path).context("rename to", path)
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, RunError> {
-    let text = fs::read(path).context("read", path)?;
-    let damaged = |error: serde_json::Error| RunError::Damaged {
-        path: path.to_owned(),
-        what: error.to_string(),
-    };
-    let value: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
-    let format = value["format"]
-        .as_u64()
-        .and_then(|format| u32::try_from(format).ok())
-        .unwrap_or_default();
-    check_format(path, format)?;
-    serde_json::from_value(value).map_err(damaged)
-}
-
-fn check_format(path: &Path, found: u32) -> Result<(), RunError> {
-    match found {
-        0 => Err(RunError::Damaged {
-            path: path.to_owned(),
-            what: "it names no format".to_owned(),
-        }),
-        FORMAT => Ok(()),
-        _ => Err(RunError::OtherFormat {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
-    }
 }
 
 /// Takes a lock for this process alone; false where another process keeps it.

@@ -1,8 +1,21 @@
 use super::*;
-use lab::design::Role;
+use lab::design::{Role, Variant};
 use lab::experiment::Scale;
+use lab::record::{PlannedExperiment, Purpose};
 use lab::seed::Seed;
 use lab::trial::Outcome;
+
+fn planned() -> PlannedExperiment {
+    let variant = |label: &str| Variant {
+        label: label.to_owned(),
+        ..Variant::default()
+    };
+    PlannedExperiment {
+        key: "made-up".to_owned(),
+        variants: vec![variant("index=before"), variant("index=after")],
+        ..PlannedExperiment::default()
+    }
+}
 
 fn plan() -> RunPlan {
     RunPlan {
@@ -18,7 +31,7 @@ fn plan() -> RunPlan {
         budget_s: None,
         tiers: None,
         postgres_given: false,
-        experiments: Vec::new(),
+        experiments: vec![planned()],
     }
 }
 
@@ -136,4 +149,172 @@ fn a_folder_in_use_a_missing_run_and_another_format_are_refused() {
     };
     write_json(&path.join(PLAN), &older).unwrap();
     assert!(matches!(folder.plan(), Err(RunError::OtherFormat { found, .. }) if found < FORMAT));
+}
+
+/// A run with one trial, in a folder of its own.
+fn one_trial() -> (tempfile::TempDir, RunFolder) {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = RunFolder::create(&parent.path().join("run"), &plan(), &environment()).unwrap();
+    folder.appender().unwrap().append(&trial(0)).unwrap();
+    (parent, folder)
+}
+
+#[track_caller]
+fn refused(folder: &RunFolder, parts: &[&str]) {
+    let error = folder.each_trial(|_| {}).unwrap_err().to_string();
+    assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+}
+
+#[test]
+fn a_trial_that_does_not_belong_to_the_run_is_refused_with_its_line() {
+    let changed = |change: fn(&mut TrialRecord)| {
+        let mut trial = trial(1);
+        change(&mut trial);
+        trial
+    };
+    for (trial, parts) in [
+        (trial(0), ["line 3", "twice"]),
+        (
+            changed(|it| it.experiment = "other".to_owned()),
+            ["line 3", "no experiment `other`"],
+        ),
+        (
+            changed(|it| it.variant = "index=never".to_owned()),
+            ["line 3", "no variant `index=never`"],
+        ),
+        (
+            changed(|it| it.purpose = Purpose::Tier),
+            ["line 3", "no experiment `made-up`"],
+        ),
+    ] {
+        let (_parent, folder) = one_trial();
+        folder.appender().unwrap().append(&trial).unwrap();
+        refused(&folder, &parts);
+    }
+    let (_parent, folder) = one_trial();
+    for trial in [
+        changed(|it| it.purpose = Purpose::Confirmation),
+        changed(|it| it.role = Role::Counting),
+        trial(1),
+    ] {
+        folder.appender().unwrap().append(&trial).unwrap();
+    }
+    assert_eq!(read(&folder).len(), 4);
+}
+
+#[test]
+fn the_record_of_another_run_is_refused() {
+    let (_parent, folder) = one_trial();
+    let other = RunPlan {
+        id: "other".to_owned(),
+        ..plan()
+    };
+    write_json(&folder.path().join(PLAN), &other).unwrap();
+    refused(&folder, &["outcomes.jsonl", "belongs to the run test"]);
+}
+
+#[test]
+fn an_emptied_record_is_neither_read_nor_continued() {
+    for left in ["", "{\"format\":"] {
+        let (_parent, folder) = one_trial();
+        fs::write(folder.path().join(OUTCOMES), left).unwrap();
+        refused(&folder, &["outcomes.jsonl", "first line"]);
+        let error = folder.appender().unwrap_err().to_string();
+        assert!(error.contains("first line"), "{error}");
+        let now = fs::read_to_string(folder.path().join(OUTCOMES)).unwrap();
+        assert_eq!(now, left);
+    }
+}
+
+#[test]
+fn links_out_of_the_folder_are_not_followed_and_pipes_not_waited_for() {
+    for name in [PLAN, ENVIRONMENT, OUTCOMES] {
+        let (parent, folder) = one_trial();
+        let (path, outside) = (folder.path().join(name), parent.path().join("outside"));
+        let reads = || {
+            let read = folder
+                .plan()
+                .map(drop)
+                .and_then(|()| folder.environment().map(drop));
+            read.and_then(|()| folder.each_trial(|_| {}))
+        };
+        fs::rename(&path, &outside).unwrap();
+        let before = fs::read(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, &path).unwrap();
+        assert!(matches!(reads(), Err(RunError::NotAFile(at)) if at == path));
+        if name == OUTCOMES {
+            assert!(matches!(folder.appender(), Err(RunError::NotAFile(_))));
+        }
+        assert_eq!(fs::read(&outside).unwrap(), before);
+
+        fs::remove_file(&path).unwrap();
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+        assert!(matches!(reads(), Err(RunError::NotAFile(at)) if at == path));
+    }
+}
+
+#[test]
+fn artifacts_are_not_kept_behind_a_link() {
+    let (parent, folder) = one_trial();
+    let place = Path::new("artifacts/made-up/0-0-0");
+    files::check_no_link(folder.path(), place).unwrap();
+    std::os::unix::fs::symlink(parent.path(), folder.path().join("artifacts")).unwrap();
+    assert!(files::check_no_link(folder.path(), place).is_err());
+}
+
+#[test]
+fn a_plan_whose_names_lead_out_of_the_folder_is_refused() {
+    let (_parent, folder) = one_trial();
+    let of_key = |key: &str| RunPlan {
+        experiments: vec![PlannedExperiment {
+            key: key.to_owned(),
+            ..planned()
+        }],
+        ..plan()
+    };
+    let of_id = RunPlan {
+        id: "../../home".to_owned(),
+        ..plan()
+    };
+    let endless = RunPlan {
+        trial_limit_s: 1e300,
+        ..plan()
+    };
+    for hostile in [of_key("../.."), of_key("/etc"), of_key(""), of_id, endless] {
+        write_json(&folder.path().join(PLAN), &hostile).unwrap();
+        assert!(matches!(folder.plan(), Err(RunError::Damaged { .. })));
+    }
+}
+
+#[test]
+fn runs_of_the_user_are_told_from_those_of_others_and_changed_ones() {
+    let parent = tempfile::tempdir().unwrap();
+    let own = OwnRuns::below(&parent.path().join("cache"));
+    let plan = plan();
+    let folder = RunFolder::create(&parent.path().join("run"), &plan, &environment()).unwrap();
+    assert!(!own.contain(&folder).unwrap());
+    own.add(&plan, &environment()).unwrap();
+    assert!(own.contain(&folder).unwrap());
+
+    let other_engine = RunPlan {
+        engine: "/tmp/other.so".to_owned(),
+        ..plan
+    };
+    write_json(&folder.path().join(PLAN), &other_engine).unwrap();
+    assert!(!own.contain(&folder).unwrap());
+    own.adopt(&folder).unwrap();
+    assert!(own.contain(&folder).unwrap());
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_refused_ahead() {
+    let (parent, folder) = one_trial();
+    let free = parent.path().join("new/deep/run");
+    RunFolder::check_free(&free).unwrap();
+    assert!(!free.exists() && !free.parent().unwrap().exists());
+    let taken = RunFolder::check_free(folder.path());
+    assert!(matches!(taken, Err(RunError::Exists(_))));
+    let below_a_file = folder.path().join(PLAN).join("run");
+    assert!(RunFolder::check_free(&below_a_file).is_err());
 }

@@ -61,7 +61,7 @@ impl Declared for BulkInsert {
         }
         (trial.phase)("generate");
         let generating = Instant::now();
-        let mut data = parameters.generate(trial.seed);
+        let mut data = parameters.generate(trial.seed)?;
         let prepared = Prepared::of(trial, parameters, &data)?;
         let generate_s = generating.elapsed().as_secs_f64();
 

@@ -131,13 +131,16 @@ impl Parameters {
     }
 
     /// The values to be inserted, in the order of their arrival.
-    pub(super) fn generate(&self, seed: Seed) -> Integers {
-        let mut data = Integers::zeroed(self.rows);
+    ///
+    /// # Errors
+    /// Where there is no memory for them.
+    pub(super) fn generate(&self, seed: Seed) -> Result<Integers, TrialError> {
+        let mut data = Integers::zeroed(self.rows)?;
         match self.order {
             Some(order) => order.fill(&mut data, seed),
             None => self.values.fill(&mut data, seed),
         }
-        data
+        Ok(data)
     }
 
     /// The rules between parameters.

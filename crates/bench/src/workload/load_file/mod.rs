@@ -167,7 +167,7 @@ mod tests {
     fn a_tool_that_is_there_gives_verified_rows_and_figures_of_its_process() {
         let tool = Tool::PythonExecutemany;
         let measured = match measured(tool, &tool::Start::directly("python3")) {
-            Err(TrialError::CannotRun(why)) => return eprintln!("skipped: {why}"),
+            Err(TrialError::CannotRun(why)) => return testing::skip(why),
             measured => measured.unwrap(),
         };
         let metrics = &measured.metrics;

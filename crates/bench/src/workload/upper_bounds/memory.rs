@@ -27,7 +27,7 @@ pub(super) fn keep(
 ) -> Result<Measured, TrialError> {
     (trial.phase)("generate");
     let generating = Instant::now();
-    let data = parameters.values.generate(parameters.rows, trial.seed);
+    let data = parameters.values.generate(parameters.rows, trial.seed)?;
     let generate_s = generating.elapsed().as_secs_f64();
     let mut windows = Windows::new(data.len(), 1, None);
 

@@ -4,7 +4,6 @@
 mod plan;
 mod replay;
 
-use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
 use ::crash::{
@@ -15,10 +14,11 @@ use lab::analysis::Analysis;
 use lab::record::{EngineRecord, RunPlan, engine_to_load};
 use runner::{RunFolder, Servers};
 
-use super::{engine as engines, run};
+use super::{engine as engines, run, trust};
 use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::progress::is_bar_wanted;
 
 /// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
@@ -28,13 +28,15 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
     // Whatever can be wrong is found before anything is written.
     let plan = plan::of(args)?;
-    let bar = stderr().is_terminal() && !args.plain;
+    let path = run::folder_of(args.out.as_deref(), &plan);
+    RunFolder::check_free(&path)?;
+    let bar = is_bar_wanted(args.plain);
     let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
     if let Some(script) = &args.script {
         check_script(script, &plan, &engines)?;
     }
-    let environment = runner::survey(&plan, engines, 0.0, || {})?;
-    let path = run::folder_of(args.out.as_deref(), &plan);
+    let environment = runner::survey(&plan, engines, 0.0, &interrupted, || {})?;
+    trust::note(&plan, &environment);
     let folder = RunFolder::create(&path, &plan, &environment)?;
     tell!("record: {}", path.display());
     let servers = Servers::installed();

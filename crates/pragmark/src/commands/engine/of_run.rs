@@ -45,7 +45,7 @@ pub fn of_plan(
 }
 
 /// The engines of the plan, each once: of the run, of variants and of safety tiers.
-fn names(plan: &RunPlan) -> Vec<String> {
+pub fn names(plan: &RunPlan) -> Vec<String> {
     let others = plan.settings();
     let others = others.map(|settings| engine_of(settings, &plan.engine));
     distinct([plan.engine.clone()].into_iter().chain(others))
