@@ -18,6 +18,8 @@ pub struct Task {
     pub spec: TrialSpec,
     /// Time after which the trial is stopped, in seconds.
     pub limit_s: f64,
+    /// Whether the price of an fsync in the measured directory is probed just before the trial.
+    pub probe_fsync: bool,
 }
 
 /// How a task ended, and what was seen meanwhile.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lab::environment::Covariates;
 use lab::record::{EngineRecord, engine_to_load};
 use lab::trial::{Measured, Outcome, TrialSpec};
 
 use crate::error::{Context, RunError};
 use crate::executor::{End, Execution, Executor, Task, Watch};
-use crate::machine::Sampler;
+use crate::machine::{Sampler, fsync_median};
 use crate::postgres::Servers;
 use crate::process::{Driver, run_trial};
 use crate::record::files::check_no_link;
@@ -71,10 +72,7 @@ impl<'a> Local<'a> {
         on_phase: &mut dyn FnMut(&str),
     ) -> Result<Option<Outcome>, RunError> {
         let measured = &task.spec.directory;
-        let work = match self.work.entry(measured.clone()) {
-            Entry::Occupied(made) => made.into_mut(),
-            Entry::Vacant(missing) => missing.insert(WorkDir::create(measured, &self.run)?),
-        };
+        let work = self.work_in(measured)?;
         // A directory that cannot be made now (a full disk) may be made for the next trial.
         let directory = match work.trial() {
             Ok(directory) => directory,
@@ -105,6 +103,24 @@ impl<'a> Local<'a> {
             let outcome = self.servers.explained(measured, outcome);
             in_folder_of_run(outcome, task.spec.artifacts.as_deref())
         }))
+    }
+
+    /// The run's directory in a measured one.
+    fn work_in(&mut self, measured: &Path) -> Result<&mut WorkDir, RunError> {
+        Ok(match self.work.entry(measured.to_owned()) {
+            Entry::Occupied(made) => made.into_mut(),
+            Entry::Vacant(missing) => missing.insert(WorkDir::create(measured, &self.run)?),
+        })
+    }
+
+    /// The median fsync just now in nanoseconds, where the task wants it. A disk that cannot be written
+    /// gives none: it fails the trial itself, with the reason.
+    fn fsync_median(&mut self, task: &Task) -> Result<Option<u64>, RunError> {
+        if !task.probe_fsync {
+            return Ok(None);
+        }
+        let work = self.work_in(&task.spec.directory)?;
+        Ok(fsync_median(work.path()).ok())
     }
 
     /// Where the trial keeps its artifacts; what a killed one has left there is removed.
@@ -144,6 +160,7 @@ impl Executor for Local<'_> {
                 return Ok(End::Cancelled);
             }
             watch.begins(index);
+            let fsync_p50_ns = self.fsync_median(task)?;
             let (started, clock, sampler) = (now(), Instant::now(), Sampler::start());
             let Some(outcome) = self.outcome(task, &mut |phase| watch.phase(phase))? else {
                 return Ok(End::Cancelled);
@@ -151,7 +168,10 @@ impl Executor for Local<'_> {
             let execution = Execution {
                 started,
                 wall_s: clock.elapsed().as_secs_f64(),
-                covariates: sampler.finish(),
+                covariates: Covariates {
+                    fsync_p50_ns,
+                    ..sampler.finish()
+                },
                 outcome,
             };
             watch.ended(index, execution)?;

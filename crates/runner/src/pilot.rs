@@ -5,7 +5,7 @@ use lab::pilot::Pilot;
 use lab::record::{PlannedExperiment, RunPlan};
 
 use crate::error::RunError;
-use crate::executor::{End, Execution, Executor};
+use crate::executor::{End, Execution, Executor, Task};
 use crate::run::{Slot, task};
 
 /// Runs every variant and upper bound of the experiment once; none when it was cancelled.
@@ -25,7 +25,10 @@ pub fn run_pilots(
                 variant,
                 role: Role::Variant,
             };
-            task(plan, planned, slot)
+            Task {
+                probe_fsync: false,
+                ..task(plan, planned, slot)
+            }
         })
         .collect();
     let mut executions: Vec<Execution> = Vec::new();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lab::record::{EngineRecord, EnvironmentFile, FORMAT, RunPlan};
+use lab::record::{EngineRecord, EnvironmentFile, FORMAT, PlannedExperiment, RunPlan};
 use lab::tier;
 
 use crate::machine::{MachineError, capture, noise_probe};
@@ -22,11 +22,10 @@ pub fn survey(
     cancelled: &AtomicBool,
     on_probe: impl FnOnce(),
 ) -> Result<EnvironmentFile, MachineError> {
-    // What works in memory says nothing of a disk.
-    let on_disk = plan.experiments.iter().filter(|planned| {
-        let workload = planned.experiment.workload.as_str();
-        ![tier::WORKLOAD, tier::SCHEDULES].contains(&workload)
-    });
+    let on_disk = plan
+        .experiments
+        .iter()
+        .filter(|planned| is_on_disk(planned));
     let mut directories: Vec<&Path> = on_disk.map(|planned| planned.directory.as_path()).collect();
     directories.sort();
     directories.dedup();
@@ -42,4 +41,10 @@ pub fn survey(
         engines,
         noise: noise.transpose()?,
     })
+}
+
+/// Whether the disk has a part in what is measured. What works in memory says nothing of a disk.
+pub(crate) fn is_on_disk(planned: &PlannedExperiment) -> bool {
+    let workload = planned.experiment.workload.as_str();
+    ![tier::WORKLOAD, tier::SCHEDULES].contains(&workload)
 }

@@ -73,6 +73,7 @@ fn task(workload: &str, settings: &Settings, library: &Path, directory: &Path) -
             ..TrialSpec::default()
         },
         limit_s: LIMIT_S,
+        probe_fsync: false,
     }
 }
 

@@ -28,6 +28,10 @@ pub struct Covariates {
     pub io_pressure_avg10: Option<f64>,
     /// The same for memory, from `/proc/pressure/memory`.
     pub memory_pressure_avg10: Option<f64>,
+    /// Median time of a 4 KiB write and fdatasync in the measured directory just before the trial, in
+    /// nanoseconds; probed ahead of the first trial of each block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsync_p50_ns: Option<u64>,
 }
 
 impl Covariates {

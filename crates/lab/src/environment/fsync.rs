@@ -3,6 +3,8 @@
 //! Apart from the volume because these are measured figures and their thresholds, where the volume
 //! holds what the system says of itself; the two may disagree, which is the point.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::VolumeKind;
@@ -78,9 +80,73 @@ impl FsyncVerdict {
     }
 }
 
+/// The price of an fsync while an experiment ran: each block begins with a short probe, because a disk that
+/// others use too changes its price within minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FsyncCourse {
+    /// How many probes there were.
+    pub probes: usize,
+    /// The median of their medians, in nanoseconds.
+    pub median_ns: u64,
+    /// The smallest of their medians, in nanoseconds.
+    pub low_ns: u64,
+    /// The largest of their medians, in nanoseconds.
+    pub high_ns: u64,
+}
+
+impl FsyncCourse {
+    /// Sums up the medians of probes, in nanoseconds; none where there were none. Of an even number the lower
+    /// of the two in the middle.
+    pub fn of(mut medians: Vec<u64>) -> Option<FsyncCourse> {
+        medians.sort_unstable();
+        Some(FsyncCourse {
+            probes: medians.len(),
+            median_ns: *medians.get(medians.len().checked_sub(1)? / 2)?,
+            low_ns: *medians.first()?,
+            high_ns: *medians.last()?,
+        })
+    }
+
+    /// Whether a sync takes long enough for claims about its price.
+    pub fn has_a_price(&self) -> bool {
+        self.median_ns >= FSYNC_CLAIM_MEDIAN_NS
+    }
+}
+
+impl fmt::Display for FsyncCourse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        write!(f, "{:.3} ms", ms(self.median_ns))?;
+        if self.low_ns == self.high_ns {
+            return Ok(());
+        }
+        let (low, high, probes) = (ms(self.low_ns), ms(self.high_ns), self.probes);
+        write!(f, " ({low:.3} to {high:.3} ms in {probes} probes)")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_price_while_an_experiment_ran_is_the_median_of_its_probes() {
+        let course = FsyncCourse::of(vec![4_000_000, 85_000, 310_000]).unwrap();
+        assert_eq!((course.median_ns, course.probes), (310_000, 3));
+        assert!(course.has_a_price());
+        assert_eq!(
+            course.to_string(),
+            "0.310 ms (0.085 to 4.000 ms in 3 probes)"
+        );
+        // Between two the lower decides: a claim applies only where most probes show a price.
+        let between = FsyncCourse::of(vec![210_000, 85_000]).unwrap();
+        assert!(!between.has_a_price());
+        assert_eq!(
+            FsyncCourse::of(vec![85_000]).unwrap().to_string(),
+            "0.085 ms"
+        );
+        assert_eq!(FsyncCourse::of(Vec::new()), None);
+    }
 
     #[test]
     fn verdicts_change_exactly_at_their_thresholds() {

@@ -19,7 +19,7 @@ pub use covariates::{
     Covariates, Disturbance, MAX_CPU_PRESSURE_AVG10, MAX_STEAL_FRACTION, NoiseProbe,
 };
 pub use fsync::{
-    FSYNC_CLAIM_MEDIAN_NS, FsyncProbe, FsyncVerdict, NO_OP_BELOW_NS, ROTATION_BELOW_NS,
+    FSYNC_CLAIM_MEDIAN_NS, FsyncCourse, FsyncProbe, FsyncVerdict, NO_OP_BELOW_NS, ROTATION_BELOW_NS,
 };
 pub use volume::{Volume, VolumeKind, WriteCache};
 pub use volume_problem::{LITTLE_DISK_BYTES, VolumeProblem};

@@ -13,7 +13,7 @@ use super::cells::{number, text};
 use crate::{Error, Result};
 
 /// Columns before those of the metrics.
-const HEAD: [&str; 13] = [
+const HEAD: [&str; 14] = [
     "experiment",
     "purpose",
     "round",
@@ -23,6 +23,7 @@ const HEAD: [&str; 13] = [
     "role",
     "started",
     "wall_s",
+    "fsync_p50_ns",
     "outcome",
     "problem",
     "metric",
@@ -126,6 +127,7 @@ impl<W: Write> TrialsCsv<W> {
             role(record.role).to_owned(),
             text(&record.started),
             number(Some(record.wall_s)),
+            number(record.covariates.fsync_p50_ns.map(|median| median as f64)),
             outcome.to_owned(),
             text(&problem),
             text(metric),

@@ -220,9 +220,18 @@ fn trial(
         covariates: Covariates {
             duration_ns: 1_250_000_000,
             steal_fraction: Some(if disturbed { 0.03 } else { 0.001 }),
+            fsync_p50_ns: (position == 0).then(|| fsync_median_ns(planned, round)),
             ..Covariates::default()
         },
         outcome,
+    }
+}
+
+/// A sync costs nothing in memory, and on the disk now less and now more.
+fn fsync_median_ns(planned: &PlannedExperiment, round: u32) -> u64 {
+    match planned.experiment.id.as_str() {
+        "checkpoint-size" => 1_400,
+        _ => 400_000 + u64::from(round * 7 % 5) * 90_000,
     }
 }
 

@@ -28,6 +28,21 @@ pub fn fsync_probe(dir: &Path) -> Result<FsyncProbe, MachineError> {
     probe(dir, volume.kind, volume.rotational, &AtomicBool::new(false))
 }
 
+/// How many synced writes a probe within a run times at most.
+const REPEATED_WRITES: u32 = 40;
+
+/// The same for the time: a tenth of a second, so that blocks of short trials do not take much longer.
+const REPEATED_LIMIT: Duration = Duration::from_millis(100);
+
+/// A short probe within a run, like [`fsync_probe`]: the median in nanoseconds.
+///
+/// # Errors
+/// When the directory is missing, not writable or full, or a write or sync fails.
+pub fn fsync_median(dir: &Path) -> Result<u64, MachineError> {
+    let times = times(dir, REPEATED_WRITES, REPEATED_LIMIT, &AtomicBool::new(false))?;
+    Ok(nearest_rank(&times, 50))
+}
+
 /// The same for a directory that has been described already. It ends early once `cancelled`.
 pub(super) fn probe(
     dir: &Path,
@@ -35,12 +50,7 @@ pub(super) fn probe(
     rotational: Option<bool>,
     cancelled: &AtomicBool,
 ) -> Result<FsyncProbe, MachineError> {
-    let mut times = ProbeFile::with(dir, |file| {
-        let begin = Instant::now();
-        let is_over = || begin.elapsed() >= FSYNC_PROBE_LIMIT || cancelled.load(Ordering::Relaxed);
-        time_repeatedly(FSYNC_PROBE_WRITES, is_over, || file.write_and_sync())
-    })?;
-    times.sort_unstable();
+    let times = times(dir, FSYNC_PROBE_WRITES, FSYNC_PROBE_LIMIT, cancelled)?;
     Ok(FsyncProbe::new(
         u32::try_from(times.len()).unwrap_or(u32::MAX),
         nearest_rank(&times, 50),
@@ -48,6 +58,23 @@ pub(super) fn probe(
         kind,
         rotational,
     ))
+}
+
+/// Times of up to `count` synced writes in nanoseconds, the shortest first; none begins after `limit` or once
+/// `cancelled`, except the first.
+fn times(
+    dir: &Path,
+    count: u32,
+    limit: Duration,
+    cancelled: &AtomicBool,
+) -> Result<Vec<u64>, MachineError> {
+    let mut times = ProbeFile::with(dir, |file| {
+        let begin = Instant::now();
+        let is_over = || begin.elapsed() >= limit || cancelled.load(Ordering::Relaxed);
+        time_repeatedly(count, is_over, || file.write_and_sync())
+    })?;
+    times.sort_unstable();
+    Ok(times)
 }
 
 /// Durations in nanoseconds of up to `count` calls; none begins once it `is_over`, except the first.
@@ -133,6 +160,7 @@ mod tests {
     #[test]
     fn a_probe_of_this_machine_leaves_the_directory_empty() {
         let dir = tempfile::tempdir().unwrap();
+        assert!(fsync_median(dir.path()).unwrap() > 0);
         let probe = fsync_probe(dir.path()).unwrap();
         assert!(probe.count >= 1 && probe.p50_ns <= probe.p99_ns);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

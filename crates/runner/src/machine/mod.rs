@@ -28,7 +28,7 @@ use lab::environment::Environment;
 
 pub use bounds::bounds;
 pub use error::MachineError;
-pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_probe};
+pub use fsync::{FSYNC_PROBE_LIMIT, FSYNC_PROBE_WRITES, fsync_median, fsync_probe};
 pub use mountinfo::{Mount, mount_of, parse_mountinfo};
 pub use noise::noise_probe;
 pub use sampler::Sampler;

@@ -46,6 +46,7 @@ impl Sampler {
             cpu_pressure_avg10: pressure.cpu_avg10,
             io_pressure_avg10: pressure.io_avg10,
             memory_pressure_avg10: pressure.memory_avg10,
+            fsync_p50_ns: None,
         }
     }
 }

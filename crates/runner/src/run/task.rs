@@ -8,6 +8,7 @@ use lab::trial::{BindingSpec, DRIVER, NATIVE, PROTOCOL, TrialSpec};
 
 use super::artifacts_of;
 use crate::executor::Task;
+use crate::survey::is_on_disk;
 
 /// Which trial, and where it stands in its block.
 #[derive(Clone, Copy)]
@@ -69,5 +70,6 @@ pub(crate) fn task(plan: &RunPlan, planned: &PlannedExperiment, slot: Slot) -> T
             postgres: None,
         },
         limit_s: plan.trial_limit_s,
+        probe_fsync: slot.place.2 == 0 && slot.role != Role::Counting && is_on_disk(planned),
     }
 }

@@ -141,3 +141,20 @@ fn a_cancelled_trial_leaves_no_record_and_no_directory() {
     let left = std::fs::read_dir(parent.path()).unwrap().count();
     assert_eq!(left, 1, "the folder of the run alone");
 }
+
+#[test]
+fn each_block_begins_with_the_price_of_an_fsync() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = folder(parent.path(), &["off"]);
+    go(&folder, ANSWERS, false);
+    let mut rounds = 0;
+    let check = |record: TrialRecord| {
+        let probed = record.covariates.fsync_p50_ns;
+        let first = record.purpose == Purpose::Rounds && record.position == 0;
+        rounds += usize::from(first);
+        // What tries settings works in memory, and the other trials of a block follow at once.
+        assert_eq!(probed.is_some_and(|median| median > 0), first, "{record:?}");
+    };
+    folder.each_trial(check).unwrap();
+    assert!(rounds > 0);
+}
