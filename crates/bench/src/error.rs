@@ -86,6 +86,16 @@ pub enum TrialError {
     /// Settings cannot be proved, because no connection was read back.
     #[error("no connection was read back, so {0} is not proved to have been in force")]
     NotProved(String),
+    /// A statement or a meta command of the user's own failed.
+    #[error("{file}:{line}: {why}")]
+    Script {
+        /// The file, as the user named it.
+        file: String,
+        /// The line, counted from one.
+        line: usize,
+        /// What SQLite or the evaluation said.
+        why: String,
+    },
     /// The measuring itself failed.
     #[error("cannot measure: {0}")]
     Measuring(String),

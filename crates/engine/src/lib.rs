@@ -53,5 +53,5 @@ pub use library::{Identity, Library, Origin, Source};
 pub use options::{
     COMMON_FLAGS, COMPILE_OPTIONS, CompileOption, OPTIMISATION, WHERE_SUPPORTED, link_arguments,
 };
-pub use statement::{Statement, Step};
+pub use statement::{Statement, StatementCounter, Step};
 pub use value::{Value, ValueRef};

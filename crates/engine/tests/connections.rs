@@ -3,7 +3,8 @@
 mod support;
 
 use pragmark_engine::{
-    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags, Step, Value,
+    CheckpointMode, Connection, DbStatus, During, EngineError, ErrorKind, OpenFlags,
+    StatementCounter, Step, Value,
 };
 use std::time::{Duration, Instant};
 use support::{Scratch, engine, memory, open};
@@ -389,4 +390,66 @@ fn a_transaction_that_has_read_is_busy_at_once_whatever_the_timeout() {
     assert!(error.is_busy_snapshot(), "{error}");
     assert!(asked.elapsed() < Duration::from_secs(50));
     assert!(second.in_transaction(), "it must be rolled back");
+}
+
+#[test]
+fn parameters_have_the_names_of_the_text() {
+    let connection = memory(&engine());
+    let statement = connection
+        .prepare("SELECT :a, ?, @b, $c, ?9")
+        .expect("prepares");
+    let names: Vec<_> = (1..=9)
+        .map(|index| statement.parameter_name(index))
+        .collect();
+    let wanted = [
+        Some(":a"),
+        None,
+        Some("@b"),
+        Some("$c"),
+        None,
+        None,
+        None,
+        None,
+        Some("?9"),
+    ];
+    assert_eq!(names, wanted.map(|name| name.map(str::to_owned)));
+}
+
+#[test]
+fn a_statement_counts_its_steps_scans_and_sorts() {
+    let connection = memory(&engine());
+    connection
+        .execute("CREATE TABLE t(a, b); INSERT INTO t VALUES (1, 2), (3, 4), (5, 6)")
+        .expect("creates");
+    let mut sorted = connection
+        .prepare("SELECT a FROM t ORDER BY b")
+        .expect("prepares");
+    for executions in 1..=2 {
+        sorted.run().expect("runs");
+        assert_eq!(
+            sorted.counter(StatementCounter::FullScanSteps),
+            2 * executions
+        );
+        assert_eq!(sorted.counter(StatementCounter::Sorts), executions);
+        assert!(sorted.counter(StatementCounter::VmSteps) > 10 * executions);
+    }
+    assert_eq!(sorted.counter(StatementCounter::AutoIndexRows), 0);
+}
+
+#[test]
+fn a_database_is_copied_while_another_connection_has_it() {
+    let scratch = Scratch::new();
+    let library = engine();
+    let from = open(&library, &scratch.file("from.db"));
+    from.execute("PRAGMA journal_mode = wal; CREATE TABLE t(a); INSERT INTO t VALUES (7)")
+        .expect("creates");
+    let to = memory(&library);
+    from.copy_to(&to).expect("copies");
+    assert_eq!(to.query_i64("SELECT a FROM t").expect("a number"), 7);
+    from.execute("BEGIN; DELETE FROM t").expect("writes");
+    let reader = open(&library, &scratch.file("from.db"));
+    reader.copy_to(&to).expect("copies what is committed");
+    assert_eq!(to.query_i64("SELECT count(*) FROM t").expect("a number"), 1);
+    to.execute("BEGIN").expect("begins");
+    assert!(from.copy_to(&to).is_err(), "the target is in a transaction");
 }

@@ -209,6 +209,18 @@ pub const METRICS: &[Metric] = metrics! {
         "largest number of file handles held by the process of the trial";
     "files_per_database", "File handles per database", Count, Lower, Timed:
         "mean number of file handles that one open connection held after a commit";
+    "rows_per_call", "Rows returned", Count, Lower, Timed:
+        "mean number of rows that an execution of a statement returned; without a statement, of a transaction";
+    "vm_steps", "VM steps", Count, Lower, Timed:
+        "mean number of instructions of SQLite's virtual machine per execution of a statement (SQLITE_STMTSTATUS_VM_STEP); without a statement, per transaction";
+    "scan_steps", "Full-scan steps", Count, Lower, Timed:
+        "mean number of rows stepped over in scans of whole tables per execution of a statement (SQLITE_STMTSTATUS_FULLSCAN_STEP); without a statement, per transaction";
+    "sorts", "Sorts", Count, Lower, Timed:
+        "mean number of sorts per execution of a statement (SQLITE_STMTSTATUS_SORT); without a statement, per transaction";
+    "auto_index_rows", "Rows of automatic indexes", Count, Lower, Timed:
+        "mean number of rows inserted into indexes that SQLite built for one execution of a statement (SQLITE_STMTSTATUS_AUTOINDEX); without a statement, per transaction";
+    "growth_bytes", "Database growth", Bytes, Lower, Timed:
+        "change of the size of the database file by the work, once its connections are closed";
     "syncs", "Syncs", Count, Lower, Counted:
         "syncs of files and directories during the measured work";
     "writes", "Write calls", Count, Lower, Counted:

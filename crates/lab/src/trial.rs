@@ -152,7 +152,41 @@ pub struct Measured {
     /// What the trial has put into the directory for artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
+    /// The user's own statements, from workloads that execute some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<StatementRecord>,
+    /// What the statements were asked of: a checksum of database, statements and seed. Trials in which it is equal
+    /// must have equal answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// Checksum of the result, equal for trials that did the same work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+/// One of the user's own statements, as a trial executed it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatementRecord {
+    /// Its name, which its metrics have as their suffix.
+    pub name: String,
+    /// Its text.
+    pub sql: String,
+    /// Its query plan, a line for each node, indented by depth.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<String>,
+    /// What it answered where answers were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// What a statement answered in so many executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Executions.
+    pub executions: u64,
+    /// Rows of all executions together.
+    pub rows: u64,
+    /// Checksum of all rows in any order; none where the answer depends on chance or on the present time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
 }

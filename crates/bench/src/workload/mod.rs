@@ -15,6 +15,7 @@ mod orm;
 mod queue;
 mod quotes;
 mod set_query;
+mod sql;
 mod sums;
 mod team;
 mod text_insert;
@@ -59,6 +60,7 @@ pub const ALL: &[&dyn Workload] = &[
     &crash::Crash,
     &crash::Kill,
     &crash::Meetings,
+    &sql::Sql,
     &Empty,
 ];
 

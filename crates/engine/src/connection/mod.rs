@@ -1,5 +1,6 @@
 //! Database connections.
 
+mod backup;
 mod busy;
 mod extension;
 mod file_control;

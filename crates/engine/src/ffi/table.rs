@@ -89,12 +89,14 @@ api! {
         fn finalize(*mut sqlite3_stmt) -> c_int;
         fn clear_bindings(*mut sqlite3_stmt) -> c_int;
         fn stmt_readonly(*mut sqlite3_stmt) -> c_int;
+        fn stmt_status(*mut sqlite3_stmt, c_int, c_int) -> c_int;
         fn bind_int64(*mut sqlite3_stmt, c_int, i64) -> c_int;
         fn bind_double(*mut sqlite3_stmt, c_int, c_double) -> c_int;
         fn bind_text64(*mut sqlite3_stmt, c_int, *const c_char, u64, Destructor, c_uchar) -> c_int;
         fn bind_blob64(*mut sqlite3_stmt, c_int, *const c_void, u64, Destructor) -> c_int;
         fn bind_null(*mut sqlite3_stmt, c_int) -> c_int;
         fn bind_parameter_count(*mut sqlite3_stmt) -> c_int;
+        fn bind_parameter_name(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn column_count(*mut sqlite3_stmt) -> c_int;
         fn column_name(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn column_type(*mut sqlite3_stmt, c_int) -> c_int;
@@ -124,6 +126,9 @@ api! {
     }
     optional {
         fn compileoption_get(c_int) -> *const c_char;
+        fn backup_init(*mut sqlite3, *const c_char, *mut sqlite3, *const c_char) -> *mut sqlite3_backup;
+        fn backup_step(*mut sqlite3_backup, c_int) -> c_int;
+        fn backup_finish(*mut sqlite3_backup) -> c_int;
         fn column_decltype(*mut sqlite3_stmt, c_int) -> *const c_char;
         fn complete(*const c_char) -> c_int;
         fn progress_handler(*mut sqlite3, c_int, Option<ProgressHandler>, *mut c_void);

@@ -22,6 +22,8 @@ opaque! {
     sqlite3;
     /// A prepared statement.
     sqlite3_stmt;
+    /// A running backup.
+    sqlite3_backup;
     /// A value given to an SQL function.
     sqlite3_value;
     /// The call in which an SQL function is run.

@@ -5,6 +5,7 @@ use crate::array::Array;
 use crate::columns::{BoundColumns, Columns};
 use crate::error::{EngineError, unsupported};
 use crate::ffi;
+use crate::text::copied;
 use crate::value::Value;
 use std::ffi::{c_int, c_void};
 
@@ -13,6 +14,13 @@ impl<'d> Statement<'_, 'd> {
     pub fn parameter_count(&self) -> i32 {
         // SAFETY: the statement is alive.
         unsafe { (self.api.bind_parameter_count)(self.as_ptr()) }
+    }
+
+    /// The parameter of this number as the text writes it, such as `:id`; `None` where it has no name, as `?`
+    /// has none.
+    pub fn parameter_name(&self, index: i32) -> Option<String> {
+        // SAFETY: the statement is alive, and the name, null or a C string, is copied at once.
+        unsafe { copied((self.api.bind_parameter_name)(self.as_ptr(), index)) }
     }
 
     /// Binds an integer.

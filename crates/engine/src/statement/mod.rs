@@ -2,6 +2,9 @@
 
 mod bind;
 mod columns;
+mod counters;
+
+pub use counters::StatementCounter;
 
 use crate::array::Array;
 use crate::error::{During, EngineError};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::answers::{self, Answered};
 use super::directories::side_by_side;
 use super::durability::by_durability;
 use super::engines::engine_differences;
@@ -65,6 +66,9 @@ impl Collector {
 
     /// Estimates, ranks and judges.
     pub fn finish(mut self) -> Analysis {
+        for experiment in &mut self.gathered {
+            answers::compare(&mut experiment.variants);
+        }
         let variants = self.gathered.iter().flat_map(|gathered| &gathered.variants);
         let trials = variants.fold(TrialCounts::default(), |sum, variant| {
             sum.plus(variant.analysis.trials)
@@ -188,6 +192,8 @@ pub(super) struct GatheredVariant {
     pub(super) figures: BTreeMap<String, Vec<Figure>>,
     pub(super) safety: Option<Vec<ModelSafety>>,
     pub(super) schedules: Option<Schedules>,
+    /// What its trials answered, where they executed statements of the user's own.
+    pub(super) answers: Vec<Answered>,
 }
 
 /// The trials of one experiment.
@@ -272,6 +278,12 @@ impl GatheredVariant {
                 None => schedules,
             });
         }
+        if let Some(asked) = measured.asked {
+            self.answers.push(Answered {
+                asked,
+                statements: measured.statements.clone(),
+            });
+        }
         for (name, value) in measured.metrics {
             self.figures.entry(name).or_default().push(Figure {
                 round,
@@ -293,6 +305,7 @@ impl GatheredVariant {
             self.analysis.binding = measured.binding;
             self.analysis.connections = measured.connections;
             self.analysis.tables = measured.tables;
+            self.analysis.statements = measured.statements;
         }
     }
 }

@@ -4,6 +4,7 @@
 //! line; what is kept of a trial is its figures, not its histogram or windows.
 
 mod answer;
+mod answers;
 mod bindings;
 mod classes;
 mod collect;
@@ -32,7 +33,9 @@ use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{Estimate, Interval};
 use crate::tier::{Class, Safety, tries_accidents};
-use crate::trial::{Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack};
+use crate::trial::{
+    Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack, StatementRecord,
+};
 
 pub use answer::Answer;
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
@@ -307,6 +310,12 @@ pub struct VariantAnalysis {
     pub counts: BTreeMap<String, f64>,
     /// What is data but no figure, from its first measured trial.
     pub tables: Vec<DataTable>,
+    /// The user's own statements, from its first measured trial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statements: Vec<StatementRecord>,
+    /// Trials whose answers were compared with the baseline's, to the same statements on the same data.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answers_compared: usize,
     /// Files that its trials have left in the folder of the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
@@ -320,6 +329,10 @@ pub struct VariantAnalysis {
     /// Its ratio to the baseline in rounds of its own, after it was chosen from many; none where it was
     /// not.
     pub confirmation: Option<Estimate>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl VariantAnalysis {

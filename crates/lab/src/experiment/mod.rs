@@ -12,6 +12,7 @@ mod positions;
 pub mod schema;
 mod validate;
 mod validate_claims;
+mod write;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,6 +28,7 @@ pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_VARIANTS};
 pub use names::{Labels, VariantName};
 pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};
+pub use write::level_of;
 
 /// A question and how to answer it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use lab::seed::{Seed, SplitMix64};
 use super::clock::{Clock, Nanos};
 use super::message::{BusyCounts, Kind, WorkerSpec};
 use super::parameters::{Parameters, Work};
+use super::worker::Operator;
 use crate::error::TrialError;
 use crate::target::sqlite;
 use crate::workload::common::expect;
@@ -51,7 +52,10 @@ impl<'c, C: Clock + Copy> Client<'c, C> {
             Kind::Writer => {
                 Operations::Write(Box::new(Writer::prepare(connection, spec, parameters)?))
             }
-            Kind::Reader => Operations::Read(Box::new(Reader::prepare(connection, parameters)?)),
+            // Clients execute scripts of the user's own, which the workload `sql` does.
+            Kind::Reader | Kind::Client => {
+                Operations::Read(Box::new(Reader::prepare(connection, parameters)?))
+            }
         };
         let own = |seed: Seed, name: &str| seed.child(name).generator();
         Ok(Client {
@@ -66,13 +70,26 @@ impl<'c, C: Clock + Copy> Client<'c, C> {
         })
     }
 
-    /// What stood in the way since this was asked last.
-    pub(super) fn take_busy(&mut self) -> BusyCounts {
+    fn note(&mut self, asked: Nanos, snapshot: bool) {
+        let waited = Duration::from_nanos(self.clock.now().saturating_sub(asked));
+        self.busy.errors += 1;
+        self.busy.at_once += u64::from(waited < self.patience);
+        self.busy.snapshots += u64::from(snapshot);
+    }
+
+    fn pause(&mut self) {
+        let mean = self.retry_pause.as_nanos() as u64;
+        let pause = mean / 2 + self.pauses.below(mean.max(1));
+        self.clock.wait_until(self.clock.now() + pause);
+    }
+}
+
+impl<C: Clock + Copy> Operator for Client<'_, C> {
+    fn take_busy(&mut self) -> BusyCounts {
         std::mem::take(&mut self.busy)
     }
 
-    /// Does operation `number`; `false` where it was given up.
-    pub(super) fn operate(&mut self, number: u64) -> Result<bool, TrialError> {
+    fn operate(&mut self, number: u64) -> Result<bool, TrialError> {
         let random = self.choice.next_u64();
         for attempt in 0..=self.max_retries {
             let done = match &mut self.operations {
@@ -90,19 +107,6 @@ impl<'c, C: Clock + Copy> Client<'c, C> {
             }
         }
         Ok(false)
-    }
-
-    fn note(&mut self, asked: Nanos, snapshot: bool) {
-        let waited = Duration::from_nanos(self.clock.now().saturating_sub(asked));
-        self.busy.errors += 1;
-        self.busy.at_once += u64::from(waited < self.patience);
-        self.busy.snapshots += u64::from(snapshot);
-    }
-
-    fn pause(&mut self) {
-        let mean = self.retry_pause.as_nanos() as u64;
-        let pause = mean / 2 + self.pauses.below(mean.max(1));
-        self.clock.wait_until(self.clock.now() + pause);
     }
 }
 

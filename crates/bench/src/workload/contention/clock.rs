@@ -9,10 +9,10 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A moment or a time, in nanoseconds.
-pub(super) type Nanos = u64;
+pub(in crate::workload) type Nanos = u64;
 
 /// Something that tells the time and lets it pass.
-pub(super) trait Clock {
+pub(in crate::workload) trait Clock {
     /// The moment now.
     fn now(&self) -> Nanos;
 
@@ -22,7 +22,7 @@ pub(super) trait Clock {
 
 /// The system's monotonic clock.
 #[derive(Clone, Copy)]
-pub(super) struct Monotonic;
+pub(in crate::workload) struct Monotonic;
 
 impl Clock for Monotonic {
     #[inline]
@@ -45,13 +45,13 @@ impl Clock for Monotonic {
 
 /// Has the kernel wake this thread when it asked for that, instead of up to 50 µs later together
 /// with others (prctl(2), `PR_SET_TIMERSLACK`). Where it cannot, the lateness is measured all the same.
-pub(super) fn wake_punctually() {
+pub(in crate::workload) fn wake_punctually() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::workload) mod tests {
     use super::*;
     use std::cell::Cell;
 

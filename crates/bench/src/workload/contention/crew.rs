@@ -23,7 +23,7 @@ use crate::error::TrialError;
 const SUBCOMMAND: &str = "contention-worker";
 
 /// Every worker of a trial.
-pub(super) struct Crew(Vec<Member>);
+pub(in crate::workload) struct Crew(Vec<Member>);
 
 struct Member {
     name: String,
@@ -45,7 +45,7 @@ enum Line {
 }
 
 /// The name by which another process loads the same engine.
-pub(super) fn engine_name(library: &Library) -> String {
+pub(in crate::workload) fn engine_name(library: &Library) -> String {
     match &library.identity().origin {
         Origin::Embedded => "default".to_owned(),
         Origin::System(_) => "system".to_owned(),
@@ -58,7 +58,7 @@ impl Crew {
     ///
     /// # Errors
     /// When one cannot be started or cannot open its connection.
-    pub(super) fn start(
+    pub(in crate::workload) fn start(
         specs: Vec<WorkerSpec>,
         workers: Workers,
         library: &Arc<Library>,
@@ -84,7 +84,7 @@ impl Crew {
     ///
     /// # Errors
     /// The first worker's that could not do its part.
-    pub(super) fn work(&mut self, tasks: &[Task]) -> Result<Vec<Report>, TrialError> {
+    pub(in crate::workload) fn work(&mut self, tasks: &[Task]) -> Result<Vec<Report>, TrialError> {
         for (member, task) in self.0.iter_mut().zip(tasks) {
             member.order(Order::Work(*task))?;
         }
@@ -100,7 +100,7 @@ impl Crew {
     ///
     /// # Errors
     /// The first worker's that could not close.
-    pub(super) fn finish(mut self) -> Result<Vec<Closing>, TrialError> {
+    pub(in crate::workload) fn finish(mut self) -> Result<Vec<Closing>, TrialError> {
         let mut closings = Vec::new();
         for member in &mut self.0 {
             member.order(Order::Finish)?;

@@ -13,40 +13,43 @@ use super::pace::Task;
 
 /// What a worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(in crate::workload) enum Kind {
     /// Write transactions.
     Writer,
     /// Queries.
     Reader,
+    /// Scripts of the user's own.
+    Client,
 }
 
 /// Everything that a worker must know before the first order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct WorkerSpec {
+pub(in crate::workload) struct WorkerSpec {
     /// Every setting of the variant.
-    pub(super) settings: Settings,
+    pub(in crate::workload) settings: Settings,
     /// The engine, for a process of its own.
-    pub(super) engine: String,
+    pub(in crate::workload) engine: String,
     /// The directory of the trial, in which the database is.
-    pub(super) directory: PathBuf,
+    pub(in crate::workload) directory: PathBuf,
     /// From which the worker's choices derive.
-    pub(super) seed: Seed,
+    pub(in crate::workload) seed: Seed,
     /// What it does.
-    pub(super) kind: Kind,
+    pub(in crate::workload) kind: Kind,
     /// Its number among those of its kind, from 0.
-    pub(super) number: u32,
+    pub(in crate::workload) number: u32,
     /// The process of the trial, where the worker is another one.
-    pub(super) parent: Option<u32>,
+    pub(in crate::workload) parent: Option<u32>,
     /// Whether what it does to files is counted.
-    pub(super) counting: bool,
+    pub(in crate::workload) counting: bool,
 }
 
 impl WorkerSpec {
     /// Its name, such as `writer 3`.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::workload) fn name(&self) -> String {
         let kind = match self.kind {
             Kind::Writer => "writer",
             Kind::Reader => "reader",
+            Kind::Client => "client",
         };
         format!("{kind} {}", self.number + 1)
     }
@@ -54,7 +57,7 @@ impl WorkerSpec {
 
 /// What the trial wants of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Order {
+pub(in crate::workload) enum Order {
     /// Work, and report.
     Work(Task),
     /// Close the connection, and end.
@@ -63,7 +66,7 @@ pub(super) enum Order {
 
 /// What a worker answers; one answer to each order, and one ahead of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
+pub(in crate::workload) enum Answer {
     /// The connection is open and the worker waits for orders.
     Opened,
     /// The work is done.
@@ -78,37 +81,70 @@ pub(super) enum Answer {
 
 /// What became of the operations of one task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Report {
-    pub(super) latency: Latency,
-    pub(super) late: Latency,
-    pub(super) offered: u64,
-    pub(super) attempted: u64,
-    pub(super) given_up: Vec<u64>,
-    pub(super) unserved: u64,
-    pub(super) slots: Vec<u64>,
-    pub(super) last_end: u64,
-    pub(super) busy: BusyCounts,
+pub(in crate::workload) struct Report {
+    pub(in crate::workload) latency: Latency,
+    pub(in crate::workload) late: Latency,
+    pub(in crate::workload) offered: u64,
+    pub(in crate::workload) attempted: u64,
+    pub(in crate::workload) given_up: Vec<u64>,
+    pub(in crate::workload) unserved: u64,
+    pub(in crate::workload) slots: Vec<u64>,
+    pub(in crate::workload) last_end: u64,
+    pub(in crate::workload) busy: BusyCounts,
     /// CPU time in user mode and in the kernel, in seconds, where the worker is a process.
-    pub(super) cpu: Option<(f64, f64)>,
+    pub(in crate::workload) cpu: Option<(f64, f64)>,
     /// What its connection did to files and to its page cache, by metric, in a counting trial.
-    pub(super) counts: BTreeMap<String, f64>,
+    pub(in crate::workload) counts: BTreeMap<String, f64>,
+    /// What became of each script and each statement of the user's own.
+    pub(in crate::workload) parts: Vec<PartReport>,
+}
+
+/// What became of a script or a statement of the user's own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::workload) struct PartReport {
+    pub(in crate::workload) name: String,
+    pub(in crate::workload) latency: Latency,
+    /// What was counted of a statement; none of a script.
+    pub(in crate::workload) counters: Option<Counters>,
+}
+
+/// What was counted of a statement in all its executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::workload) struct Counters {
+    pub(in crate::workload) executions: u64,
+    pub(in crate::workload) rows: u64,
+    pub(in crate::workload) vm_steps: i64,
+    pub(in crate::workload) scan_steps: i64,
+    pub(in crate::workload) sorts: i64,
+    pub(in crate::workload) auto_index_rows: i64,
+}
+
+impl Counters {
+    pub(in crate::workload) fn add(&mut self, other: Counters) {
+        self.executions += other.executions;
+        self.rows += other.rows;
+        self.vm_steps += other.vm_steps;
+        self.scan_steps += other.scan_steps;
+        self.sorts += other.sorts;
+        self.auto_index_rows += other.auto_index_rows;
+    }
 }
 
 /// How locks of other connections stood in the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct BusyCounts {
+pub(in crate::workload) struct BusyCounts {
     /// `SQLITE_BUSY` results.
-    pub(super) errors: u64,
+    pub(in crate::workload) errors: u64,
     /// Those that came before half of the timeout had passed.
-    pub(super) at_once: u64,
+    pub(in crate::workload) at_once: u64,
     /// Those that are `SQLITE_BUSY_SNAPSHOT`.
-    pub(super) snapshots: u64,
+    pub(in crate::workload) snapshots: u64,
     /// Times an operation was begun anew.
-    pub(super) retries: u64,
+    pub(in crate::workload) retries: u64,
 }
 
 impl BusyCounts {
-    pub(super) fn add(&mut self, other: BusyCounts) {
+    pub(in crate::workload) fn add(&mut self, other: BusyCounts) {
         self.errors += other.errors;
         self.at_once += other.at_once;
         self.snapshots += other.snapshots;
@@ -118,9 +154,9 @@ impl BusyCounts {
 
 /// The last words of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Closing {
+pub(in crate::workload) struct Closing {
     /// The PRAGMAs of its connection.
-    pub(super) read_back: ReadBack,
+    pub(in crate::workload) read_back: ReadBack,
     /// Its largest resident set in bytes, where it is a process and the system says it.
-    pub(super) peak_memory: Option<f64>,
+    pub(in crate::workload) peak_memory: Option<f64>,
 }

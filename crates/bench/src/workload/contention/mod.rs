@@ -11,14 +11,14 @@
 
 mod arrivals;
 mod client;
-mod clock;
-mod crew;
-mod message;
-mod pace;
-mod parameters;
-mod shift;
+pub(super) mod clock;
+pub(super) mod crew;
+pub(super) mod message;
+pub(super) mod pace;
+pub(super) mod parameters;
+pub(super) mod shift;
 mod verify;
-mod worker;
+pub(super) mod worker;
 
 use engine::Connection;
 use lab::level::Settings;

@@ -16,11 +16,11 @@ use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 
 /// Parts that the time of the work is divided into, for the throughput over its course.
-pub(super) const SLOTS: usize = 100;
+pub(in crate::workload) const SLOTS: usize = 100;
 
 /// When operations begin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Pace {
+pub(in crate::workload) enum Pace {
     /// Closed loop: each when the one before it has ended.
     Closed,
     /// Open loop: as they arrive.
@@ -34,35 +34,48 @@ pub(super) enum Pace {
 
 /// A piece of work for one worker. Moments are those of the monotonic clock, the same for all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Task {
+pub(in crate::workload) struct Task {
     /// When operations begin.
-    pub(super) pace: Pace,
+    pub(in crate::workload) pace: Pace,
     /// When the work begins.
-    pub(super) start: Nanos,
+    pub(in crate::workload) start: Nanos,
     /// From when on none begins or arrives any more.
-    pub(super) end: Nanos,
+    pub(in crate::workload) end: Nanos,
     /// From when on those that have arrived are not begun any more: the end of an overload.
-    pub(super) stop: Nanos,
+    pub(in crate::workload) stop: Nanos,
+    /// Operations after which the work ends; 0 for no such end.
+    #[serde(default)]
+    pub(in crate::workload) most: u64,
+    /// Time between two operations of a closed loop.
+    #[serde(default)]
+    pub(in crate::workload) think: Nanos,
+}
+
+impl Task {
+    /// Whether so many operations are all there are to be.
+    fn is_full(&self, operations: u64) -> bool {
+        self.most > 0 && operations >= self.most
+    }
 }
 
 /// What became of a worker's operations.
-pub(super) struct Course {
+pub(in crate::workload) struct Course {
     /// Latencies of the operations that were done, and of those that still waited in the end.
-    pub(super) latency: LatencyHistogram,
+    pub(in crate::workload) latency: LatencyHistogram,
     /// How late an idle worker was woken for an operation.
-    pub(super) late: LatencyHistogram,
+    pub(in crate::workload) late: LatencyHistogram,
     /// Operations that arrived, or that were begun in a closed loop.
-    pub(super) offered: u64,
+    pub(in crate::workload) offered: u64,
     /// Those that were begun.
-    pub(super) attempted: u64,
+    pub(in crate::workload) attempted: u64,
     /// The numbers of those that were begun and given up, ascending.
-    pub(super) given_up: Vec<u64>,
+    pub(in crate::workload) given_up: Vec<u64>,
     /// Those that were not begun before the stop.
-    pub(super) unserved: u64,
+    pub(in crate::workload) unserved: u64,
     /// Operations done in each hundredth of the time.
-    pub(super) slots: Vec<u64>,
+    pub(in crate::workload) slots: Vec<u64>,
     /// When the last operation ended.
-    pub(super) last_end: Nanos,
+    pub(in crate::workload) last_end: Nanos,
 }
 
 /// Carries out a task. `operation` is told the number of each operation, from `first` on, and says
@@ -70,7 +83,7 @@ pub(super) struct Course {
 ///
 /// # Errors
 /// The first of `operation`, which ends the work.
-pub(super) fn carry_out(
+pub(in crate::workload) fn carry_out(
     clock: &impl Clock,
     task: &Task,
     first: u64,
@@ -111,9 +124,13 @@ struct Pacer<'a, C, F> {
 impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
     fn closed(&mut self) -> Result<(), TrialError> {
         let mut now = self.clock.now();
-        while now < self.task.end {
+        while now < self.task.end && !self.task.is_full(self.course.offered) {
             self.course.offered += 1;
             now = self.attempt(now)?;
+            if self.task.think > 0 {
+                self.clock.wait_until(now + self.task.think);
+                now = self.clock.now();
+            }
         }
         Ok(())
     }
@@ -122,6 +139,9 @@ impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
         let (start, end) = (self.task.start, self.task.end);
         let arrivals = arrivals.map(|after| start.saturating_add(after));
         for intended in arrivals.take_while(|intended| *intended < end) {
+            if self.task.is_full(self.course.offered) {
+                break;
+            }
             self.course.offered += 1;
             let now = self.clock.now();
             if now >= self.task.stop {
@@ -182,6 +202,8 @@ mod tests {
             start: 0,
             end,
             stop,
+            most: 0,
+            think: 0,
         }
     }
 
@@ -268,6 +290,30 @@ mod tests {
         .unwrap();
         assert_eq!(course.given_up, [102, 105, 108]);
         assert_eq!((course.attempted, course.latency.count()), (10, 7));
+    }
+
+    #[test]
+    fn a_number_of_operations_ends_the_work_and_thinking_is_no_latency() {
+        let clock = Mock::default();
+        let closed = Task {
+            most: 5,
+            think: 10 * MILLI,
+            ..task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI)
+        };
+        let pass = |_| {
+            clock.pass(MILLI);
+            Ok(true)
+        };
+        let course = carry_out(&clock, &closed, 0, pass).unwrap();
+        assert_eq!((course.attempted, course.offered), (5, 5));
+        assert_eq!((course.last_end, clock.now()), (45 * MILLI, 55 * MILLI));
+        assert!(course.latency.quantile_us(1.0) < 1_002.0);
+        let open = Task {
+            most: 5,
+            ..task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI)
+        };
+        let course = carry_out(&Mock::default(), &open, 0, |_| Ok(true)).unwrap();
+        assert_eq!((course.attempted, course.offered), (5, 5));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lab::trial::Measured;
 use super::clock::{Clock, Monotonic};
 use super::crew::Crew;
 use super::message::{BusyCounts, Kind, Report};
-use super::pace::{Pace, SLOTS};
+use super::pace::{Pace, SLOTS, Task};
 use super::parameters::Parameters;
 use super::verify::Acknowledged;
 use super::worker;
@@ -16,7 +16,7 @@ use crate::measure::{CpuTime, LatencyHistogram};
 use crate::workload::common::{add, set};
 
 /// Time between the order and the start of the work, in which every worker gets it.
-const LEAD: Duration = Duration::from_millis(5);
+pub(in crate::workload) const LEAD: Duration = Duration::from_millis(5);
 
 /// The operations acknowledged to each writer so far.
 pub(super) struct Writers(pub(super) Vec<Acknowledged>);
@@ -39,9 +39,9 @@ impl Writers {
 }
 
 /// The reports of all workers on one period of work.
-pub(super) struct Shift {
+pub(in crate::workload) struct Shift {
     /// In the order of the workers: writers first.
-    reports: Vec<Report>,
+    pub(in crate::workload) reports: Vec<Report>,
     writers: usize,
     start: u64,
     duration: Duration,
@@ -56,17 +56,28 @@ impl Shift {
         duration: Duration,
         pace: impl Fn(usize) -> Pace,
     ) -> Result<Shift, TrialError> {
-        let cpu = CpuTime::now()?;
         let start = Monotonic.now() + LEAD.as_nanos() as u64;
         let workers = (parameters.writers + parameters.readers) as usize;
         let tasks: Vec<_> = (0..workers)
             .map(|index| worker::task(pace(index), start, duration))
             .collect();
-        let reports = crew.work(&tasks)?;
+        Shift::carry_out(crew, &tasks, parameters.writers as usize, duration)
+    }
+
+    /// Lets each worker do its task, all from the same moment on. `duration` is zero where the work ends by a number
+    /// of operations.
+    pub(in crate::workload) fn carry_out(
+        crew: &mut Crew,
+        tasks: &[Task],
+        writers: usize,
+        duration: Duration,
+    ) -> Result<Shift, TrialError> {
+        let cpu = CpuTime::now()?;
+        let reports = crew.work(tasks)?;
         Ok(Shift {
             reports,
-            writers: parameters.writers as usize,
-            start,
+            writers,
+            start: tasks.first().map_or(0, |task| task.start),
             duration,
             cpu: CpuTime::now()?.since(cpu),
         })
@@ -76,12 +87,12 @@ impl Shift {
         let (writers, readers) = self.reports.split_at(self.writers);
         match kind {
             Kind::Writer => writers,
-            Kind::Reader => readers,
+            Kind::Reader | Kind::Client => readers,
         }
     }
 
     /// From the begin to the end of the last operation, or of the time in which they arrive.
-    fn seconds(&self) -> f64 {
+    pub(in crate::workload) fn seconds(&self) -> f64 {
         let last = self.reports.iter().map(|report| report.last_end).max();
         let worked = Duration::from_nanos(last.unwrap_or(0).saturating_sub(self.start));
         worked.max(self.duration).as_secs_f64()
@@ -124,7 +135,7 @@ impl Shift {
                 measured.latency.get_or_insert(latencies.latency()?);
             }
         }
-        self.note_hindrances(parameters, measured);
+        self.note_hindrances(parameters.busy_timeout.0, measured);
         self.note_counts(measured);
         match rates {
             Some(_) => self.note_offer(measured),
@@ -133,7 +144,7 @@ impl Shift {
     }
 
     /// The trial's own CPU time, and that of workers which are processes.
-    fn note_cpu(&self, measured: &mut Measured) {
+    pub(in crate::workload) fn note_cpu(&self, measured: &mut Measured) {
         let others = self.reports.iter().filter_map(|report| report.cpu);
         let (user, system) = others.fold((self.cpu.user, self.cpu.system), |sum, cpu| {
             (sum.0 + cpu.0, sum.1 + cpu.1)
@@ -142,7 +153,8 @@ impl Shift {
         set(measured, "cpu_system_s", system);
     }
 
-    fn note_hindrances(&self, parameters: &Parameters, measured: &mut Measured) {
+    /// What stood in the way of connections that wait so long for a lock.
+    pub(in crate::workload) fn note_hindrances(&self, patience: Duration, measured: &mut Measured) {
         let mut busy = BusyCounts::default();
         for report in &self.reports {
             busy.add(report.busy);
@@ -153,21 +165,28 @@ impl Shift {
         set(measured, "retries", busy.retries as f64);
         set(measured, "given_up", given_up as f64);
         // Without a timeout every refusal is at once.
-        if !parameters.busy_timeout.0.is_zero() {
+        if !patience.is_zero() {
             set(measured, "busy_at_once", busy.at_once as f64);
         }
     }
 
     /// What all connections together did to files and to their page caches, in a counting trial.
-    fn note_counts(&self, measured: &mut Measured) {
+    pub(in crate::workload) fn note_counts(&self, measured: &mut Measured) {
         for (metric, count) in self.reports.iter().flat_map(|report| &report.counts) {
             add(measured, metric, *count);
         }
     }
 
-    fn note_offer(&self, measured: &mut Measured) -> Result<(), TrialError> {
+    pub(in crate::workload) fn note_offer(
+        &self,
+        measured: &mut Measured,
+    ) -> Result<(), TrialError> {
         let sum = |count: fn(&Report) -> u64| self.reports.iter().map(count).sum::<u64>() as f64;
-        let offered = sum(|report| report.offered) / self.duration.as_secs_f64();
+        let time = match self.duration.is_zero() {
+            true => self.seconds(),
+            false => self.duration.as_secs_f64(),
+        };
+        let offered = sum(|report| report.offered) / time;
         let achieved = done(&self.reports) as f64 / self.seconds();
         set(measured, "offered_per_s", offered);
         set(measured, "unserved", sum(|report| report.unserved));
@@ -185,19 +204,19 @@ impl Shift {
     }
 
     /// Operations a second in each hundredth of the time.
-    fn windows(&self) -> Vec<f64> {
+    pub(in crate::workload) fn windows(&self) -> Vec<f64> {
         let slot_s = self.duration.as_secs_f64() / SLOTS as f64;
         let done = |slot: usize| -> u64 { self.reports.iter().map(|r| r.slots[slot]).sum() };
         (0..SLOTS).map(|slot| done(slot) as f64 / slot_s).collect()
     }
 }
 
-fn done(reports: &[Report]) -> u64 {
+pub(in crate::workload) fn done(reports: &[Report]) -> u64 {
     let of = |report: &Report| report.attempted - report.given_up.len() as u64;
     reports.iter().map(of).sum()
 }
 
-fn latencies(reports: &[Report]) -> Result<LatencyHistogram, TrialError> {
+pub(in crate::workload) fn latencies(reports: &[Report]) -> Result<LatencyHistogram, TrialError> {
     let mut all = LatencyHistogram::new()?;
     for report in reports {
         all.add(&LatencyHistogram::read(&report.latency)?)?;

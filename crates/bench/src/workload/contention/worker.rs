@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use engine::vfs::CountingVfs;
 use engine::{Connection, Library, Source};
+use lab::level::overlaid;
 use lab::trial::ReadBack;
 
 use super::client::Client;
 use super::clock::{Monotonic, wake_punctually};
-use super::message::{Answer, BusyCounts, Closing, Order, Report, WorkerSpec};
+use super::message::{Answer, BusyCounts, Closing, Kind, Order, PartReport, Report, WorkerSpec};
 use super::pace::{Course, Task, carry_out};
 use super::parameters::{Parameters, Waiting};
 use super::{DATABASE, Trial};
@@ -22,6 +23,21 @@ use crate::error::TrialError;
 use crate::measure::{CpuTime, peak_memory_bytes};
 use crate::parameters::Parameters as _;
 use crate::target::sqlite::{self, Counts};
+use crate::workload::sql;
+
+/// What does the operations of a worker.
+pub(in crate::workload) trait Operator {
+    /// Does operation `number`; `false` where it was given up.
+    fn operate(&mut self, number: u64) -> Result<bool, TrialError>;
+
+    /// What stood in the way since this was asked last.
+    fn take_busy(&mut self) -> BusyCounts;
+
+    /// What became of the parts of the operations since this was asked last; nothing where they have none.
+    fn take_parts(&mut self) -> Result<Vec<PartReport>, TrialError> {
+        Ok(Vec::new())
+    }
+}
 
 /// The pause of the even busy handler.
 const EVEN_PAUSE: Duration = Duration::from_millis(1);
@@ -96,13 +112,13 @@ fn attend(
     answer: &mut dyn FnMut(Answer),
 ) -> Result<Option<Closing>, TrialError> {
     wake_punctually();
-    let parameters = Parameters::read(&spec.settings)?;
+    // Scripts of the user's own have no parameters for how they wait: theirs are the defaults.
+    let parameters = Parameters::read(&overlaid(&Parameters::defaults(), &spec.settings))?;
     let counter = match spec.counting {
         true => Some(Arc::new(CountingVfs::register(library)?)),
         false => None,
     };
     let connection = open(spec, library, &parameters, counter.as_ref())?;
-    answer(Answer::Opened);
     let counter = counter.as_ref();
     if !follow(spec, &parameters, &connection, counter, orders, answer)? {
         return Ok(None);
@@ -170,7 +186,13 @@ fn follow(
     orders: impl Iterator<Item = Order>,
     answer: &mut dyn FnMut(Answer),
 ) -> Result<bool, TrialError> {
-    let mut client = Client::prepare(connection, spec, parameters, Monotonic)?;
+    let mut client: Box<dyn Operator + '_> = match spec.kind {
+        Kind::Client => Box::new(sql::client(connection, spec)?),
+        Kind::Writer | Kind::Reader => {
+            Box::new(Client::prepare(connection, spec, parameters, Monotonic)?)
+        }
+    };
+    answer(Answer::Opened);
     let mut attempted = 0;
     for order in orders {
         let Order::Work(task) = order else {
@@ -189,6 +211,7 @@ fn follow(
             busy: client.take_busy(),
             cpu,
             counts: counts.unwrap_or_default(),
+            parts: client.take_parts()?,
             ..report(course)?
         })));
     }
@@ -209,17 +232,20 @@ fn report(course: Course) -> Result<Report, TrialError> {
         busy: BusyCounts::default(),
         cpu: None,
         counts: BTreeMap::new(),
+        parts: Vec::new(),
     })
 }
 
 /// A task that lasts so long from `start` on, and is stopped after as long again.
-pub(super) fn task(pace: super::pace::Pace, start: u64, duration: Duration) -> Task {
+pub(in crate::workload) fn task(pace: super::pace::Pace, start: u64, duration: Duration) -> Task {
     let end = start + duration.as_nanos() as u64;
     Task {
         pace,
         start,
         end,
         stop: end + duration.as_nanos() as u64,
+        most: 0,
+        think: 0,
     }
 }
 

@@ -238,19 +238,24 @@ impl<'a> Reader<'a> {
     ) -> Result<(), ScriptError> {
         let line = self.line_at(start);
         let mut parameters: Vec<(String, Slot)> = Vec::new();
+        // SQLite gives `?` the number after the largest so far, and names a number each, too.
+        let mut largest = 0_usize;
         let counting = sql::tokens(text).filter(|token| token.counts());
         for (index, token) in counting.enumerate() {
             if token.kind != Kind::Parameter {
                 continue;
             }
             let parameter = match token.text {
-                // SQLite numbers what has no name of its own.
-                "?" => format!("?{}", parameters.len() + 1),
+                "?" => format!("?{}", largest.saturating_add(1)),
                 named => named.to_owned(),
             };
             if parameters.iter().any(|(known, _)| *known == parameter) {
                 continue;
             }
+            let number = parameter.strip_prefix('?').and_then(|it| it.parse().ok());
+            largest = number.map_or(largest.saturating_add(1), |number: usize| {
+                number.max(largest)
+            });
             let slot = self.slot_of(&parameter)?;
             let line = line + text[..token.start].matches('\n').count();
             let hint = sql::hint(text, index);

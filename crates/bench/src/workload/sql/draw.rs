@@ -1,0 +1,285 @@
+//! Values for parameters, drawn from the database itself: those that a column has.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use engine::{Connection, Value};
+use lab::seed::Seed;
+use script::{Draw, Hint, Popularity, Prng, Script, Slot, Variables};
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{Drawing, Parameters};
+use super::suite::Suite;
+use crate::error::TrialError;
+
+/// Values that are kept of a column at most.
+const MOST_VALUES: usize = 10_000;
+
+/// Parameter of Zipf's law where a script names none.
+const ZIPF: f64 = 1.1;
+
+/// The file in the directory of a trial by which its clients get the values.
+const FILE: &str = "drawn.json";
+
+/// One value of a column.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Drawn {
+    Int(i64),
+    /// The bits of a number with a fraction, which text might change.
+    Real(u64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+/// The values of one variable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Pool {
+    script: usize,
+    slot: usize,
+    values: Vec<Drawn>,
+    /// Parameter of Zipf's law; none where all are equally likely.
+    zipf: Option<f64>,
+}
+
+/// The values of all variables that are drawn.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Pools(Vec<Pool>);
+
+impl Pools {
+    /// Takes up to 10,000 values of each column that a script draws from. `set` says which variables get their
+    /// values otherwise.
+    ///
+    /// # Errors
+    /// A parameter has no column, or its column no values; with the file and line that use it.
+    pub(super) fn of(
+        connection: &Connection,
+        suite: &Suite,
+        parameters: &Parameters,
+        set: &[Slot],
+        seed: Seed,
+    ) -> Result<Pools, TrialError> {
+        let schema = Schema::read(connection)?;
+        let mut columns = Columns {
+            connection,
+            seed: seed.child("draws"),
+            known: BTreeMap::new(),
+        };
+        let mut pools = Vec::new();
+        for (number, script) in suite.scripts.iter().enumerate() {
+            for (draw, line) in draws(script, suite, &schema, set)? {
+                let values = columns.values(&draw.table, &draw.column);
+                let values = values.map_err(|why| at(script, line, why))?;
+                pools.push(Pool {
+                    script: number,
+                    slot: draw.slot.0,
+                    values,
+                    zipf: zipf(draw.popularity, parameters.draw),
+                });
+            }
+        }
+        Ok(Pools(pools))
+    }
+
+    /// Keeps them for clients in other processes.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), TrialError> {
+        let path = directory.join(FILE);
+        let text =
+            serde_json::to_vec(self).map_err(|error| TrialError::Measuring(error.to_string()))?;
+        std::fs::write(&path, text).map_err(TrialError::io("write", &path))
+    }
+
+    /// Reads what [`Pools::write`] kept.
+    pub(super) fn read(directory: &Path) -> Result<Pools, TrialError> {
+        let path = directory.join(FILE);
+        let text = std::fs::read(&path).map_err(TrialError::io("read", &path))?;
+        serde_json::from_slice(&text).map_err(|error| TrialError::Measuring(error.to_string()))
+    }
+
+    /// Gives the variables of a script new values.
+    #[inline]
+    pub(super) fn draw(&self, script: usize, variables: &mut Variables, prng: &mut Prng) {
+        for pool in self.0.iter().filter(|pool| pool.script == script) {
+            let most = pool.values.len() - 1;
+            let number = match pool.zipf {
+                None => prng.up_to(most as u64) as usize,
+                // Both bounds and the parameter are in range.
+                Some(zipf) => prng.zipfian(0, most as i64, zipf).unwrap_or(0) as usize,
+            };
+            pool.values[number].set(Slot(pool.slot), variables);
+        }
+    }
+}
+
+impl Drawn {
+    fn of(value: Value) -> Option<Drawn> {
+        match value {
+            Value::Null => None,
+            Value::Integer(value) => Some(Drawn::Int(value)),
+            Value::Real(value) => Some(Drawn::Real(value.to_bits())),
+            Value::Text(text) => Some(Drawn::Text(text)),
+            Value::Blob(bytes) => Some(Drawn::Blob(bytes)),
+        }
+    }
+
+    fn set(&self, slot: Slot, variables: &mut Variables) {
+        match self {
+            Drawn::Int(value) => variables.set(slot, script::Value::Int(*value)),
+            Drawn::Real(bits) => variables.set(slot, script::Value::Double(f64::from_bits(*bits))),
+            Drawn::Text(text) => variables.set_text(slot, text),
+            Drawn::Blob(bytes) => variables.set_blob(slot, bytes),
+        }
+    }
+}
+
+fn zipf(popularity: Option<Popularity>, drawing: Drawing) -> Option<f64> {
+    match (popularity, drawing) {
+        (Some(Popularity::Zipfian(parameter)), _) => Some(parameter),
+        (None, Drawing::Zipfian) => Some(ZIPF),
+        _ => None,
+    }
+}
+
+fn at(script: &Script, line: usize, why: impl Into<String>) -> TrialError {
+    TrialError::Script {
+        file: script.file.clone(),
+        line,
+        why: why.into(),
+    }
+}
+
+/// What a script draws: what it says, and what its parameters need.
+fn draws(
+    script: &Script,
+    suite: &Suite,
+    schema: &Schema,
+    set: &[Slot],
+) -> Result<Vec<(Draw, usize)>, TrialError> {
+    let mut draws: Vec<(Draw, usize)> = script
+        .draws
+        .iter()
+        .map(|draw| (draw.clone(), draw.line))
+        .collect();
+    for need in script.needs.iter().filter(|need| !set.contains(&need.slot)) {
+        let column = need.hint.as_ref().and_then(|hint| schema.column(hint));
+        let Some((table, column)) = column else {
+            let near = suite
+                .names
+                .nearest(need.slot)
+                .filter(|_| need.name.starts_with(':'));
+            let near = near.map_or(String::new(), |name| format!("; did you mean `:{name}`?"));
+            let why = format!(
+                "the parameter {} has no value: it is compared with no column of a table from which values could be drawn; set it with \\set, or \\draw it from a column{near}",
+                need.name
+            );
+            return Err(at(script, need.line, why));
+        };
+        let draw = Draw {
+            slot: need.slot,
+            table,
+            column,
+            popularity: None,
+            line: need.line,
+        };
+        draws.push((draw, need.line));
+    }
+    Ok(draws)
+}
+
+/// Tables and views with their columns.
+struct Schema(Vec<(String, Vec<String>)>);
+
+impl Schema {
+    fn read(connection: &Connection) -> Result<Schema, TrialError> {
+        let names = connection.query_all(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid",
+        )?;
+        let names = names.into_iter().flatten().filter_map(|name| match name {
+            Value::Text(name) => Some(name),
+            _ => None,
+        });
+        let mut tables = Vec::new();
+        for name in names {
+            let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(&name)));
+            // A view may be one of tables that are gone.
+            let Ok(statement) = statement else { continue };
+            let columns = (0..statement.column_count()).filter_map(|it| statement.column_name(it));
+            tables.push((name, columns.collect()));
+        }
+        Ok(Schema(tables))
+    }
+
+    /// The table and column that a hint means.
+    fn column(&self, hint: &Hint) -> Option<(String, String)> {
+        let named = hint
+            .table
+            .iter()
+            .chain(hint.tables.iter().filter(|_| hint.table.is_none()));
+        named.into_iter().find_map(|wanted| {
+            let same = |a: &str, b: &str| a.eq_ignore_ascii_case(b);
+            let (table, columns) = self.0.iter().find(|(table, _)| same(table, wanted))?;
+            let column = columns.iter().find(|column| same(column, &hint.column))?;
+            Some((table.clone(), column.clone()))
+        })
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Columns whose values were taken, so that each is read once.
+struct Columns<'c> {
+    connection: &'c Connection,
+    seed: Seed,
+    known: BTreeMap<(String, String), Vec<Drawn>>,
+}
+
+impl Columns<'_> {
+    fn values(&mut self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
+        let key = (table.to_owned(), column.to_owned());
+        if let Some(values) = self.known.get(&key) {
+            return Ok(values.clone());
+        }
+        let values = self.sample(table, column)?;
+        if values.is_empty() {
+            return Err(format!("{table}.{column} has no values from which to draw"));
+        }
+        self.known.insert(key, values.clone());
+        Ok(values)
+    }
+
+    /// Every value of a small table, otherwise those of rows at random: the first at or after a random rowid.
+    fn sample(&self, table: &str, column: &str) -> Result<Vec<Drawn>, String> {
+        let (table_sql, column_sql) = (quoted(table), quoted(column));
+        let words = |error: engine::EngineError| error.to_string();
+        let bounds = format!("SELECT min(rowid), max(rowid) FROM {table_sql}");
+        let bounds = self.connection.query_all(&bounds).unwrap_or_default();
+        if let Some([Value::Integer(min), Value::Integer(max)]) = bounds.first().map(Vec::as_slice)
+            && max.saturating_sub(*min) >= MOST_VALUES as i64
+        {
+            let near = format!(
+                "SELECT {column_sql} FROM {table_sql} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1"
+            );
+            return self.near(&near, *min, *max).map_err(words);
+        }
+        let all = format!(
+            "SELECT {column_sql} FROM {table_sql} WHERE {column_sql} IS NOT NULL LIMIT {MOST_VALUES}"
+        );
+        let rows = self.connection.query_all(&all).map_err(words)?;
+        Ok(rows.into_iter().flatten().filter_map(Drawn::of).collect())
+    }
+
+    fn near(&self, sql: &str, min: i64, max: i64) -> Result<Vec<Drawn>, engine::EngineError> {
+        let mut prng = Prng::new(self.seed.0);
+        let mut statement = self.connection.prepare(sql)?;
+        let mut values = Vec::new();
+        for _ in 0..MOST_VALUES {
+            let rowid = min.wrapping_add(prng.up_to(max.abs_diff(min)) as i64);
+            statement.bind_i64(1, rowid)?;
+            statement.step()?;
+            values.extend(Drawn::of(statement.column_value(0)));
+            statement.reset()?;
+        }
+        Ok(values)
+    }
+}

@@ -1,0 +1,169 @@
+//! The parameters of `sql`.
+
+use std::time::Duration;
+
+use lab::level::{Level, Settings};
+use lab::needs::Needs;
+
+use super::suite::Suite;
+use crate::error::TrialError;
+use crate::parameters::{Micros, Millis};
+use crate::workload::contention::parameters::{BusyTimeout, Workers};
+
+choice! {
+    /// Which of pgbench's scripts is executed.
+    enum Builtin {
+        /// Three updates, a query and an insert in one transaction.
+        TpcbLike = "tpcb-like",
+        /// An update, a query and an insert in one transaction.
+        SimpleUpdate = "simple-update",
+        /// One query by key.
+        SelectOnly = "select-only",
+    }
+}
+
+choice! {
+    /// What a file without names of queries and without meta commands is.
+    enum Unit {
+        /// One transaction of all its statements.
+        File = "file",
+        /// A transaction for each statement.
+        Statement = "statement",
+    }
+}
+
+choice! {
+    /// When statements are prepared.
+    enum Preparing {
+        /// Once, and executed again and again.
+        Once = "once",
+        /// For each execution.
+        Each = "each",
+    }
+}
+
+choice! {
+    /// Whether the file is in the page cache of the operating system when the work begins.
+    enum Caching {
+        /// All of it, as far as memory suffices.
+        Warm = "warm",
+        /// Nothing of it, except what opening a connection reads.
+        Cold = "cold",
+        /// What the preparation of the trial has left there.
+        AsIs = "as-is",
+    }
+}
+
+choice! {
+    /// How often each existing value is drawn for a parameter.
+    enum Drawing {
+        /// All equally often.
+        Uniform = "uniform",
+        /// By Zipf's law, with a parameter of 1.1: a few values very often.
+        Zipfian = "zipfian",
+    }
+}
+
+/// Clients at most.
+const MOST_CLIENTS: i64 = 1_024;
+
+/// File handles of a connection at most, and of the process besides.
+const FILES_PER_CONNECTION: u64 = 6;
+const OTHER_FILES: u64 = 64;
+
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Debug)]
+    struct Parameters {
+        /// Your own database file: each trial works on a copy, and the file itself is never changed. Without it, the
+        /// database is empty, or has the tables of pgbench.
+        database: Option<String> = None;
+        /// SQL file that is executed on the database of each trial before the work, such as a schema.
+        setup: Option<String> = None;
+        /// Files of SQL to execute, separated by commas, each with its weight after @, such as `read.sql@9,
+        /// write.sql`. A file is a script of pgbench, or a list of queries with names (`-- name: find_user`).
+        scripts: Option<String> = None;
+        /// SQL to execute instead of files.
+        sql: Option<String> = None;
+        /// Which of pgbench's own scripts is executed; tpcb-like where nothing else is named.
+        builtin: Option<Builtin> = None;
+        /// Size of pgbench's tables, in units of 100,000 accounts; the variable :scale of scripts.
+        scale_factor: usize = 1, 1..=100_000;
+        /// What a file without names of queries and without meta commands is.
+        unit: Unit = Unit::File;
+        /// Connections that execute scripts at the same time.
+        clients: u32 = 1, 1..=MOST_CLIENTS;
+        /// What each client belongs to.
+        workers: Workers = Workers::Threads;
+        /// Time in which transactions start; a backlog is stopped after the same time again.
+        duration as "stop_after_ms": Millis = 1_000, 1..;
+        /// Transactions of each client, instead of a time; 0: as many as there is time for.
+        transactions: usize = 0, 0..;
+        /// Transactions per second that arrive at random times for all clients together; latency then counts from
+        /// the arrival. 0: each client starts its next transaction when the last has ended.
+        rate as "rate_per_s": usize = 0, 0..=10_000_000;
+        /// Pause of a client between two transactions.
+        think as "think_us": Micros = 0, 0..=3_600_000_000;
+        /// Executions of scripts that share one transaction; 0: as the scripts say, otherwise each statement is its
+        /// own.
+        group: usize = 0, 0..=1_000_000;
+        /// When statements are prepared.
+        prepare: Preparing = Preparing::Once;
+        /// Whether the file is in the page cache of the operating system when the work begins.
+        page_cache: Caching = Caching::Warm;
+        /// How often each existing value is drawn for a parameter.
+        draw: Drawing = Drawing::Uniform;
+        /// Executions of each script whose answers are compared with those of the baseline; 0: none.
+        answers: usize = 20, 0..=1_000_000;
+        /// Times that a transaction is retried after SQLITE_BUSY before it is given up.
+        max_retries: usize = 1_000, 0..=1_000_000;
+        /// Pause before a retry, plus or minus half at random.
+        retry_pause as "retry_pause_us": Micros = 1_000, 0..=10_000_000;
+        busy_timeout: BusyTimeout;
+    }
+}
+
+impl Parameters {
+    /// The rules between parameters; the scripts are read, too.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        let locking = settings.get("locking_mode").and_then(Level::as_text);
+        let own = [&self.scripts, &self.sql];
+        let own = own.iter().filter(|given| given.is_some()).count();
+        let why = if own + usize::from(self.builtin.is_some()) > 1 {
+            "scripts, sql and builtin exclude one another"
+        } else if self.database.is_some() && own == 0 {
+            "database requires scripts or sql"
+        } else if self.clients > 1 && locking == Some("exclusive") {
+            "locking_mode = exclusive admits one client"
+        } else {
+            return Suite::read(self).map(drop);
+        };
+        Err(TrialError::cannot_run(why))
+    }
+
+    /// Which of pgbench's scripts is executed, if one is.
+    pub(super) fn pgbench(&self) -> Option<Builtin> {
+        match (&self.scripts, &self.sql) {
+            (None, None) => Some(self.builtin.unwrap_or(Builtin::TpcbLike)),
+            _ => None,
+        }
+    }
+
+    /// How long the work lasts; zero where it ends by a number of transactions.
+    pub(super) fn time(&self) -> Duration {
+        match self.transactions {
+            0 => self.duration,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// What a trial needs of the operating system.
+    pub(super) fn needs(&self) -> Needs {
+        let clients = u64::from(self.clients);
+        Needs {
+            open_files: FILES_PER_CONNECTION * (clients + 1) + OTHER_FILES,
+            threads: clients + 1,
+            ..Needs::default()
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Copies of the user's own database, which is not changed by one byte.
+//!
+//! Opening a database, even only to read, can create files next to it, bring a journal back, or touch its log. So it is
+//! copied as files, with its journal or write-ahead log:
+//! - in WAL mode first the database, then the log. Whatever a checkpoint writes into the database meanwhile is in the log
+//!   too, unless the log began again, which its header shows: then all is copied once more;
+//! - otherwise under a shared lock, which keeps writers away.
+//!
+//! Where a writer is in the way, the copy is one through the backup interface, by a connection that only reads.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Connection, Library, OpenFlags};
+use rustix::fs::{FlockOperation, OFlags, fcntl_lock, ioctl_ficlone};
+use rustix::process::{Flock, FlockType, fcntl_getlk};
+
+use crate::error::TrialError;
+
+/// What a database begins with (<https://sqlite.org/fileformat2.html>, section 1.3.1).
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// How long the lock of a writer is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Files that belong to a database, by what follows its name: itself, its write-ahead log and its journal.
+const PARTS: [&str; 3] = ["", "-wal", "-journal"];
+
+/// Sizes and times of change of the files of a database, by which a change is noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State([Option<(u64, i64, i64)>; PARTS.len()]);
+
+impl State {
+    /// As it is now.
+    pub(super) fn of(database: &Path) -> Result<State, TrialError> {
+        let mut state = [None; PARTS.len()];
+        for (state, part) in state.iter_mut().zip(PARTS) {
+            let path = part_of(database, part);
+            let of = |it: Metadata| (it.len(), it.mtime(), it.mtime_nsec());
+            *state = match path.metadata() {
+                Ok(metadata) => Some(of(metadata)),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(error) => return Err(cannot("read", &path, error)),
+            };
+        }
+        Ok(State(state))
+    }
+
+    /// As text, for checksums.
+    pub(super) fn text(&self) -> String {
+        format!("{:?}", self.0)
+    }
+}
+
+fn part_of(database: &Path, part: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(part);
+    name.into()
+}
+
+/// Copies the user's database to `copy`; the state that was copied.
+///
+/// # Errors
+/// It is no database, cannot be read, or stays locked; the disk is full.
+pub(super) fn take(
+    library: &Arc<Library>,
+    database: &Path,
+    copy: &Path,
+) -> Result<State, TrialError> {
+    let mut file = open(database)?;
+    let copied = match journal_of(&mut file, database)? {
+        Journal::Log => copy_with_log(&file, database, copy)?,
+        Journal::Rollback => {
+            let before = State::of(database)?;
+            let free = !is_in_use(&file, database)?;
+            free && copy_files(&file, database, copy)? && State::of(database)? == before
+        }
+    };
+    if !copied {
+        back_up(library, database, copy)?;
+    }
+    State::of(database)
+}
+
+/// How a database keeps what a transaction changes.
+enum Journal {
+    /// In a rollback journal.
+    Rollback,
+    /// In a write-ahead log.
+    Log,
+}
+
+fn cannot(doing: &str, path: &Path, why: impl std::fmt::Display) -> TrialError {
+    TrialError::cannot_run(format!("cannot {doing} {}: {why}", path.display()))
+}
+
+/// Opens a file to read it; the time of the last access stays as it is where the system allows that.
+fn open(path: &Path) -> Result<File, TrialError> {
+    let quiet = OFlags::NOATIME.bits() as i32;
+    let opened = OpenOptions::new().read(true).custom_flags(quiet).open(path);
+    let opened = opened.or_else(|error| match error.kind() {
+        std::io::ErrorKind::PermissionDenied => File::open(path),
+        _ => Err(error),
+    });
+    opened.map_err(|error| cannot("read the database", path, error))
+}
+
+/// Reads the header of a database.
+fn journal_of(file: &mut File, path: &Path) -> Result<Journal, TrialError> {
+    const WRITE_VERSION: usize = 18;
+    const LOG: u8 = 2;
+    let mut header = Vec::new();
+    let read = file.take(WRITE_VERSION as u64 + 1).read_to_end(&mut header);
+    read.map_err(|error| cannot("read the database", path, error))?;
+    if header.is_empty() {
+        return Err(cannot("use the database", path, "the file is empty"));
+    }
+    match (header.starts_with(MAGIC), header.get(WRITE_VERSION)) {
+        (true, Some(&LOG)) => Ok(Journal::Log),
+        (true, Some(_)) => Ok(Journal::Rollback),
+        _ => Err(cannot(
+            "use the database",
+            path,
+            "the file is not an SQLite database, or it is encrypted",
+        )),
+    }
+}
+
+/// Copies a database and its log; `false` where the log began again each time.
+fn copy_with_log(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
+    const ATTEMPTS: usize = 5;
+    for _ in 0..ATTEMPTS {
+        let before = generation(database)?;
+        copy_parts(file, database, copy)?;
+        if generation(database)? == before {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What tells one beginning of the log from the next: its header, which has new salts each time; without a log, the
+/// state of the database.
+fn generation(database: &Path) -> Result<(Vec<u8>, Option<State>), TrialError> {
+    const HEADER: u64 = 32;
+    let path = part_of(database, "-wal");
+    let mut header = Vec::new();
+    if path.exists() {
+        let read = open(&path)?.take(HEADER).read_to_end(&mut header);
+        read.map_err(|error| cannot("read", &path, error))?;
+    }
+    let state = header.is_empty().then(|| State::of(database)).transpose()?;
+    Ok((header, state))
+}
+
+/// Whether another process holds a lock on the file. One in WAL mode is locked as long as anybody has it open.
+fn is_in_use(file: &File, path: &Path) -> Result<bool, TrialError> {
+    let lock = Flock::from(FlockType::WriteLock);
+    let holder =
+        fcntl_getlk(file, &lock).map_err(|error| cannot("look at the locks of", path, error))?;
+    Ok(holder.is_some())
+}
+
+/// Copies the files under a shared lock; `false` where another process got a lock first.
+fn copy_files(file: &File, database: &Path, copy: &Path) -> Result<bool, TrialError> {
+    if fcntl_lock(file, FlockOperation::NonBlockingLockShared).is_err() {
+        return Ok(false);
+    }
+    copy_parts(file, database, copy)?;
+    Ok(true)
+}
+
+/// Copies the database first, then what belongs to it.
+fn copy_parts(file: &File, database: &Path, copy: &Path) -> Result<(), TrialError> {
+    for part in PARTS {
+        let (from, to) = (part_of(database, part), part_of(copy, part));
+        match part {
+            "" => copy_file(file, &from, &to)?,
+            _ if from.exists() => copy_file(&open(&from)?, &from, &to)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Shares the blocks of a file where the file system can do that, otherwise copies them.
+fn copy_file(mut file: &File, from: &Path, to: &Path) -> Result<(), TrialError> {
+    let failed = |error| cannot("copy", from, error);
+    let mut target = File::create(to).map_err(failed)?;
+    if ioctl_ficlone(&target, file).is_ok() {
+        return Ok(());
+    }
+    std::io::Seek::rewind(&mut file).map_err(failed)?;
+    std::io::copy(&mut file, &mut target).map_err(failed)?;
+    Ok(())
+}
+
+/// Copies through the backup interface.
+fn back_up(library: &Arc<Library>, database: &Path, copy: &Path) -> Result<(), TrialError> {
+    for part in PARTS {
+        // What an attempt to copy files has left.
+        let _ = std::fs::remove_file(part_of(copy, part));
+    }
+    let failed = |error: engine::EngineError| cannot("copy the database", database, error);
+    let from = Connection::open(library, database, OpenFlags::READ_ONLY, None).map_err(failed)?;
+    from.busy_timeout(PATIENCE).map_err(failed)?;
+    let to = Connection::open(library, copy, OpenFlags::default(), None).map_err(failed)?;
+    from.copy_to(&to).map_err(failed)?;
+    to.close().map_err(failed)?;
+    from.close().map_err(failed)
+}

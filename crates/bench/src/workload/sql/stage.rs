@@ -1,0 +1,90 @@
+//! The database of a trial: a copy of the user's own, pgbench's tables, or what the set-up makes.
+
+use std::fs::File;
+use std::io::{Read, sink};
+use std::path::{Path, PathBuf};
+
+use engine::Connection;
+use rustix::fs::{Advice, fadvise, fsync};
+
+use super::parameters::{Caching, Parameters};
+use super::snapshot;
+use super::suite::read_text;
+use super::{DATABASE, pgbench};
+use crate::error::TrialError;
+use crate::target::sqlite;
+use crate::workload::Trial;
+
+/// A database that is ready for the work.
+pub(super) struct Stage {
+    pub(super) path: PathBuf,
+    /// What it was made from, for checksums.
+    pub(super) origin: String,
+}
+
+/// Makes the database in a directory.
+///
+/// # Errors
+/// The user's database cannot be copied, the set-up fails, or a setting has no effect on this database.
+pub(super) fn make(
+    trial: &Trial<'_>,
+    parameters: &Parameters,
+    directory: &Path,
+) -> Result<Stage, TrialError> {
+    let path = directory.join(DATABASE);
+    let mut origin = String::new();
+    if let Some(database) = &parameters.database {
+        let state = snapshot::take(&trial.library, Path::new(database), &path)?;
+        origin = format!("{database} {}", state.text());
+    }
+    let connection = open(trial, &path).map_err(|error| in_database(error, parameters))?;
+    if parameters.pgbench().is_some() {
+        pgbench::fill(&connection, parameters.scale_factor)?;
+    }
+    if let Some(setup) = &parameters.setup {
+        let text = read_text(Path::new(setup))?;
+        let failed = |error| TrialError::cannot_run(format!("{setup}: {error}"));
+        connection.execute(&text).map_err(failed)?;
+        origin.push_str(&text);
+    }
+    // The last connection to close writes the log back, so that every trial begins without one.
+    connection.close()?;
+    Ok(Stage { path, origin })
+}
+
+/// Opens a database and reads its schema, which shows whether it is one.
+fn open(trial: &Trial<'_>, path: &Path) -> Result<Connection, TrialError> {
+    let connection = sqlite::open(trial, path)?;
+    connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+    Ok(connection)
+}
+
+/// An error on opening a copy is one of the user's database.
+fn in_database(error: TrialError, parameters: &Parameters) -> TrialError {
+    match (&parameters.database, &error) {
+        (Some(database), TrialError::Engine(engine)) => {
+            TrialError::cannot_run(format!("cannot use a copy of {database}: {engine}"))
+        }
+        _ => error,
+    }
+}
+
+/// Brings the file into the page cache of the system, or out of it.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn prepare_cache(path: &Path, caching: Caching) -> Result<(), TrialError> {
+    let failed = TrialError::io("read", path);
+    let mut file = File::open(path).map_err(&failed)?;
+    match caching {
+        Caching::AsIs => Ok(()),
+        Caching::Warm => std::io::copy(&mut file.by_ref(), &mut sink())
+            .map(drop)
+            .map_err(failed),
+        Caching::Cold => {
+            // Only what is on the disk can leave the cache.
+            fsync(&file).map_err(|error| failed(error.into()))?;
+            fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| failed(error.into()))
+        }
+    }
+}

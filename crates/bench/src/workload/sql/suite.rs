@@ -1,0 +1,148 @@
+//! The scripts of a trial, read from their files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use engine::Connection;
+use lab::seed::Seed;
+use script::{Form, Names, Script, Slot, choose, parse, weighted};
+
+use super::parameters::{Parameters, Unit};
+use super::pgbench;
+use super::prompt::Wrong;
+use crate::error::TrialError;
+
+/// Scripts with their weights and the names of their variables.
+pub(super) struct Suite {
+    pub(super) scripts: Vec<Script>,
+    pub(super) weights: Vec<u32>,
+    pub(super) names: Names,
+    /// Checksum of all texts and weights.
+    pub(super) checksum: u64,
+    /// The variable of each column of the statements with `\gset`, by script and statement.
+    gset: BTreeMap<(usize, usize), Vec<(i32, Slot)>>,
+}
+
+impl Suite {
+    /// Reads what the parameters name.
+    ///
+    /// # Errors
+    /// A file cannot be read; the first mistake in a script, with its file and line.
+    pub(super) fn read(parameters: &Parameters) -> Result<Suite, TrialError> {
+        let mut suite = Suite {
+            scripts: Vec::new(),
+            weights: Vec::new(),
+            names: Names::default(),
+            checksum: 0,
+            gset: BTreeMap::new(),
+        };
+        let form = match parameters.unit {
+            Unit::File => Form::Transaction,
+            Unit::Statement => Form::Statements,
+        };
+        if let Some(builtin) = parameters.pgbench() {
+            suite.add(
+                pgbench::name(builtin),
+                pgbench::text(builtin),
+                1,
+                Form::Transaction,
+            )?;
+        }
+        if let Some(sql) = &parameters.sql {
+            suite.add("sql", sql, 1, form)?;
+        }
+        for file in parameters.scripts.iter().flat_map(|list| list.split(',')) {
+            let (path, weight) = weighted(file.trim()).map_err(TrialError::cannot_run)?;
+            let text = read_text(Path::new(path))?;
+            suite.add(path, &text, weight, form)?;
+        }
+        match suite.weights.iter().any(|weight| *weight > 0) {
+            true => Ok(suite),
+            false => Err(TrialError::cannot_run("the weights of all scripts are 0")),
+        }
+    }
+
+    fn add(&mut self, file: &str, text: &str, weight: u32, form: Form) -> Result<(), TrialError> {
+        let stem = Path::new(file)
+            .file_stem()
+            .map(|stem| stem.to_string_lossy());
+        let title = self.free(&stem.unwrap_or_default());
+        let scripts = parse(file, &title, text, form, &mut self.names);
+        let scripts = scripts.map_err(TrialError::because)?;
+        for script in &scripts {
+            if self.scripts.iter().any(|known| known.name == script.name) {
+                let name = &script.name;
+                let why = format!("{file}: another file has a query named `{name}`, too");
+                return Err(TrialError::cannot_run(why));
+            }
+        }
+        self.weights.extend(scripts.iter().map(|_| weight));
+        self.scripts.extend(scripts);
+        let seed = Seed(self.checksum).child(text).nth(u64::from(weight));
+        self.checksum = seed.0;
+        Ok(())
+    }
+
+    /// The name for the scripts of a file, which two files of one name must not share.
+    fn free(&self, stem: &str) -> String {
+        let taken = |name: &str| {
+            let mut scripts = self.scripts.iter();
+            scripts.any(|it| it.name == name || it.name.starts_with(&format!("{name}:")))
+        };
+        let numbered = (2..).map(|number| format!("{stem}-{number}"));
+        let mut names = std::iter::once(stem.to_owned()).chain(numbered);
+        names.find(|name| !taken(name)).unwrap_or_default()
+    }
+
+    /// Numbers the variables that `\gset` sets: their names are those of the columns.
+    ///
+    /// # Errors
+    /// SQLite refuses such a statement, with its file and line.
+    pub(super) fn resolve(&mut self, connection: &Connection) -> Result<(), TrialError> {
+        for (number, script) in self.scripts.iter().enumerate() {
+            for (index, statement) in script.statements.iter().enumerate() {
+                let Some(prefix) = &statement.gset else {
+                    continue;
+                };
+                let prepared = connection.prepare(&statement.sql);
+                let refused = |error| Wrong::Engine(error).at(&script.file, statement.line);
+                let prepared = prepared.map_err(refused)?;
+                let columns = (0..prepared.column_count()).filter_map(|column| {
+                    let name = format!("{prefix}{}", prepared.column_name(column)?);
+                    Some((column, self.names.slot(&name)))
+                });
+                self.gset.insert((number, index), columns.collect());
+            }
+        }
+        Ok(())
+    }
+
+    /// The variables that the columns of a statement set.
+    pub(super) fn gset_of(&self, script: usize, statement: usize) -> &[(i32, Slot)] {
+        let of = self.gset.get(&(script, statement));
+        of.map_or(&[], Vec::as_slice)
+    }
+
+    /// Every variable that a `\gset` sets.
+    pub(super) fn set_by_gset(&self) -> Vec<Slot> {
+        self.gset
+            .values()
+            .flatten()
+            .map(|(_, slot)| *slot)
+            .collect()
+    }
+
+    /// The number of the script for the next transaction.
+    pub(super) fn choose(&self, prng: &mut script::Prng) -> usize {
+        choose(&self.weights, prng)
+    }
+}
+
+/// The text of a file of SQL.
+pub(super) fn read_text(path: &Path) -> Result<String, TrialError> {
+    let cannot = |why: &dyn std::fmt::Display| {
+        TrialError::cannot_run(format!("cannot read {}: {why}", path.display()))
+    };
+    let bytes = std::fs::read(path).map_err(|error| cannot(&error))?;
+    String::from_utf8(bytes).map_err(|error| cannot(&error))
+}

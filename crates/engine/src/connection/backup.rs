@@ -1,0 +1,41 @@
+//! Copying a database that others may use (<https://sqlite.org/backup.html>).
+
+use super::Connection;
+use crate::error::{During, EngineError, unsupported};
+use crate::ffi;
+use std::ffi::c_int;
+use std::sync::Arc;
+
+impl Connection {
+    /// Copies the whole main database of this connection over that of `target`, as one read transaction sees it.
+    /// A lock in the way is waited for as the busy timeouts of both connections say.
+    ///
+    /// # Errors
+    /// SQLite's; busy, if a lock stayed in the way; an engine without backups; connections of two libraries.
+    pub fn copy_to(&self, target: &Connection) -> Result<(), EngineError> {
+        let api = self.handle.api();
+        let missing = |what| unsupported(what, "sqlite3_backup_init");
+        if !Arc::ptr_eq(self.library(), target.library()) {
+            return Err(missing("backup from one library to another"));
+        }
+        let init = api.backup_init.ok_or(missing("backup interface"))?;
+        let step = api.backup_step.ok_or(missing("backup interface"))?;
+        let finish = api.backup_finish.ok_or(missing("backup interface"))?;
+        let main = c"main".as_ptr();
+        // SAFETY: both handles are open, of one library, and outlive the backup, which ends below.
+        let backup = unsafe { init(target.as_ptr(), main, self.as_ptr(), main) };
+        if backup.is_null() {
+            let during = || During::Call("beginning a copy of the database");
+            return Err(target.handle.error(during));
+        }
+        const ALL_PAGES: c_int = -1;
+        // SAFETY: the backup was just begun, and is finished once.
+        let (code, finished) = unsafe { (step(backup, ALL_PAGES), finish(backup)) };
+        let code = if code == ffi::SQLITE_DONE {
+            finished
+        } else {
+            code
+        };
+        self.handle.check(code, "copying the database")
+    }
+}

@@ -1,0 +1,178 @@
+//! Whether variants answer the user's own statements as the baseline does: a setting that changes an answer fails.
+
+use std::collections::BTreeMap;
+
+use super::collect::GatheredVariant;
+use crate::trial::{Answer, StatementRecord};
+
+/// What one trial answered.
+pub(super) struct Answered {
+    /// What was asked of which data.
+    pub(super) asked: String,
+    /// The statements with their answers.
+    pub(super) statements: Vec<StatementRecord>,
+}
+
+/// The baseline's answers by what was asked and by statement; none where its own trials disagree, as they do over
+/// an answer that cannot be repeated.
+type Right = BTreeMap<String, BTreeMap<String, Option<Answer>>>;
+
+/// Compares the answers of each variant with those of the baseline, which is the first. One whose answers differ has
+/// failed: its figures are left out.
+pub(super) fn compare(variants: &mut [GatheredVariant]) {
+    let Some((baseline, others)) = variants.split_first_mut() else {
+        return;
+    };
+    let right = right(&baseline.answers);
+    for variant in others {
+        let compared = variant.answers.iter();
+        let compared = compared.filter(|answered| right.contains_key(&answered.asked));
+        variant.analysis.answers_compared = compared.count();
+        let difference = variant.answers.iter().find_map(|answered| {
+            let right = right.get(&answered.asked)?;
+            difference(right, &answered.statements)
+        });
+        if let Some(difference) = difference {
+            fail(variant, &difference);
+        }
+    }
+}
+
+fn right(baseline: &[Answered]) -> Right {
+    let mut right = Right::new();
+    for answered in baseline {
+        let known = right.entry(answered.asked.clone()).or_default();
+        for statement in &answered.statements {
+            let answer = &statement.answer;
+            let first = known
+                .entry(statement.name.clone())
+                .or_insert_with(|| answer.clone());
+            if first != answer {
+                *first = None;
+            }
+        }
+    }
+    right
+}
+
+/// The first statement that is answered otherwise, in words.
+fn difference(
+    right: &BTreeMap<String, Option<Answer>>,
+    statements: &[StatementRecord],
+) -> Option<String> {
+    statements.iter().find_map(|statement| {
+        let wanted = right.get(&statement.name)?.as_ref()?;
+        let found = statement.answer.as_ref()?;
+        (found != wanted).then(|| {
+            format!(
+                "the answer to `{}` differs from the baseline's: {} instead of {} in {} executions",
+                statement.name,
+                words(found),
+                words(wanted),
+                wanted.executions
+            )
+        })
+    })
+}
+
+fn words(answer: &Answer) -> String {
+    let rows = match answer.rows {
+        1 => "1 row".to_owned(),
+        rows => format!("{rows} rows"),
+    };
+    match &answer.checksum {
+        Some(checksum) => format!("{rows} with the checksum {checksum}"),
+        None => rows,
+    }
+}
+
+fn fail(variant: &mut GatheredVariant, difference: &str) {
+    let analysis = &mut variant.analysis;
+    analysis.problem = Some(format!("failed: {difference}"));
+    analysis.trials.failed += analysis.trials.measured;
+    analysis.trials.measured = 0;
+    variant.figures.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(asked: &str, answers: &[(&str, u64, &str)]) -> Answered {
+        let statement = |(name, rows, checksum): &(&str, u64, &str)| StatementRecord {
+            name: (*name).to_owned(),
+            answer: Some(Answer {
+                executions: 20,
+                rows: *rows,
+                checksum: Some((*checksum).to_owned()),
+            }),
+            ..StatementRecord::default()
+        };
+        Answered {
+            asked: asked.to_owned(),
+            statements: answers.iter().map(statement).collect(),
+        }
+    }
+
+    fn variant(answers: Vec<Answered>) -> GatheredVariant {
+        let mut variant = GatheredVariant {
+            answers,
+            ..GatheredVariant::default()
+        };
+        variant.analysis.trials.measured = variant.answers.len();
+        variant
+    }
+
+    #[test]
+    fn a_variant_with_another_answer_fails_and_says_to_which_statement() {
+        let mut variants = [
+            variant(vec![answered("x", &[("a", 3, "f0"), ("b", 1, "0")])]),
+            variant(vec![answered("x", &[("a", 3, "f0"), ("b", 1, "0")])]),
+            variant(vec![answered("x", &[("a", 3, "f1"), ("b", 1, "0")])]),
+        ];
+        compare(&mut variants);
+        assert_eq!(variants[1].analysis.answers_compared, 1);
+        assert_eq!(variants[1].analysis.problem, None);
+        let failed = &variants[2].analysis;
+        assert_eq!((failed.trials.failed, failed.trials.measured), (1, 0));
+        assert_eq!(
+            failed.problem.as_deref(),
+            Some(
+                "failed: the answer to `a` differs from the baseline's: 3 rows with the checksum f1 instead of 3 rows with the checksum f0 in 20 executions"
+            )
+        );
+    }
+
+    #[test]
+    fn answers_to_other_questions_are_not_compared() {
+        let mut variants = [
+            variant(vec![answered("x", &[("a", 3, "f0")])]),
+            variant(vec![answered("y", &[("a", 4, "f1")])]),
+        ];
+        compare(&mut variants);
+        assert_eq!(variants[1].analysis.answers_compared, 0);
+        assert_eq!(variants[1].analysis.trials.measured, 1);
+    }
+
+    #[test]
+    fn an_answer_that_the_baseline_does_not_repeat_proves_nothing() {
+        let mut variants = [
+            variant(vec![
+                answered("x", &[("a", 3, "f0"), ("b", 1, "0")]),
+                answered("x", &[("a", 3, "f1"), ("b", 1, "0")]),
+            ]),
+            variant(vec![answered("x", &[("a", 3, "f2"), ("b", 1, "0")])]),
+            variant(vec![answered("x", &[("a", 3, "f0"), ("b", 2, "0")])]),
+        ];
+        compare(&mut variants);
+        assert_eq!(variants[1].analysis.problem, None);
+        assert!(
+            variants[2]
+                .analysis
+                .problem
+                .as_ref()
+                .unwrap()
+                .contains("`b`")
+        );
+    }
+}
