@@ -75,7 +75,8 @@ fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
 fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -> Table {
     let has_schedules = rows.iter().any(|(safety, _)| safety.schedules.is_some());
     let heading = |(name, assumed): &(&str, bool)| {
-        Column::left(format!("{name}{}", if *assumed { "" } else { "*" }))
+        let mark = if *assumed { "" } else { "*" };
+        Column::left(explained(&format!("{name}{mark}")))
     };
     let schedules = has_schedules.then(|| Column::left("schedules"));
     let row = |(safety, variants): &Alike<'_>| {
