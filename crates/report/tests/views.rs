@@ -6,7 +6,7 @@ mod made_up;
 use lab::analysis::{SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
-use report::export::{Columns, TrialsCsv, claims_csv, json, variants_csv};
+use report::export::{Columns, TrialsCsv, claims_csv, json, metrics_csv, variants_csv};
 
 fn plain(width: usize) -> String {
     report::terminal(
@@ -301,6 +301,20 @@ fn variants_are_exported_with_every_digit() {
     insta::assert_snapshot!(rounded(
         &variants_csv(made_up::analysis(), Columns::Wide).unwrap()
     ));
+}
+
+#[test]
+fn metrics_are_exported_with_spread_and_percentiles() {
+    let csv = metrics_csv(made_up::analysis(), Columns::Wide).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let figures = ["metric", "median", "min", "max", "sd", "p95", "p99", "n"];
+    assert_eq!(rows[0][3..], figures);
+    let mut rates = rows.iter().filter(|row| row[3] == "txns_per_s");
+    let rate = rates.find(|row| row[10] == "30").unwrap();
+    let figure = |column: usize| rate[column].parse::<f64>().unwrap();
+    let [median, min, max, sd, p95, p99] = [4, 5, 6, 7, 8, 9].map(figure);
+    assert!(min < median && median < p95 && p95 < p99 && p99 < max);
+    assert!(sd > 0.0 && sd < max - min);
 }
 
 #[test]

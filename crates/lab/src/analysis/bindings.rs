@@ -267,14 +267,7 @@ mod tests {
             .iter()
             .map(|(name, level)| ((*name).to_owned(), Level::from(*level)))
             .collect();
-        let summary = Summary {
-            median: 100.0,
-            range: Interval {
-                low: 90.0,
-                high: 110.0,
-            },
-            n: 9,
-        };
+        let summary = Summary::of(&[90.0, 100.0, 110.0]).unwrap();
         VariantAnalysis {
             summaries: BTreeMap::from([(POINT_READ.to_owned(), summary)]),
             engine: Some(EngineMark {

@@ -219,21 +219,13 @@ fn bend(what: (&str, &str), points: &[Point]) -> Option<Bend> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
 
     fn variant(levels: &[(&str, Level)], figure: Option<f64>) -> VariantAnalysis {
         let levels: Settings = levels
             .iter()
             .map(|(name, level)| ((*name).to_owned(), level.clone()))
             .collect();
-        let summary = figure.map(|figure| Summary {
-            median: figure,
-            range: Interval {
-                low: 0.9 * figure,
-                high: 1.1 * figure,
-            },
-            n: 7,
-        });
+        let summary = figure.and_then(|figure| Summary::of(&[0.9 * figure, figure, 1.1 * figure]));
         VariantAnalysis {
             summaries: summary
                 .map(|summary| ("rows_per_s".to_owned(), summary))

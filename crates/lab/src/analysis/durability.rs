@@ -90,21 +90,13 @@ mod tests {
     use super::*;
     use crate::analysis::{Summary, VariantAnalysis};
     use crate::level::Settings;
-    use crate::stats::Interval;
 
     #[test]
     fn a_best_figure_of_zero_gives_the_others_no_ratio() {
         let variant = |number: i64, median: f64| {
-            let summary = Summary {
-                median,
-                range: Interval {
-                    low: median,
-                    high: median,
-                },
-                n: 7,
-            };
+            let summary = Summary::of(&[median; 7]);
             VariantAnalysis {
-                summaries: BTreeMap::from([("busy_errors".to_owned(), summary)]),
+                summaries: BTreeMap::from([("busy_errors".to_owned(), summary.unwrap())]),
                 durability: Some(Durability::Every),
                 groups: ["a", "b"][number as usize].to_owned(),
                 ..VariantAnalysis::made_up(Settings::from([("columns".to_owned(), number.into())]))

@@ -409,12 +409,7 @@ fn summaries(
             let counts = |figure: &&Figure| figure.role != Role::AaCheck && kept(figure, dropped);
             let values = figures.iter().filter(counts).map(|figure| figure.value);
             let values: Vec<f64> = values.collect();
-            let summary = Summary {
-                median: stats::median(&values)?,
-                range: stats::range(&values)?,
-                n: values.len(),
-            };
-            Some((metric, summary))
+            Some((metric, Summary::of(&values)?))
         })
         .collect()
 }

@@ -31,7 +31,7 @@ use crate::durability::Durability;
 use crate::experiment::Labels;
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
-use crate::stats::{Estimate, Interval};
+use crate::stats::{self, Estimate, Interval};
 use crate::tier::{Class, Safety, tries_accidents};
 use crate::trial::{
     Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack, StatementRecord,
@@ -393,8 +393,29 @@ pub struct Summary {
     pub median: f64,
     /// The smallest and the largest.
     pub range: Interval,
+    /// The standard deviation; none of a single trial.
+    pub sd: Option<f64>,
+    /// The 95th and the 99th percentile over trials, interpolated: with fewer than twenty and a hundred of
+    /// them, close to the largest.
+    pub p95: f64,
+    /// See `p95`.
+    pub p99: f64,
     /// Trials.
     pub n: usize,
+}
+
+impl Summary {
+    /// The summary of these figures; none of no figure.
+    pub fn of(values: &[f64]) -> Option<Summary> {
+        Some(Summary {
+            median: stats::median(values)?,
+            range: stats::range(values)?,
+            sd: stats::standard_deviation(values),
+            p95: stats::quantile(values, 0.95)?,
+            p99: stats::quantile(values, 0.99)?,
+            n: values.len(),
+        })
+    }
 }
 
 /// A variant's ratio to the baseline.

@@ -111,6 +111,8 @@ pub enum ExportFormat {
     Csv,
     /// CSV with one row per variant: effect and interval.
     VariantsCsv,
+    /// CSV with one row per metric of each variant: median, standard deviation, p95 and p99.
+    MetricsCsv,
     /// CSV with one row per claim.
     ClaimsCsv,
     /// JSON with the whole analysis.

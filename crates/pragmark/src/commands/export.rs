@@ -17,6 +17,7 @@ pub fn execute(args: &ExportArgs) -> Result<Exit, Failure> {
     let analysis = report::analyse(&args.run)?;
     let text = match args.format {
         ExportFormat::ClaimsCsv => export::claims_csv(&analysis, columns(args)),
+        ExportFormat::MetricsCsv => export::metrics_csv(&analysis, columns(args)),
         ExportFormat::Json => export::json(&analysis),
         _ => export::variants_csv(&analysis, columns(args)),
     };

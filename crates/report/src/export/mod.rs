@@ -7,6 +7,7 @@
 
 mod cells;
 mod claims;
+mod metrics;
 mod trials;
 mod variants;
 
@@ -17,6 +18,7 @@ use crate::Result;
 
 pub use cells::Columns;
 pub use claims::claims_csv;
+pub use metrics::metrics_csv;
 pub use trials::TrialsCsv;
 pub use variants::variants_csv;
 

@@ -1,16 +1,17 @@
 //! One row a variant and one a limit, in the metric of its experiment.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Summary, UpperBoundAnalysis, VariantAnalysis};
+use lab::analysis::{Analysis, ExperimentAnalysis, UpperBoundAnalysis, VariantAnalysis};
 use lab::tier::{Accident, Loss, Losses, Tier};
 
 use super::cells::{number, text};
+use super::metrics::{FIGURES, figures, role};
 use super::{Columns, Form, table};
 use crate::Result;
 use crate::words::{UPPER_BOUND, upper_bound_problem};
 
 const FORM: Form = Form {
     name: "variants",
-    header: "experiment,variant,role,metric,rank,groups,median,min,max,n,ratio,low,high,level,q_value,\
+    header: "experiment,variant,role,metric,rank,groups,median,min,max,sd,p95,p99,n,ratio,low,high,level,q_value,\
              detectable,preliminary,measured,skipped,failed,timed_out,problem,sqlite,\
              process_dies,process_dies_images,process_dies_corrupt,process_dies_losing,process_dies_most,\
              power_cut,power_cut_images,power_cut_corrupt,power_cut_losing,power_cut_most,\
@@ -38,8 +39,8 @@ const FORM: Form = Form {
 /// The variants of a run as CSV, each with its role: `baseline`, `variant`, or `limit` for what bounds the
 /// variants and is neither ranked nor compared.
 ///
-/// The columns: median, smallest and largest figure and their number in the metric of the
-/// experiment (base unit), the ratio to the baseline with its interval at confidence `level`
+/// The columns: median, smallest and largest figure, standard deviation, 95th and 99th percentile over
+/// trials and their number in the metric of the experiment (base unit), the ratio to the baseline with its interval at confidence `level`
 /// (0 to 1), the detectable difference as a fraction, the rank from 1 and the groups of ranks; then
 /// the safety tier, the loss and its counts of images for each accident, and whether the variant belongs to the Pareto set.
 ///
@@ -76,7 +77,7 @@ fn row(
     variant: &VariantAnalysis,
     rank: Option<usize>,
 ) -> Vec<String> {
-    let [median, least, most, n] = figures(variant.summaries.get(&experiment.metric));
+    let figures = figures(variant.summaries.get(&experiment.metric));
     let effect = variant.effect.as_ref();
     let estimate = effect.map(|effect| &effect.estimate);
     let problem = if variant.unmeasured() && variant.problem.is_none() {
@@ -84,22 +85,16 @@ fn row(
     } else {
         variant.problem.clone().unwrap_or_default()
     };
-    let role = match variant.baseline {
-        true => "baseline",
-        false => "variant",
-    };
     let engine = variant.engine.as_ref();
-    let mut row = vec![
+    let head = [
         text(&experiment.key),
         text(&variant.label),
-        role.to_owned(),
+        role(variant).to_owned(),
         text(&experiment.metric),
         rank.map(|rank| rank.to_string()).unwrap_or_default(),
         variant.groups.clone(),
-        median,
-        least,
-        most,
-        n,
+    ];
+    let rest = [
         number(estimate.map(|estimate| estimate.centre)),
         number(estimate.map(|estimate| estimate.interval.low)),
         number(estimate.map(|estimate| estimate.interval.high)),
@@ -114,9 +109,12 @@ fn row(
         text(&problem),
         engine.map_or(String::new(), |it| text(&it.version)),
     ];
-    row.extend(tier_columns(variant));
-    row.push(pareto(experiment, variant));
-    row
+    head.into_iter()
+        .chain(figures)
+        .chain(rest)
+        .chain(tier_columns(variant))
+        .chain([pareto(experiment, variant)])
+        .collect()
 }
 
 /// The safety tier of a variant in columns: for each accident the loss in ordinary commits with its counts
@@ -169,32 +167,19 @@ fn pareto(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> String 
 
 /// A limit has figures of its own and nothing that compares it with a variant.
 fn upper_bound_row(experiment: &ExperimentAnalysis, limit: &UpperBoundAnalysis) -> Vec<String> {
-    let [median, least, most, n] = figures(limit.summary.as_ref());
     let problem = upper_bound_problem(limit);
-    let filled = [
+    let named = [
         ("experiment", text(&experiment.key)),
         ("variant", text(&limit.name)),
         ("role", UPPER_BOUND.to_owned()),
         ("metric", text(&experiment.metric)),
-        ("median", median),
-        ("min", least),
-        ("max", most),
-        ("n", n),
         ("problem", text(&problem.unwrap_or_default())),
     ];
+    let figures = FIGURES.into_iter().zip(figures(limit.summary.as_ref()));
+    let filled: Vec<(&str, String)> = named.into_iter().chain(figures).collect();
     let cell = |column: &str| {
         let cell = filled.iter().find(|(name, _)| *name == column);
         cell.map(|(_, text)| text.clone()).unwrap_or_default()
     };
     FORM.header.split(',').map(cell).collect()
-}
-
-/// Median, smallest, largest and number of the figures.
-fn figures(summary: Option<&Summary>) -> [String; 4] {
-    [
-        number(summary.map(|summary| summary.median)),
-        number(summary.map(|summary| summary.range.low)),
-        number(summary.map(|summary| summary.range.high)),
-        summary.map_or(String::new(), |it| it.n.to_string()),
-    ]
 }

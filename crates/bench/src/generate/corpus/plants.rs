@@ -47,6 +47,7 @@ pub(super) const COMMENTS: Plants = Plants(&[
     (400, Within("connections")),
     (80, Within("paleoxylography")),
     (250, Within("PostgreSQL")),
+    (80, Start("Crypto scam")),
 ]);
 
 /// What stories have.
