@@ -9,6 +9,7 @@ pub(crate) mod contention;
 mod crash;
 mod explain;
 pub(crate) mod fts;
+mod keyed_rows;
 mod load_file;
 mod many_databases;
 mod orm;
@@ -44,6 +45,7 @@ pub const ALL: &[&dyn Workload] = &[
     &text_insert::TextInsert,
     &user_insert::UserInsert,
     &quotes::Quotes,
+    &keyed_rows::KeyedRows,
     &set_query::SetQuery,
     &explain::Explain,
     &contention::Contention,
