@@ -1,8 +1,8 @@
 // Package driver runs one trial through a binding of Go's database/sql, as docs/protocol.md describes.
-// The work is in basics.go.
+// The work is in basics.go and queue.go.
 //
 // database/sql has a pool of connections. The trial takes one of them and keeps it, because it begins and
-// ends transactions itself and PRAGMAs belong to a connection.
+// ends transactions itself and PRAGMAs belong to a connection. The queue uses the pool as it is.
 package driver
 
 import (
@@ -63,11 +63,18 @@ func Main(binding Binding) {
 		skip("this driver supports version %d of the protocol", protocol)
 		return
 	}
-	if spec.Workload != "binding-basics" {
+	trial := map[string]func(specification) (object, error){
+		"binding-basics": binding.basics, "queue": binding.queue,
+	}[spec.Workload]
+	if trial == nil {
 		skip("this driver does not support the workload %s", spec.Workload)
 		return
 	}
-	measured, err := binding.trial(spec)
+	if why := unsupported(spec.Settings); spec.Workload == "queue" && why != "" {
+		skip("%s", why)
+		return
+	}
+	measured, err := trial(spec)
 	if err != nil && binding.refuses(err) {
 		skip("%s does not work with this SQLite: %v", binding.Module, err)
 		return
@@ -220,7 +227,57 @@ func (binding Binding) defaults(spec specification) (map[string]string, error) {
 	return fresh.readBack(spec.Binding.ReadBack)
 }
 
-func (binding Binding) trial(spec specification) (object, error) {
+// queue is a trial of the workload queue.
+func (binding Binding) queue(spec specification) (object, error) {
+	defaults, err := binding.defaults(spec)
+	if err != nil {
+		return nil, err
+	}
+	phase := func(name string) { say(object{"phase": name}) }
+	phase("load")
+	q, err := newQueue(binding, spec)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := q.run(phase)
+	if err != nil {
+		return nil, err
+	}
+	phase("verify")
+	if err := q.verify(); err != nil {
+		return nil, err
+	}
+	measured, err := binding.marks(q.first, defaults)
+	if err != nil {
+		return nil, err
+	}
+	connections, durability, err := q.finish(spec, metrics)
+	if err != nil {
+		return nil, err
+	}
+	measured["metrics"], measured["connections"] = metrics, connections
+	measured["durability"] = durability
+	return measured, nil
+}
+
+// marks are the engine and the binding that did the work.
+func (binding Binding) marks(c *connection, defaults map[string]string) (object, error) {
+	version, sourceID, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	options, err := c.column("PRAGMA compile_options")
+	if err != nil {
+		return nil, err
+	}
+	return object{
+		"engine":  object{"version": version, "source_id": sourceID},
+		"binding": object{"name": binding.words(), "compile_options": options, "defaults": defaults},
+	}, nil
+}
+
+// basics is a trial of the workload binding-basics.
+func (binding Binding) basics(spec specification) (object, error) {
 	defaults, err := binding.defaults(spec)
 	if err != nil {
 		return nil, err
@@ -243,11 +300,7 @@ func (binding Binding) trial(spec specification) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, sourceID, err := c.identity()
-	if err != nil {
-		return nil, err
-	}
-	options, err := c.column("PRAGMA compile_options")
+	measured, err := binding.marks(c, defaults)
 	if err != nil {
 		return nil, err
 	}
@@ -255,11 +308,7 @@ func (binding Binding) trial(spec specification) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object{
-		"metrics":     metrics,
-		"engine":      object{"version": version, "source_id": sourceID},
-		"connections": []object{{"connection": "main", "pragmas": pragmas}},
-		"binding":     object{"name": binding.words(), "compile_options": options, "defaults": defaults},
-		"checksum":    work.checksum(),
-	}, nil
+	measured["metrics"], measured["checksum"] = metrics, work.checksum()
+	measured["connections"] = []object{{"connection": "main", "pragmas": pragmas}}
+	return measured, nil
 }

@@ -1,3 +1,4 @@
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -7,12 +8,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Properties;
 import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Runs one trial through sqlite-jdbc, as docs/protocol.md describes. The work is in Basics.
+ * Runs one trial through sqlite-jdbc, as docs/protocol.md describes. The work is in Basics and Quotes.
  *
  * <p>With the argument {@code describe} it describes the binding.
  */
@@ -41,13 +44,19 @@ public final class Driver {
         if (spec.getInt("protocol") != PROTOCOL) {
             return ended("skipped", "this driver supports version " + PROTOCOL + " of the protocol");
         }
-        if (!spec.getString("workload").equals("binding-basics")) {
-            return ended("skipped", "this driver does not support the workload " + spec.getString("workload"));
+        String workload = spec.getString("workload");
+        boolean isQuotes = workload.equals("quotes");
+        if (!isQuotes && !workload.equals("binding-basics")) {
+            return ended("skipped", "this driver does not support the workload " + workload);
         }
         try {
-            JSONObject measured = new JSONObject().put("measured", trial(spec));
+            String why = isQuotes ? Quotes.unsupported(spec.getJSONObject("settings")) : null;
+            if (why != null) {
+                return ended("skipped", why);
+            }
+            JSONObject measured = new JSONObject().put("measured", isQuotes ? quotes(spec) : basics(spec));
             return new JSONObject().put("outcome", measured);
-        } catch (Basics.WrongResult | SQLException | JSONException error) {
+        } catch (Basics.WrongResult | SQLException | IOException | JSONException error) {
             return ended("failed", error.getMessage());
         }
     }
@@ -104,7 +113,56 @@ public final class Driver {
         }
     }
 
-    private static JSONObject trial(JSONObject spec) throws SQLException, Basics.WrongResult {
+    /** How the connections of a trial are opened and read back. */
+    static final class Opening {
+        private final List<String> pragmas;
+        private final List<String> names;
+        private final Properties properties = new Properties();
+
+        Opening(JSONObject spec) {
+            JSONObject binding = spec.getJSONObject("binding");
+            pragmas = strings(binding.getJSONArray("pragmas"));
+            names = strings(binding.getJSONArray("read_back"));
+            String transaction = spec.getJSONObject("settings").optString("transaction", "");
+            if (!transaction.isEmpty()) {
+                properties.setProperty("transaction_mode", transaction.toUpperCase(Locale.ROOT));
+            }
+        }
+
+        Connection open(Path path) throws SQLException {
+            Connection connection = DriverManager.getConnection("jdbc:sqlite:" + path, properties);
+            for (String pragma : pragmas) {
+                column(connection, pragma);
+            }
+            return connection;
+        }
+
+        /** A connection as the binding opens it. */
+        Connection openPlain(Path path) throws SQLException {
+            return Driver.open(path.toString());
+        }
+
+        JSONObject readBack(String name, Connection connection) throws SQLException {
+            return new JSONObject().put("connection", name).put("pragmas", Driver.readBack(connection, names));
+        }
+    }
+
+    private static JSONObject quotes(JSONObject spec) throws SQLException, IOException, Basics.WrongResult {
+        Path directory = Path.of(spec.getString("directory"));
+        List<String> names = strings(spec.getJSONObject("binding").getJSONArray("read_back"));
+        JSONObject measured = new JSONObject();
+        try (Connection fresh = open(directory.resolve("defaults.db").toString())) {
+            measured.put("engine", engine(fresh)).put("binding", mark(fresh, readBack(fresh, names)));
+        }
+        Quotes work = new Quotes(
+                spec.getJSONObject("settings"), spec.getBigInteger("seed"), directory, new Opening(spec));
+        JSONObject metrics = work.run();
+        return measured.put("metrics", metrics)
+                .put("connections", work.connections())
+                .put("checksum", work.checksum());
+    }
+
+    private static JSONObject basics(JSONObject spec) throws SQLException, Basics.WrongResult {
         JSONObject binding = spec.getJSONObject("binding");
         List<String> names = strings(binding.getJSONArray("read_back"));
         Path directory = Path.of(spec.getString("directory"));
