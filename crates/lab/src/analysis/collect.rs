@@ -11,7 +11,7 @@ use super::{
     Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings,
     recommendations,
 };
-use crate::claims::DeviceLevels;
+use crate::claims::{Claim, DeviceLevels};
 use crate::design::{Course, Done, History, Observation, Role};
 use crate::metric;
 use crate::record::{EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord};
@@ -109,8 +109,14 @@ impl Collector {
             let planned = &self.plan.experiments[index];
             let devices = devices.get(planned.experiment.id.as_str());
             let devices = devices.map_or(&[][..], Vec::as_slice);
-            let mut analysed =
-                experiment::analyse(planned, course, gathered, &self.environment, devices);
+            let mut analysed = experiment::analyse(
+                planned,
+                self.plan.scale,
+                course,
+                gathered,
+                &self.environment,
+                devices,
+            );
             for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
                 let safety = self.tiers.safety_of(planned, variant);
                 analysed.safety = analysed.safety.take().or(safety);
@@ -139,7 +145,7 @@ fn devices<'a>(plan: &'a RunPlan, levels: &[DeviceLevels]) -> HashMap<&'a str, V
     let mut devices: HashMap<&str, Vec<DeviceLevels>> = HashMap::new();
     for (planned, levels) in plan.experiments.iter().zip(levels) {
         let mut claims = planned.experiment.claims.iter();
-        if claims.any(|claim| claim.devices.is_some()) {
+        if claims.any(Claim::compares_devices) {
             let of_experiment = devices.entry(&planned.experiment.id).or_default();
             of_experiment.push(levels.clone());
         }
@@ -201,6 +207,8 @@ pub(super) struct Gathered {
     pub(super) variants: Vec<GatheredVariant>,
     pub(super) history: History,
     pub(super) counting: TrialCounts,
+    /// The medians of the fsync probes between the trials, in nanoseconds.
+    pub(super) fsync_medians: Vec<u64>,
 }
 
 impl Gathered {
@@ -210,6 +218,7 @@ impl Gathered {
             variants: (0..all).map(|_| GatheredVariant::default()).collect(),
             history: History::default(),
             counting: TrialCounts::default(),
+            fsync_medians: Vec::new(),
         }
     }
 
@@ -222,6 +231,7 @@ impl Gathered {
             if record.role == Role::Counting {
                 self.counting.add(&record.outcome);
             }
+            self.fsync_medians.extend(record.covariates.fsync_p50_ns);
             self.variants[variant].add(record);
         }
     }

@@ -11,7 +11,8 @@ use super::{bindings, recall};
 use crate::claims::{Claim, DeviceKind, DeviceLevels, Evidence, Judged, judge};
 use crate::design::{Course, Role, next};
 use crate::durability::Durability;
-use crate::environment::Volume;
+use crate::environment::{FsyncCourse, Volume};
+use crate::experiment::Scale;
 use crate::metric::{self, Better};
 use crate::record::{EnvironmentFile, PlannedExperiment};
 use crate::samples::Samples;
@@ -23,6 +24,7 @@ type Dropped = [(u32, u32)];
 /// Analyses the trials of one experiment.
 pub(super) fn analyse(
     planned: &PlannedExperiment,
+    scale: Scale,
     course: &Course,
     gathered: Gathered,
     environment: &EnvironmentFile,
@@ -35,13 +37,19 @@ pub(super) fn analyse(
     let experiment = &planned.experiment;
     let metric = &experiment.metric;
     let own = &samples[metric];
-    let claims = claims(planned, measured, &samples, environment, devices);
+    let fsync = fsync(planned, &gathered, environment);
+    let evidence = Evidence {
+        scale,
+        fsync,
+        devices,
+        ..evidence(planned, &samples, environment)
+    };
+    let claims = claims(measured, evidence);
     let recall_losses = recall_losses(measured, &dropped);
     let effects = effects(own, count);
     let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
     let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
-    let detectable = estimates.iter().map(|estimate| estimate.detectable);
-    let detectable = detectable.reduce(f64::max);
+    let detectable = estimates.iter().map(|it| it.detectable).reduce(f64::max);
     let ranking = rank(own, count, metric, rounds);
     let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s());
     let stop = next(course, &gathered.history).stop();
@@ -59,6 +67,7 @@ pub(super) fn analyse(
         detectable,
         aa_check: Estimate::supported(&own.aa_check_log_ratios()),
         claims,
+        fsync,
         rounds,
         blocks,
         dropped_blocks: dropped.len(),
@@ -90,33 +99,55 @@ impl ExperimentAnalysis {
             factors: experiment.factors,
             labels: experiment.labels,
             conditions: experiment.conditions,
+            checks: experiment.checks,
             crash_relevant: planned.crash_relevant.clone(),
             ..ExperimentAnalysis::default()
         }
     }
 }
 
-/// The verdicts of the experiment's claims.
-fn claims(
-    planned: &PlannedExperiment,
-    variants: &[GatheredVariant],
-    samples: &BTreeMap<String, Samples>,
-    environment: &EnvironmentFile,
-    devices: &[DeviceLevels],
-) -> Vec<Judged> {
-    let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
-    let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
+/// What the plan, the machine and the figures say for claims.
+fn evidence<'a>(
+    planned: &'a PlannedExperiment,
+    samples: &'a BTreeMap<String, Samples>,
+    environment: &'a EnvironmentFile,
+) -> Evidence<'a> {
     let volume = environment.machine.volume(&planned.directory);
-    judge(&Evidence {
+    Evidence {
         experiment: &planned.experiment,
         variants: &planned.variants,
         samples,
+        problems: &[],
+        failures: &[],
+        scale: Scale::Default,
+        fsync: None,
+        file_system: volume.and_then(|volume| volume.file_system.as_deref()),
+        devices: &[],
+    }
+}
+
+/// The verdicts of the experiment's claims, with what went wrong added to the rest of the evidence.
+fn claims(variants: &[GatheredVariant], evidence: Evidence<'_>) -> Vec<Judged> {
+    let problems: Vec<Option<String>> = variants.iter().map(problem_of_unmeasured).collect();
+    let failures: Vec<Option<String>> = variants.iter().map(failures_of).collect();
+    judge(&Evidence {
         problems: &problems,
         failures: &failures,
-        fsync_median_ns: volume.and_then(Volume::fsync_median_ns),
-        file_system: volume.and_then(|volume| volume.file_system.as_deref()),
-        devices,
+        ..evidence
     })
+}
+
+/// The price of an fsync while the experiment ran; of a run that was recorded without such probes, that ahead
+/// of it.
+fn fsync(
+    planned: &PlannedExperiment,
+    gathered: &Gathered,
+    environment: &EnvironmentFile,
+) -> Option<FsyncCourse> {
+    let volume = environment.machine.volume(&planned.directory);
+    let ahead = || volume.and_then(Volume::fsync_median_ns);
+    FsyncCourse::of(gathered.fsync_medians.clone())
+        .or_else(|| FsyncCourse::of(ahead().into_iter().collect()))
 }
 
 /// The experiment as a whole on its device, for claims that compare devices.
@@ -133,12 +164,13 @@ pub(super) fn device_levels(
         true => DeviceKind::Rotating,
         false => DeviceKind::Solid,
     });
+    let samples = samples_of_needed_metrics(planned, variants, &dropped);
+    let levels = samples.iter();
+    let levels = levels.map(|(metric, samples)| (metric.clone(), samples.mean_logs()));
     DeviceLevels {
         kind,
-        levels: samples_of_needed_metrics(planned, variants, &dropped)
-            .into_iter()
-            .map(|(metric, samples)| (metric, samples.mean_logs()))
-            .collect(),
+        levels: levels.collect(),
+        samples,
     }
 }
 

@@ -28,7 +28,8 @@ use serde::{Deserialize, Serialize};
 use crate::claims::{Judged, Verdict};
 use crate::design::StopReason;
 use crate::durability::Durability;
-use crate::experiment::Labels;
+use crate::environment::FsyncCourse;
+use crate::experiment::{Check, Labels};
 use crate::level::{Level, Settings};
 use crate::record::{EnvironmentFile, RunPlan};
 use crate::stats::{self, Estimate, Interval};
@@ -184,6 +185,10 @@ pub struct ExperimentAnalysis {
     pub aa_check: Option<Estimate>,
     /// The claims with their verdicts.
     pub claims: Vec<Judged>,
+    /// What every trial verified: one in which it did not hold has failed.
+    pub checks: Vec<Check>,
+    /// The price of an fsync in the measured directory while the experiment ran; none where it was not probed.
+    pub fsync: Option<FsyncCourse>,
     /// Rounds begun.
     pub rounds: u32,
     /// Blocks measured, dropped ones included.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::figure::Figure;
-use super::{DeviceKind, Devices, Form, Pair, Pairs, Precondition, Single};
+use super::{Claim, DeviceKind, Form, Pair, Pairs, Precondition, Single};
 use crate::design::{Variant, VariantsError, select};
-use crate::environment::FSYNC_CLAIM_MEDIAN_NS;
-use crate::experiment::Experiment;
+use crate::environment::FsyncCourse;
+use crate::experiment::{Experiment, Scale};
 use crate::level::{Settings, label};
 use crate::samples::{Comparison, Samples};
 
@@ -24,8 +24,10 @@ pub struct Evidence<'a> {
     /// For each variant, how many of its trials failed and why, where some did: what the others measured
     /// does not show that nothing went wrong.
     pub failures: &'a [Option<String>],
-    /// Median fsync latency of the measured directory in nanoseconds, where it was probed.
-    pub fsync_median_ns: Option<u64>,
+    /// How large the data is.
+    pub scale: Scale,
+    /// The price of an fsync in the measured directory while the experiment ran, where it was probed.
+    pub fsync: Option<FsyncCourse>,
     /// The file system of the measured directory, such as `ext4`; none where it is not known.
     pub file_system: Option<&'a str>,
     /// The same experiment on every directory of the run, this one among them.
@@ -39,6 +41,8 @@ pub struct DeviceLevels {
     pub kind: Option<DeviceKind>,
     /// By metric: the level of all variants together in each round, as a logarithm.
     pub levels: BTreeMap<String, Vec<f64>>,
+    /// By metric: the figures of each variant.
+    pub samples: BTreeMap<String, Samples>,
 }
 
 /// Why a claim has no figure.
@@ -67,27 +71,37 @@ fn is_over_the_design(form: Form<'_>) -> bool {
 }
 
 impl Evidence<'_> {
-    pub(super) fn check(&self, precondition: Precondition) -> Result<(), Unable> {
-        let Precondition::Fsync = precondition;
-        let here = match self.fsync_median_ns {
-            Some(median) if median >= FSYNC_CLAIM_MEDIAN_NS => return Ok(()),
-            Some(median) => format!("; here it is {:.3} ms", median as f64 / 1e6),
-            None => ", which was not measured".to_owned(),
-        };
-        let why = format!("it requires {precondition}{here}");
-        Err(Unable::NotApplicable(why))
+    /// Why the claim does not apply to this machine, where it does not.
+    pub(super) fn why_not_here(&self, claim: &Claim) -> Option<String> {
+        self.why_not_on_file_system(&claim.file_systems)
+            .or_else(|| claim.requires.iter().find_map(|it| self.why_not(*it)))
     }
 
-    /// Whether the claim applies to this file system.
-    pub(super) fn check_file_system(&self, wanted: &[String]) -> Result<(), Unable> {
+    /// Which sizes the scale of the run lacks, where the claim cannot be judged without them.
+    pub(super) fn why_not_at_scale(&self, claim: &Claim) -> Option<String> {
+        let lacks = claim.not_at.get(&self.scale)?;
+        Some(format!("not at this scale ({}): {lacks}", self.scale))
+    }
+
+    fn why_not(&self, precondition: Precondition) -> Option<String> {
+        let Precondition::Fsync = precondition;
+        let here = match self.fsync {
+            Some(fsync) if fsync.has_a_price() => return None,
+            Some(fsync) => format!("; here it is {fsync}"),
+            None => ", which was not measured".to_owned(),
+        };
+        Some(format!("it requires {precondition}{here}"))
+    }
+
+    fn why_not_on_file_system(&self, wanted: &[String]) -> Option<String> {
         let here = self.file_system.unwrap_or("unknown");
-        if wanted.is_empty() || wanted.iter().any(|name| name == here) {
-            return Ok(());
-        }
-        Err(Unable::NotApplicable(format!(
-            "it applies to {} only; the file system here is {here}",
-            wanted.join(" and ")
-        )))
+        let applies = wanted.is_empty() || wanted.iter().any(|name| name == here);
+        (!applies).then(|| {
+            format!(
+                "it applies to {} only; the file system here is {here}",
+                wanted.join(" and ")
+            )
+        })
     }
 
     /// Whether every trial of the variants behind an exact figure was measured. What has to hold each time
@@ -114,23 +128,10 @@ impl Evidence<'_> {
         strict.figure(form, metric, true).map(drop)
     }
 
-    /// Why a variant has rounds that no ratio tells of: a figure is 0, and those of other variants in the round are
-    /// not. Where all are 0, they are the same.
+    /// Why a variant has rounds that no ratio tells of: a figure is 0. Where all are, nothing was compared.
     fn without_ratio(&self, variant: usize, metric: &str) -> Option<String> {
-        let samples = self.samples.get(metric)?;
-        let variants: Vec<BTreeMap<u32, Vec<f64>>> = (0..self.variants.len())
-            .map(|variant| samples.all_by_round(variant))
-            .collect();
-        let all_are_zero = |round: &u32| {
-            let mut figures = variants
-                .iter()
-                .filter_map(|variant| variant.get(round))
-                .flatten();
-            figures.all(|figure| *figure == 0.0)
-        };
-        let rounds = variants[variant].iter();
-        let zeros =
-            rounds.filter(|(round, figures)| figures.contains(&0.0) && !all_are_zero(round));
+        let rounds = self.samples.get(metric)?.all_by_round(variant);
+        let zeros = rounds.values().filter(|figures| figures.contains(&0.0));
         match zeros.count() {
             0 => None,
             rounds => Some(format!(
@@ -155,6 +156,7 @@ impl Evidence<'_> {
             Form::Argmin(extreme) => self.lead(extreme, metric, false),
             Form::Best(best) => self.best(best, metric),
             Form::Devices(devices) => self.devices(devices, metric),
+            Form::SameOrder(devices) => self.same_order(devices, metric),
         }
     }
 
@@ -234,24 +236,6 @@ impl Evidence<'_> {
         ratio_by_round(ratios, measure)
     }
 
-    /// Rounds on different devices are not measured side by side, so that nothing but their number
-    /// pairs them: the interval is then that of two independent series.
-    fn devices(&self, wanted: &Devices, metric: &str) -> Result<(Figure, String), Unable> {
-        let levels_on = |kind: DeviceKind| {
-            let device = self.devices.iter().find(|on| on.kind == Some(kind));
-            let levels = device.and_then(|device| device.levels.get(metric));
-            levels.ok_or_else(|| {
-                Unable::NotApplicable(format!(
-                    "it requires the experiment on {kind} too: give `--dir` once for each"
-                ))
-            })
-        };
-        let (of, to) = (levels_on(wanted.of)?, levels_on(wanted.to)?);
-        let diffs: Vec<f64> = of.iter().zip(to).map(|(of, to)| of - to).collect();
-        let measure = format!("{metric} of all variants: {} ÷ {}", wanted.of, wanted.to);
-        ratio_by_round(Some(diffs), measure)
-    }
-
     /// A figure by itself. Where it must hold exactly it is taken as it is; else by its logarithms in
     /// place of log-ratios, so that estimate and interval are in the unit of the metric.
     fn value(
@@ -291,6 +275,7 @@ impl Evidence<'_> {
     pub(super) fn compare(&self, of: usize, to: usize, metric: &str) -> Result<Comparison, Unable> {
         self.check_measured(of)?;
         self.check_measured(to)?;
+        self.check_not_nothing(&[of, to], metric)?;
         let ratios = self
             .samples
             .get(metric)
@@ -305,6 +290,20 @@ impl Evidence<'_> {
         })
     }
 
+    /// Nothing compared with nothing is the same by definition, which shows nothing.
+    pub(super) fn check_not_nothing(&self, variants: &[usize], metric: &str) -> Result<(), Unable> {
+        let figures_of = |variant: &usize| Some(self.samples.get(metric)?.values(*variant));
+        let figures = variants.iter().filter_map(figures_of).flatten();
+        let figures: Vec<f64> = figures.collect();
+        if figures.is_empty() || figures.iter().any(|figure| *figure != 0.0) {
+            return Ok(());
+        }
+        Err(Unable::NotMeasured(format!(
+            "{metric} is 0 in every trial of {}, so nothing was compared",
+            self.labels(variants, " and ")
+        )))
+    }
+
     pub(super) fn labels(&self, variants: &[usize], between: &str) -> String {
         let names: Vec<&str> = variants.iter().map(|variant| self.name(*variant)).collect();
         names.join(between)
@@ -316,7 +315,10 @@ impl Evidence<'_> {
 }
 
 /// A ratio by its logarithms in each round, of which there must be two.
-fn ratio_by_round(logs: Option<Vec<f64>>, measure: String) -> Result<(Figure, String), Unable> {
+pub(super) fn ratio_by_round(
+    logs: Option<Vec<f64>>,
+    measure: String,
+) -> Result<(Figure, String), Unable> {
     match Comparison::new(logs.unwrap_or_default()) {
         Some(comparison) => Ok((Figure::Ratio(comparison), measure)),
         None => Err(Unable::NotMeasured(format!(

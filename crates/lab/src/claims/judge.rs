@@ -6,6 +6,9 @@
 //! Holm's procedure: the smallest error rate at which a claim would be decided serves as its
 //! p-value, the procedure says at which rate each claim is judged, and the interval reported with a
 //! claim is the one at that rate, from which the verdict can be read off.
+//!
+//! A claim that does not apply has no share in that: its figure is judged as if it were one more of those that
+//! apply, and the verdict stays *not applicable*.
 
 use std::fmt;
 
@@ -48,6 +51,10 @@ pub struct Judged {
     pub claim: Claim,
     /// What the data says.
     pub verdict: Verdict,
+    /// What the figure would have been judged where the claim does not apply for what the machine lacks; none
+    /// where it applies, has no figure, or the scale lacks the sizes that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_be: Option<Verdict>,
     /// What the figure is, in words: `rows_per_s of index=after ÷ index=before`.
     pub measure: String,
     /// The metric in whose unit the figure is; none for figures that are ratios.
@@ -71,33 +78,49 @@ pub struct Judged {
 
 /// Judges every claim of an experiment.
 pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
-    let prepared: Vec<Result<Prepared, Unable>> = evidence
-        .experiment
-        .claims
-        .iter()
-        .map(|claim| evidence.prepare(claim))
-        .collect();
-    let p_values: Vec<f64> = prepared
-        .iter()
-        .filter_map(|prepared| prepared.as_ref().ok())
-        .filter(|prepared| !prepared.exact)
-        .map(Prepared::p_value)
-        .collect();
-    let judged_together = p_values.len();
-    let mut levels = holm(&p_values, ALPHA).into_iter().map(|row| row.level);
-    evidence
-        .experiment
-        .claims
-        .iter()
-        .zip(&prepared)
-        .map(|(claim, prepared)| match prepared {
-            Err(unable) => evidence.undecided(claim, unable),
-            Ok(prepared) if prepared.exact => prepared.judge_exactly(claim),
-            Ok(prepared) => {
-                prepared.judge_at(claim, levels.next().unwrap_or(ALPHA), judged_together)
-            }
-        })
-        .collect()
+    let claims = &evidence.experiment.claims;
+    let prepared: Vec<Result<Prepared, Unable>> =
+        claims.iter().map(|claim| evidence.prepare(claim)).collect();
+    let applying = Family::of(&prepared, |one| one.applies.is_yes());
+    let judge = |(index, claim): (usize, &Claim)| match &prepared[index] {
+        Err(unable) => evidence.undecided(claim, unable),
+        Ok(one) if one.applies.is_yes() => one.judge(claim, index, &applying),
+        Ok(one) => {
+            // As if it were one more of those that apply.
+            let with_it = Family::of(&prepared, |it| it.applies.is_yes() || std::ptr::eq(it, one));
+            one.not_applicable(one.judge(claim, index, &with_it))
+        }
+    };
+    claims.iter().enumerate().map(judge).collect()
+}
+
+/// Claims that are judged together, which share the error rate.
+struct Family {
+    /// By claim: the error rate at which it is judged; none where it is not one of the family.
+    levels: Vec<Option<f64>>,
+}
+
+impl Family {
+    /// The claims with an interval among which these are.
+    fn of(prepared: &[Result<Prepared, Unable>], among: impl Fn(&Prepared) -> bool) -> Family {
+        let p_values: Vec<Option<f64>> = prepared
+            .iter()
+            .map(|one| one.as_ref().ok().filter(|one| !one.exact && among(one)))
+            .map(|member| member.map(Prepared::p_value))
+            .collect();
+        let known: Vec<f64> = p_values.iter().flatten().copied().collect();
+        let mut levels = holm(&known, ALPHA).into_iter().map(|row| row.level);
+        Family {
+            levels: p_values
+                .iter()
+                .map(|p_value| p_value.and_then(|_| levels.next()))
+                .collect(),
+        }
+    }
+
+    fn members(&self) -> usize {
+        self.levels.iter().flatten().count()
+    }
 }
 
 /// A claim with its figure.
@@ -107,6 +130,22 @@ struct Prepared {
     measure: String,
     unit: Option<String>,
     exact: bool,
+    applies: Applies,
+}
+
+/// Whether a claim that has a figure applies.
+enum Applies {
+    Yes,
+    /// Not to this machine: why.
+    NotHere(String),
+    /// Not to data of this size: why.
+    NotAtScale(String),
+}
+
+impl Applies {
+    fn is_yes(&self) -> bool {
+        matches!(self, Applies::Yes)
+    }
 }
 
 /// The metric in whose unit the figure of a claim of this form is; none for ratios.
@@ -146,6 +185,28 @@ impl Prepared {
             Verdict::Refuted
         } else {
             Verdict::Inconclusive
+        }
+    }
+
+    fn judge(&self, claim: &Claim, index: usize, family: &Family) -> Judged {
+        match family.levels[index] {
+            Some(level) => self.judge_at(claim, level, family.members()),
+            None => self.judge_exactly(claim),
+        }
+    }
+
+    /// The figure of a claim that does not apply, and what it would have been judged.
+    fn not_applicable(&self, judged: Judged) -> Judged {
+        let (why, would_be) = match &self.applies {
+            Applies::Yes => return judged,
+            Applies::NotHere(why) => (why, Some(judged.verdict)),
+            Applies::NotAtScale(why) => (why, None),
+        };
+        Judged {
+            verdict: Verdict::NotApplicable,
+            would_be,
+            why: Some(why.clone()),
+            ..judged
         }
     }
 
@@ -207,6 +268,7 @@ impl Prepared {
         Judged {
             claim: claim.clone(),
             verdict: Verdict::Inconclusive,
+            would_be: None,
             measure: self.measure.clone(),
             unit: self.unit.clone(),
             figure: Some(self.figure.point()),
@@ -229,11 +291,24 @@ impl Prepared {
 }
 
 impl Evidence<'_> {
+    /// The figure of a claim and whether it applies; a claim that does not may lack the figure.
     fn prepare(&self, claim: &Claim) -> Result<Prepared, Unable> {
-        self.check_file_system(&claim.file_systems)?;
-        for precondition in &claim.requires {
-            self.check(*precondition)?;
+        let not_at_scale = self.why_not_at_scale(claim).map(Applies::NotAtScale);
+        let not_here = self.why_not_here(claim).map(Applies::NotHere);
+        let applies = not_at_scale.or(not_here).unwrap_or(Applies::Yes);
+        match (self.prepare_figure(claim), applies) {
+            (Ok(prepared), applies) => Ok(Prepared {
+                applies,
+                ..prepared
+            }),
+            (Err(unable), Applies::Yes) => Err(unable),
+            (Err(_), Applies::NotHere(why) | Applies::NotAtScale(why)) => {
+                Err(Unable::NotApplicable(why))
+            }
         }
+    }
+
+    fn prepare_figure(&self, claim: &Claim) -> Result<Prepared, Unable> {
         let form = *claim
             .forms()
             .first()
@@ -246,6 +321,7 @@ impl Evidence<'_> {
             measure,
             unit: unit(form, &self.experiment.metric),
             exact: claim.exact,
+            applies: Applies::Yes,
         };
         // One exception refutes, whatever else went wrong.
         if prepared.exact && prepared.holds_in_every_round() {
@@ -263,6 +339,7 @@ impl Evidence<'_> {
         Judged {
             claim: claim.clone(),
             verdict,
+            would_be: None,
             measure: String::new(),
             unit: form.and_then(|form| unit(form, &self.experiment.metric)),
             figure: None,

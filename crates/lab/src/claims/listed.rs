@@ -102,6 +102,8 @@ impl Evidence<'_> {
             .into_iter()
             .filter(|(of, to)| measured(*of) && measured(*to))
             .collect();
+        let compared: Vec<usize> = pairs.iter().flat_map(|(of, to)| [*of, *to]).collect();
+        self.check_not_nothing(&compared, metric)?;
         let ratios = match self.samples.get(metric) {
             Some(samples) if !pairs.is_empty() => samples.mean_log_ratios(&pairs),
             _ => Vec::new(),

@@ -11,6 +11,7 @@ mod parse;
 mod positions;
 pub mod schema;
 mod validate;
+mod validate_bounds;
 mod validate_claims;
 mod write;
 
@@ -90,6 +91,20 @@ pub struct Experiment {
     /// Published statements to check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    /// Statements that every trial verifies, so that a trial in which one does not hold fails. They are no
+    /// claims, since no figure of a measured trial could refute them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+/// A statement that every trial verifies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// Unique name, such as `fts-32`.
+    pub id: String,
+    /// The statement in words.
+    pub says: String,
 }
 
 impl Experiment {

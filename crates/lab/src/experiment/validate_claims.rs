@@ -1,8 +1,11 @@
-//! Checks of claims: their form, their bounds and the variants that they mean.
+//! Checks of claims: their form and the variants that they mean.
 
+use std::collections::BTreeSet;
+
+use super::Experiment;
 use super::positions::Step;
 use super::validate::{Checker, below, check_metric};
-use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs};
+use crate::claims::{Best, Claim, Extreme, Form, Listed, Pair, Pairs, Single};
 use crate::design::{Variant, partners, select};
 use crate::level::{Settings, contains, label, overlaid};
 use crate::metric;
@@ -15,15 +18,11 @@ const FILE_SYSTEMS: [&str; 12] = [
 
 impl Checker<'_, '_, '_> {
     pub(super) fn check_claims(&mut self, variants: &[Variant]) {
+        self.check_ids();
         for (index, claim) in self.experiment.claims.iter().enumerate() {
             let path = ["claims".into(), index.into()];
-            let twice = self.experiment.claims[..index]
-                .iter()
-                .any(|other| other.id == claim.id);
-            if twice {
-                self.findings
-                    .at(&path, format!("the claim `{}` is given twice", claim.id));
-            }
+            self.check_numbers(&path, claim);
+            self.check_remarks(&path, claim);
             match claim.forms()[..] {
                 [form] => self.check_form(&path, claim, form, variants),
                 _ => self.findings.at(
@@ -38,7 +37,24 @@ impl Checker<'_, '_, '_> {
         }
     }
 
+    /// Claims and checks have one set of names.
+    fn check_ids(&mut self) {
+        let Experiment { claims, checks, .. } = self.experiment;
+        let claims = claims.iter().map(|claim| &claim.id).enumerate();
+        let checks = checks.iter().map(|check| &check.id).enumerate();
+        let claims = claims.map(|(index, id)| ("claims", index, id));
+        let checks = checks.map(|(index, id)| ("checks", index, id));
+        let mut seen = BTreeSet::new();
+        for (table, index, id) in claims.chain(checks) {
+            if !seen.insert(id) {
+                let what = format!("the name `{id}` is given twice");
+                self.findings.at(&[table.into(), index.into()], what);
+            }
+        }
+    }
+
     fn check_form(&mut self, path: &[Step], claim: &Claim, form: Form<'_>, variants: &[Variant]) {
+        self.check_bounds(path, claim, form);
         let path = below(path, form.key());
         if let Some(metric) = form.metric() {
             check_metric(
@@ -51,14 +67,11 @@ impl Checker<'_, '_, '_> {
         if let Some(metric) = form.to_metric() {
             self.check_to_metric(&path, form.metric(), metric);
         }
-        self.check_bounds(&path, claim, form);
         self.check_file_systems(&path, claim);
         match form {
             Form::Ratio(pair) | Form::Equal(pair) => self.check_pair(&path, pair, variants),
             Form::RatioOfRatios(pairs) => self.check_pairs(&path, pairs, variants),
-            Form::Value(single) => {
-                self.check_variant(&path, "of", &single.of, variants);
-            }
+            Form::Value(single) => self.check_single(&path, single, variants),
             Form::Ordering(listed) | Form::Spread(listed) => {
                 self.check_listed(&path, listed, variants)
             }
@@ -66,10 +79,10 @@ impl Checker<'_, '_, '_> {
                 self.check_extreme(&path, extreme, variants)
             }
             Form::Best(best) => self.check_best(&path, best, variants),
-            Form::Devices(devices) if devices.of == devices.to => self
+            Form::Devices(devices) | Form::SameOrder(devices) if devices.of == devices.to => self
                 .findings
                 .at(&path, "both devices of the claim are of the same kind"),
-            Form::Devices(_) => {}
+            Form::Devices(_) | Form::SameOrder(_) => {}
         }
     }
 
@@ -96,25 +109,18 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    fn check_bounds(&mut self, path: &[Step], claim: &Claim, form: Form<'_>) {
-        let bounds = claim.stated_bounds();
-        let stated = bounds.low.is_some() || bounds.high.is_some();
-        let wanted = form.states_bounds();
-        let what = match wanted {
-            true => "needs `at_least`, `at_most` or `between`",
-            false => "takes no `at_least`, `at_most` or `between`",
+    /// A variant that sets a PRAGMA has failed where another value is read back.
+    fn check_single(&mut self, path: &[Step], single: &Single, variants: &[Variant]) {
+        let variant = self.check_variant(path, "of", &single.of, variants);
+        let metric = single.metric.as_deref().unwrap_or(&self.experiment.metric);
+        let Some(pragma) = metric.strip_prefix("read_back.") else {
+            return;
         };
-        if stated != wanted {
-            self.findings
-                .at(path, format!("the claim `{}` {what}", claim.id));
-        }
-        if matches!(form, Form::Equal(_)) != claim.within.is_some() {
+        let sets = |name: &str| variant.is_some_and(|it| variants[it].settings.contains_key(name));
+        if sets(pragma) || pragma.strip_suffix("_wal").is_some_and(sets) {
             self.findings.at(
-                path,
-                format!(
-                    "the claim `{}`: `equal` and `within` require each other",
-                    claim.id
-                ),
+                &below(path, "metric"),
+                format!("a trial whose variant sets this PRAGMA fails unless `{metric}` is as set, so no figure can refute the claim; list it in `checks`"),
             );
         }
     }

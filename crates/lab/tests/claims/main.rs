@@ -1,14 +1,15 @@
 //! Verdicts of claims over made-up figures.
 
+mod applicability;
+mod bounds;
 #[path = "../common/mod.rs"]
 mod common;
+mod devices;
 mod over_the_design;
 mod world;
 
-use std::collections::BTreeMap;
-
 use common::{columns, read};
-use lab::claims::{DeviceKind, DeviceLevels, Verdict};
+use lab::claims::Verdict;
 use pragmark_lab as lab;
 use world::{RATIO, World, claim, judged, verdict};
 
@@ -185,45 +186,6 @@ fn judging_many_claims_together_asks_more_of_each() {
 }
 
 #[test]
-fn a_claim_applies_to_the_file_systems_of_which_it_speaks() {
-    let on = |names: &str| {
-        let body = format!("{RATIO}\nat_least = 1.2\nfile_systems = [{names}]");
-        judged(&World::default(), &body)
-    };
-    let other = on("\"btrfs\", \"xfs\"");
-    assert_eq!(other.verdict, Verdict::NotApplicable);
-    let why = other.why.unwrap();
-    assert!(
-        why.contains("btrfs and xfs") && why.contains("here is ext4"),
-        "{why}"
-    );
-    assert_ne!(on("\"btrfs\", \"ext4\"").verdict, Verdict::NotApplicable);
-}
-
-#[test]
-fn a_claim_that_needs_a_slow_fsync_does_not_apply_to_a_fast_one() {
-    let body = format!("{RATIO}\nat_least = 1.2\nrequires = [\"fsync\"]");
-    let fast = World {
-        fsync_median_ns: Some(20_000),
-        ..World::default()
-    };
-    let judged = judged(&fast, &body);
-    assert_eq!(judged.verdict, Verdict::NotApplicable);
-    assert!(judged.why.unwrap().contains("0.020 ms"));
-    assert_eq!(
-        verdict(
-            &World {
-                fsync_median_ns: None,
-                ..World::default()
-            },
-            &body
-        ),
-        Verdict::NotApplicable
-    );
-    assert_eq!(verdict(&World::default(), &body), Verdict::Confirmed);
-}
-
-#[test]
 fn a_claim_about_an_variant_that_was_not_measured_is_inconclusive_and_says_why() {
     let world = World {
         missing: Some(2),
@@ -304,6 +266,22 @@ fn what_an_aa_check_shows_refutes_an_exact_claim_about_the_baseline() {
 }
 
 #[test]
+fn no_rows_compared_with_no_rows_confirm_nothing() {
+    let world = World {
+        truth: [0.0, 1.0, 0.0, 1.0],
+        noise: 0.0,
+        rounds: 7,
+        ..World::default()
+    };
+    for more in ["", "\nexact = true"] {
+        let judged = judged(&world, &format!("{RATIO}\nat_least = 1{more}"));
+        assert_eq!(judged.verdict, Verdict::Inconclusive, "{judged:?}");
+    }
+    let equal = "equal = { of = { columns = 4 }, to = { columns = 1 } }\nwithin = 0.1";
+    assert_eq!(verdict(&world, equal), Verdict::Inconclusive);
+}
+
+#[test]
 fn an_exact_ratio_is_not_confirmed_by_the_rounds_that_have_one() {
     let world = |truth: [f64; 4]| World {
         truth,
@@ -312,8 +290,10 @@ fn an_exact_ratio_is_not_confirmed_by_the_rounds_that_have_one() {
         ..World::default()
     };
     let exact = "spread = { over = \"columns\" }\nat_most = 0\nexact = true";
-    // Nothing everywhere is the same everywhere.
-    assert_eq!(verdict(&world([0.0; 4]), exact), Verdict::Confirmed);
+    // Nothing everywhere is the same everywhere, which shows nothing.
+    let nothing = judged(&world([0.0; 4]), exact);
+    assert_eq!(nothing.verdict, Verdict::Inconclusive, "{nothing:?}");
+    assert!(nothing.why.unwrap().contains("nothing was compared"));
     let unsure = judged(&world([0.0, 0.0, 0.0, 5.0]), exact);
     assert_eq!(unsure.verdict, Verdict::Inconclusive, "{unsure:?}");
 }
@@ -385,38 +365,4 @@ fn what_no_variants_can_show_is_refused_with_the_file() {
     assert!(refused(both).contains("without_worst"));
     let two = "argmin = { over = \"columns\", variant = { columns = 2 } }";
     assert!(refused(two).contains("either"));
-}
-
-#[test]
-fn devices_are_compared_where_both_kinds_were_measured() {
-    let body = "devices = { of = \"rotating\", to = \"solid\" }\nat_least = 2";
-    let on = |kind, level: f64| DeviceLevels {
-        kind: Some(kind),
-        levels: BTreeMap::from([(
-            "rows_per_s".to_owned(),
-            (0..8)
-                .map(|round| (level * (1.0 + f64::from(round) / 100.0)).ln())
-                .collect(),
-        )]),
-    };
-    let with = |devices: Vec<DeviceLevels>| {
-        let world = World {
-            devices,
-            ..World::default()
-        };
-        judged(&world, body)
-    };
-    let (disk, ssd) = (on(DeviceKind::Rotating, 40.0), on(DeviceKind::Solid, 10.0));
-    let both = with(vec![disk.clone(), ssd.clone()]);
-    assert_eq!(both.verdict, Verdict::Confirmed);
-    assert!((both.figure.unwrap() - 4.0).abs() < 0.01);
-    assert_eq!(
-        with(vec![on(DeviceKind::Rotating, 12.0), ssd.clone()]).verdict,
-        Verdict::Refuted
-    );
-    for devices in [vec![], vec![disk], vec![ssd]] {
-        let alone = with(devices);
-        assert_eq!(alone.verdict, Verdict::NotApplicable);
-        assert!(alone.why.unwrap().contains("--dir"));
-    }
 }

@@ -49,7 +49,8 @@ baseline = {{ journal_mode = "delete", synchronous = "off" }}
         samples: &BTreeMap::from([("rows_per_s".to_owned(), world.samples(world.truth))]),
         problems: &[const { None }; 4],
         failures: &[const { None }; 4],
-        fsync_median_ns: None,
+        scale: Scale::Default,
+        fsync: None,
         file_system: None,
         devices: &[],
     })
@@ -106,6 +107,17 @@ fn the_extreme_of_all_variants_may_be_named_by_its_levels() {
     };
     assert_eq!(slowest("wal"), Verdict::Confirmed);
     assert_eq!(slowest("delete"), Verdict::Refuted);
+}
+
+#[test]
+fn the_extreme_may_share_its_place_with_what_counts_as_equal() {
+    let slowest = |tolerance: &str| {
+        let variant = r#"variant = { journal_mode = "wal", synchronous = "full" }"#;
+        let body = format!("argmin = {{ {variant} }}\n{tolerance}");
+        grid_judged([1.0, 1.2, 0.5, 0.51], &body).verdict
+    };
+    assert_eq!(slowest(""), Verdict::Refuted);
+    assert_eq!(slowest("tolerance = 0.05"), Verdict::Confirmed);
 }
 
 #[test]

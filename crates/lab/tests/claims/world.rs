@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::common::{catalogue, columns, read};
 use crate::lab::claims::{DeviceLevels, Evidence, Judged, Verdict, judge};
 use crate::lab::design::{Role, variants};
+use crate::lab::environment::FsyncCourse;
 use crate::lab::experiment::Scale;
 use crate::lab::samples::Samples;
 use crate::lab::seed::Seed;
@@ -16,7 +17,8 @@ pub struct World {
     /// Noise: the largest relative deviation.
     pub noise: f64,
     pub rounds: u32,
-    pub fsync_median_ns: Option<u64>,
+    pub fsync: Option<FsyncCourse>,
+    pub scale: Scale,
     pub missing: Option<usize>,
     /// A variant some of whose trials failed.
     pub failing: Option<usize>,
@@ -31,7 +33,8 @@ impl Default for World {
             truth: [1.0, 1.1, 1.3, 0.9],
             noise: 0.01,
             rounds: 12,
-            fsync_median_ns: Some(500_000),
+            fsync: FsyncCourse::of(vec![500_000]),
+            scale: Scale::Default,
             missing: None,
             failing: None,
             aa_check: None,
@@ -67,7 +70,8 @@ impl World {
             ]),
             problems: &problems,
             failures: &failures,
-            fsync_median_ns: self.fsync_median_ns,
+            scale: self.scale,
+            fsync: self.fsync,
             file_system: Some("ext4"),
             devices: &self.devices,
         })

@@ -65,6 +65,14 @@ fn describe(experiment: &Experiment, scale: Scale, catalogue: &Catalogue) -> Str
     for claim in &experiment.claims {
         let _ = writeln!(text, "{}", describe_claim(claim));
     }
+    for check in &experiment.checks {
+        let _ = writeln!(
+            text,
+            "\nverified in every trial, {}: {}",
+            one_line(&check.id),
+            one_line(&check.says)
+        );
+    }
     text
 }
 
@@ -72,20 +80,28 @@ fn describe_claim(claim: &Claim) -> String {
     let bounds = claim
         .forms()
         .first()
-        .map(|form| format!("{} {}", form.key(), claim.bounds(*form)))
-        .unwrap_or_default();
-    let published = claim
-        .published
-        .map(|figure| format!(", published {figure}"))
-        .unwrap_or_default();
-    let requires = claim
-        .requires
-        .iter()
-        .map(|needs| format!(", requires {needs}"))
-        .collect::<String>();
+        .map(|form| format!("{} {}", form.key(), claim.bounds(*form)));
+    let published = claim.published.map(|figure| format!("published {figure}"));
+    let expected = claim
+        .expected
+        .map(|it| format!("expected {} ({})", it.figure, it.origin));
+    let requires = claim.requires.iter().map(|it| format!("requires {it}"));
+    let scales = claim.not_at.iter();
+    let scales =
+        scales.map(|(scale, lacks)| format!("not at the scale {scale} ({})", one_line(lacks)));
+    let because = claim.bound_because.iter();
+    let because = because.map(|why| format!("\n      bound: {}", one_line(why)));
+    let facts: Vec<String> = [bounds, published, expected]
+        .into_iter()
+        .flatten()
+        .chain(requires)
+        .chain(scales)
+        .collect();
     format!(
-        "\nclaim {}: {}\n      {bounds}{published}{requires}",
+        "\nclaim {}: {}\n      {}{}",
         one_line(&claim.id),
-        one_line(&claim.says)
+        one_line(&claim.says),
+        facts.join(", "),
+        because.collect::<String>()
     )
 }

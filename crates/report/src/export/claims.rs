@@ -1,7 +1,7 @@
 //! One row a claim.
 
 use lab::analysis::{Analysis, ExperimentAnalysis};
-use lab::claims::Judged;
+use lab::claims::{Judged, Verdict};
 
 use super::cells::{number, text};
 use super::{Columns, Form, table};
@@ -9,27 +9,31 @@ use crate::Result;
 
 const FORM: Form = Form {
     name: "claims",
-    header: "experiment,source,claim,says,verdict,measure,unit,figure,low,high,alpha,bound_low,\
-             bound_high,published,rounds,preliminary,why",
+    header: "experiment,source,claim,says,verdict,would_be,measure,unit,figure,low,high,alpha,bound_low,\
+             bound_high,bound_because,published,expected,origin,rounds,preliminary,why",
     narrow: &[
         "experiment",
         "claim",
         "says",
         "verdict",
+        "would_be",
         "figure",
         "low",
         "high",
         "bound_low",
         "bound_high",
         "published",
+        "expected",
+        "origin",
         "preliminary",
         "why",
     ],
 };
 
 /// The claims of a run as CSV: verdict, measured figure with its interval at error rate `alpha`
-/// (0 to 1), the bounds that confirm, and the published figure. Where `unit` names a metric, figures
-/// are in its base unit; elsewhere they are ratios, that of a spread a ratio less one.
+/// (0 to 1), the bounds that confirm, and the published figure or the expected one with its origin. Where a
+/// claim does not apply, `would_be` says what its figure would have been judged. Where `unit` names a metric,
+/// figures are in its base unit; elsewhere they are ratios, that of a spread a ratio less one.
 ///
 /// # Errors
 /// When the table cannot be built.
@@ -42,12 +46,14 @@ pub fn claims_csv(analysis: &Analysis, columns: Columns) -> Result<String> {
 }
 
 fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<String> {
+    let expected = judged.claim.expected;
     vec![
         text(&experiment.key),
         text(experiment.source.as_deref().unwrap_or_default()),
         text(&judged.claim.id),
         text(&judged.claim.says),
-        judged.verdict.to_string().replace(' ', "_"),
+        word(judged.verdict),
+        judged.would_be.map(word).unwrap_or_default(),
         text(&judged.measure),
         text(judged.unit.as_deref().unwrap_or_default()),
         number(judged.figure),
@@ -56,9 +62,16 @@ fn row(experiment: &ExperimentAnalysis, judged: &Judged) -> Vec<String> {
         number(judged.interval.map(|_| judged.alpha)),
         number(judged.bounds.low),
         number(judged.bounds.high),
+        text(judged.claim.bound_because.as_deref().unwrap_or_default()),
         number(judged.claim.published),
+        number(expected.map(|it| it.figure)),
+        expected.map(|it| it.origin.to_string()).unwrap_or_default(),
         judged.rounds.to_string(),
         judged.preliminary.to_string(),
         text(judged.why.as_deref().unwrap_or_default()),
     ]
+}
+
+fn word(verdict: Verdict) -> String {
+    verdict.to_string().replace(' ', "_")
 }

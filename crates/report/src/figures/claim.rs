@@ -1,6 +1,6 @@
-//! The figures of a claim: measured, its interval, published, and the bounds that confirm.
+//! The figures of a claim: measured, its interval, published or expected, and the bounds that confirm.
 //!
-//! All four are written in one form, so that they can be compared at a glance: as a ratio, for a
+//! All of them are written in one form, so that they can be compared at a glance: as a ratio, for a
 //! spread, which is a ratio less one, in per cent, and for an absolute figure in the unit of its
 //! metric.
 
@@ -48,6 +48,12 @@ fn interval_of_spread(interval: Interval) -> String {
 pub fn claim_published(judged: &Judged) -> Option<String> {
     let published = judged.claim.published?;
     Some(claim_value(judged, published))
+}
+
+/// The expected figure of a claim, in the form of [`claim_figure`].
+pub fn claim_expected(judged: &Judged) -> Option<String> {
+    let expected = judged.claim.expected?;
+    Some(claim_value(judged, expected.figure))
 }
 
 /// The bounds that confirm a claim: `at least ×2`.

@@ -12,7 +12,7 @@ use lab::metric::{self, Unit};
 use lab::stats::Interval;
 
 pub(crate) use claim::is_spread;
-pub use claim::{claim_bounds, claim_figure, claim_interval, claim_published};
+pub use claim::{claim_bounds, claim_expected, claim_figure, claim_interval, claim_published};
 pub use digits::significant;
 use digits::{decimals, grouped, rounded, trimmed};
 pub(crate) use short::{about, about_with_unit, compact, level, stated, stated_range};

@@ -1,6 +1,6 @@
-//! The claims of an experiment with their verdicts.
+//! The claims of an experiment with their verdicts, and what every trial verified.
 
-use lab::claims::Judged;
+use lab::claims::{Judged, Precondition};
 
 use super::Subject;
 use crate::document::{Block, Cell, Column, Item, Row, Sentence, Strip, Table, Tone};
@@ -10,27 +10,53 @@ use crate::words::verdict_mark;
 /// A list, or a table where there is room.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let claims = &subject.experiment.claims;
-    if claims.is_empty() {
-        return Vec::new();
-    }
+    let judged = (!claims.is_empty()).then(|| {
+        [
+            Block::Heading("Claims".to_owned()),
+            Block::Depth {
+                brief: Block::list(claims.iter().map(item)).into_iter().collect(),
+                full: vec![Block::table(table(claims))],
+            },
+        ]
+    });
+    let judged = judged.into_iter().flatten();
+    judged
+        .chain(fsync(subject))
+        .chain(checks(subject))
+        .collect()
+}
+
+fn table(claims: &[Judged]) -> Table {
     let columns = ["verdict", "claim"].map(|it| Column::left(it).prose());
     let figures = [
         Column::right("measured"),
         Column::left("where it lies"),
-        Column::right("published"),
-        Column::right("confirmed if"),
+        Column::right("published or expected"),
+        Column::left("confirmed if").prose(),
     ];
-    let table = Table::new(
-        "Claims",
-        columns.into_iter().chain(figures),
-        claims.iter().map(row),
-    );
-    let heading = Block::Heading("Claims".to_owned());
-    let depth = Block::Depth {
-        brief: Block::list(claims.iter().map(item)).into_iter().collect(),
-        full: vec![Block::table(table)],
-    };
-    vec![heading, depth]
+    let columns = columns.into_iter().chain(figures);
+    Table::new("Claims", columns, claims.iter().map(row))
+}
+
+/// The price of an fsync, where a claim depends on it.
+fn fsync(subject: &Subject<'_>) -> Option<Block> {
+    let experiment = subject.experiment;
+    let mut claims = experiment.claims.iter();
+    let fsync = experiment
+        .fsync
+        .filter(|_| claims.any(|judged| judged.claim.requires.contains(&Precondition::Fsync)))?;
+    Some(Block::small(format!(
+        "Median time of an fsync during this experiment: {fsync}."
+    )))
+}
+
+/// What every trial verified, which no figure of a measured trial can refute.
+fn checks(subject: &Subject<'_>) -> Vec<Block> {
+    let checks = subject.experiment.checks.iter();
+    let list = Block::list(checks.map(|check| Item::new(format!("{}: {}", check.id, check.says))));
+    let said =
+        || Block::paragraph("Every trial verifies the following, and fails if it does not hold:");
+    list.map_or_else(Vec::new, |list| vec![said(), list])
 }
 
 /// The figure with its interval.
@@ -48,9 +74,9 @@ fn item(judged: &Judged) -> Item {
     let parts = [
         measured(judged).map(|it| format!("measured {it}")),
         Some(format!("confirmed if {}", figures::claim_bounds(judged))),
-        figures::claim_published(judged).map(|it| format!("published {it}")),
+        compared_with(judged),
         judged.preliminary.then(|| "preliminary".to_owned()),
-        judged.why.clone(),
+        why(judged),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Item {
@@ -59,6 +85,23 @@ fn item(judged: &Judged) -> Item {
         below: vec![parts.join("; ").into()],
         ..Item::new(head)
     }
+}
+
+/// The published figure, or the one that is expected.
+fn compared_with(judged: &Judged) -> Option<String> {
+    let published = figures::claim_published(judged).map(|it| format!("published {it}"));
+    let expected = figures::claim_expected(judged).zip(judged.claim.expected);
+    published.or_else(|| {
+        expected.map(|(figure, expected)| format!("expected {figure} ({})", expected.origin))
+    })
+}
+
+/// Why a claim does not apply or is not decided, and what it would have been.
+fn why(judged: &Judged) -> Option<String> {
+    let would_be = judged
+        .would_be
+        .map(|verdict| format!("; otherwise it would be {verdict}"));
+    Some(judged.why.clone()? + &would_be.unwrap_or_default())
 }
 
 fn row(judged: &Judged) -> Row {
@@ -70,7 +113,8 @@ fn row(judged: &Judged) -> Row {
         ""
     };
     let id = format!("{} ({})", judged.claim.says, judged.claim.id);
-    let why = judged.why.as_deref().unwrap_or_default();
+    let why = why(judged).unwrap_or_default();
+    let because = judged.claim.bound_because.as_deref().unwrap_or_default();
     let interval = figures::claim_interval(judged);
     let exact = (judged.claim.exact && interval.is_none()).then(|| "in every round".to_owned());
     let level = figures::percent(1.0 - judged.alpha);
@@ -92,15 +136,25 @@ fn row(judged: &Judged) -> Row {
             strip,
             ..Cell::default()
         },
-        Cell::number(figures::claim_published(judged)),
-        Cell::new(figures::claim_bounds(judged)),
+        published_or_expected(judged),
+        Cell::new(figures::claim_bounds(judged)).with_below(because),
     ])
 }
 
-/// Where the bound lies, where the figure, where the published one; none where there is no figure.
+/// The published figure, or the expected one with its origin below.
+fn published_or_expected(judged: &Judged) -> Cell {
+    match (figures::claim_expected(judged), judged.claim.expected) {
+        (Some(figure), Some(expected)) => {
+            Cell::number(Some(figure)).with_below(format!("expected: {}", expected.origin))
+        }
+        _ => Cell::number(figures::claim_published(judged)),
+    }
+}
+
+/// Where the bound lies, where the figure, where the published or expected one; none where there is no figure.
 fn strip(judged: &Judged, tone: Tone) -> Option<Strip> {
     let dot = judged.figure.filter(|figure| figure.is_finite())?;
-    let published = figures::claim_published(judged).map(|it| format!(", published {it}"));
+    let other = compared_with(judged).map(|it| format!(", {it}"));
     // No difference belongs into the picture: most claims are about being above or below it. An
     // absolute figure has no such value.
     let none = match (&judged.unit, figures::is_spread(judged)) {
@@ -112,12 +166,12 @@ fn strip(judged: &Judged, tone: Tone) -> Option<Strip> {
         allowed: (judged.bounds.low, judged.bounds.high),
         dot,
         interval: judged.interval,
-        other: judged.claim.published,
+        other: judged.claim.published_or_expected(),
         none,
         words: format!(
             "measured {}{}, confirmed if {}",
             measured(judged).unwrap_or_default(),
-            published.unwrap_or_default(),
+            other.unwrap_or_default(),
             figures::claim_bounds(judged)
         ),
         tone,
