@@ -19,7 +19,7 @@ const C_SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/insert_loop.c")
 /// Measures pairs and prints the ratio of times with its interval.
 pub fn run(pragmark: &Path, rows: usize, pairs: usize) -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
-    let c_loop = compile(directory.path())?;
+    let c_loop = compile(directory.path(), C_SOURCE, "insert_loop")?;
     let (mut native, mut c) = (Vec::new(), Vec::new());
     let mut order = Seed(1).generator();
     for pair in 0..pairs {
@@ -51,10 +51,10 @@ pub fn run(pragmark: &Path, rows: usize, pairs: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compiles the C loop together with the amalgamation, with the options of the built-in engine.
-fn compile(directory: &Path) -> Result<PathBuf, Failure> {
+/// Compiles a C program together with the amalgamation, with the options of the built-in engine.
+pub fn compile(directory: &Path, source: &str, name: &str) -> Result<PathBuf, Failure> {
     let amalgamation = Path::new(env!("PRAGMARK_AMALGAMATION"));
-    let program = directory.join("insert_loop");
+    let program = directory.join(name);
     let target = env!("PRAGMARK_TARGET");
     let compiler = cc::Build::new()
         .opt_level(2)
@@ -66,7 +66,7 @@ fn compile(directory: &Path) -> Result<PathBuf, Failure> {
     command.arg("-O2").arg("-I").arg(amalgamation);
     command.args(engine::COMPILE_OPTIONS.iter().map(|option| option.define()));
     command
-        .arg(C_SOURCE)
+        .arg(source)
         .arg(amalgamation.join("sqlite3.c"))
         .arg("-o")
         .arg(&program);
@@ -74,7 +74,7 @@ fn compile(directory: &Path) -> Result<PathBuf, Failure> {
     let output = command.output()?;
     if !output.status.success() {
         return Err(format!(
-            "the C loop does not compile: {}",
+            "the C program does not compile: {}",
             String::from_utf8_lossy(&output.stderr)
         )
         .into());

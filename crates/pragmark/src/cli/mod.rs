@@ -5,6 +5,7 @@ mod doctor;
 mod driver;
 mod engine;
 mod load;
+mod measure;
 mod reading;
 mod run;
 mod values;
@@ -22,6 +23,7 @@ pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
 pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
+pub use measure::MeasureArgs;
 pub use reading::{
     ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs, ShowArgs,
 };
@@ -76,6 +78,8 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
 pub enum Command {
     /// Run experiments, or a five-minute tour when none is named.
     Run(Box<RunArgs>),
+    /// Measure your own SQL on a copy of your own database.
+    Measure(Box<MeasureArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
     /// Show an experiment: its question, variants and claims, and the plan of a run.

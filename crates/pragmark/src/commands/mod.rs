@@ -10,6 +10,7 @@ mod list;
 mod load;
 mod make_fs;
 mod man;
+mod measure;
 mod needs;
 mod output;
 mod own_text;
@@ -31,6 +32,7 @@ use crate::failure::{Exit, Failure};
 pub fn execute(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::execute(*args),
+        Command::Measure(args) => measure::execute(&args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

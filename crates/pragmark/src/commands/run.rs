@@ -29,11 +29,21 @@ const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Runs, or resumes a run.
 pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
+    execute_with(args, None, |_| Ok(()))
+}
+
+/// As [`execute`], with an experiment that another command has made, if one has; `check` looks at the analysis before
+/// the report is printed.
+pub(super) fn execute_with(
+    args: RunArgs,
+    made: Option<Experiment>,
+    check: impl FnOnce(&Analysis) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
     let interrupted = interrupt::flag()?;
     let driver = driver_of_run(args.drivers.as_deref())?;
     let folder = match &args.resume {
         Some(path) => resumed(&args, path, &driver, &interrupted)?,
-        None => match begin(&args, &driver, &interrupted)? {
+        None => match begin(&args, made, &driver, &interrupted)? {
             Some(folder) => folder,
             None if interrupted.load(Ordering::Relaxed) => return Ok(Exit::Interrupted),
             None => return Ok(Exit::Success),
@@ -43,6 +53,7 @@ pub fn execute(args: RunArgs) -> Result<Exit, Failure> {
     let end = carry_out(&folder, &driver, servers(&args), &interrupted, args.plain);
     tidy_server(&args, &plan);
     conclude(folder.path(), end?, |analysis| {
+        check(analysis)?;
         Ok(summary(analysis, folder.path()))
     })
 }
@@ -147,12 +158,13 @@ fn tidy_server(args: &RunArgs, plan: &RunPlan) {
 /// Plans a new run, looks at the machine, and makes the folder; none where a large run is not wanted.
 fn begin(
     args: &RunArgs,
+    made: Option<Experiment>,
     driver: &Driver,
     interrupted: &AtomicBool,
 ) -> Result<Option<RunFolder>, Failure> {
     let catalogue = drivers::catalogue(args.drivers.as_deref())?;
-    let is_tour = args.experiments.is_empty() && args.source.is_none();
-    let mut experiments = chosen(args, is_tour, &catalogue)?;
+    let is_tour = made.is_none() && args.experiments.is_empty() && args.source.is_none();
+    let mut experiments = chosen(args, made, is_tour, &catalogue)?;
     let scale = scale(args, is_tour);
     own_text::apply(args, &mut experiments, scale, &catalogue)?;
     let directories = directories(&args.dirs)?;
@@ -224,12 +236,16 @@ pub(super) fn folder_of(given: Option<&Path>, plan: &RunPlan) -> PathBuf {
     given.map_or_else(|| Path::new(RUNS).join(&plan.id), Path::to_owned)
 }
 
-/// The experiments named, those of the source named, or the tour.
+/// The experiment that a command has made, the experiments named, those of the source named, or the tour.
 fn chosen(
     args: &RunArgs,
+    made: Option<Experiment>,
     is_tour: bool,
     catalogue: &Catalogue,
 ) -> Result<Vec<Experiment>, Failure> {
+    if let Some(experiment) = made {
+        return Ok(vec![experiment]);
+    }
     let mut names: Vec<String> = args.experiments.clone();
     if is_tour {
         names.extend(TOUR.iter().map(|name| (*name).to_owned()));

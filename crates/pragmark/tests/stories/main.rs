@@ -13,6 +13,7 @@ mod kills_and_schedules;
 mod laboratory;
 mod loading;
 mod mistakes;
+mod own_sql;
 mod parameters;
 mod queue;
 mod safety;

@@ -22,6 +22,7 @@ mod repeat;
 mod run;
 mod secondary;
 mod settings;
+mod statements;
 mod storage_models;
 mod tiers;
 
@@ -38,7 +39,7 @@ pub use self::settings::{SettingsQuery, settings_to_use};
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 18] = [
+const OF_EXPERIMENT: [OfExperiment; 19] = [
     findings::answer,
     curve::blocks,
     map::blocks,
@@ -46,6 +47,7 @@ const OF_EXPERIMENT: [OfExperiment; 18] = [
     effects::blocks,
     interactions::blocks,
     figures::after_effects,
+    statements::blocks,
     secondary::blocks,
     bindings::blocks,
     tiers::blocks,

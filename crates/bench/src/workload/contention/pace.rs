@@ -124,7 +124,10 @@ struct Pacer<'a, C, F> {
 impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
     fn closed(&mut self) -> Result<(), TrialError> {
         let mut now = self.clock.now();
-        while now < self.task.end && !self.task.is_full(self.course.offered) {
+        // A worker that is woken after the end does one operation, so that every trial has a rate.
+        while self.course.offered == 0
+            || (now < self.task.end && !self.task.is_full(self.course.offered))
+        {
             self.course.offered += 1;
             now = self.attempt(now)?;
             if self.task.think > 0 {

@@ -1,0 +1,113 @@
+//! Options of `measure`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values::{not_negative, seconds};
+
+/// Options of `measure`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark measure --db app.db -c 'SELECT * FROM users WHERE email = :email'
+                                        one statement; values are drawn from the column
+  pragmark measure --db app.db queries.sql
+                                        each statement or named query of a file
+  pragmark measure --db app.db queries.sql --vary journal_mode=delete,wal --vary cache_size=-2000,-64000
+                                        with several settings, compared with the first of each
+  pragmark measure --db app.db --db with-index.db queries.sql
+                                        two databases with the same statements
+  pragmark measure --db app.db queries.sql --engine default --engine system
+                                        two SQLite libraries
+  pragmark measure --builtin tpcb-like --scale-factor 10 --clients 4
+                                        the workload of pgbench
+  pragmark measure --db app.db queries.sql --write my.toml
+                                        the same as an experiment file, to extend it")]
+pub struct MeasureArgs {
+    /// Files of SQL: scripts in pgbench's language, lists of named queries (`-- name: find_user`), or plain
+    /// statements. Several files are compared with one another.
+    pub files: Vec<PathBuf>,
+    /// Statement to measure instead of a file; repeat it for several statements.
+    #[arg(short = 'c', long = "command", value_name = "SQL", conflicts_with_all = ["files", "builtin"])]
+    pub commands: Vec<String>,
+    /// One of pgbench's scripts instead of a file, on tables that pragmark makes.
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with_all = ["files", "dbs"])]
+    pub builtin: Option<BuiltinArg>,
+    /// Your database. Every trial works on a copy, and the file itself is never changed, even if it is in use. Repeat
+    /// it to compare databases [default: an empty one].
+    #[arg(long = "db", value_name = "FILE")]
+    pub dbs: Vec<PathBuf>,
+    /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
+    #[arg(long, value_name = "FILE")]
+    pub setup: Option<PathBuf>,
+    /// Size of pgbench's tables, in units of 100,000 accounts.
+    #[arg(long, value_name = "N", requires = "builtin")]
+    pub scale_factor: Option<i64>,
+    /// Setting to vary, with its values, such as journal_mode=delete,wal. The first value is the baseline. Repeat it
+    /// for several settings.
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub vary: Vec<String>,
+    /// Setting of all variants, such as synchronous=normal or stop_after_ms=5000. `pragmark list --pragmas` and
+    /// `pragmark list --workloads` show the names.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Measure all combinations of what is varied, instead of one change at a time.
+    #[arg(long)]
+    pub combine: bool,
+    /// SQLite library: `default`, `system`, a version, or the path of a shared library; repeat it to compare several.
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Vec<String>,
+    /// Clients that execute at the same time.
+    #[arg(long, value_name = "N")]
+    pub clients: Option<i64>,
+    /// Start every trial with the file out of the system's page cache.
+    #[arg(long)]
+    pub cold: bool,
+    /// Rounds: trials of each variant.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(2..))]
+    pub rounds: u32,
+    /// Time of a trial, such as 500ms or 5s [default: about six seconds for all trials together].
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Print the experiment as a file for `pragmark run`, or write it to this one, and measure nothing.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub write: Option<PathBuf>,
+    /// Directory to measure in.
+    #[arg(long = "dir", value_name = "DIR")]
+    pub dirs: Vec<PathBuf>,
+    /// Folder for the record and the report [default: pragmark-runs/TIME in the current directory].
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Seed of all random choices [default: random].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Seconds of simulated crashes for each set of durability settings that is varied; 0 skips safety tiers.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5, value_parser = not_negative)]
+    pub crash_seconds: f64,
+    /// Print one line per trial instead of a progress bar.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+/// pgbench's scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BuiltinArg {
+    /// Three updates, a query and an insert in one transaction.
+    TpcbLike,
+    /// An update, a query and an insert in one transaction.
+    SimpleUpdate,
+    /// One query by key.
+    SelectOnly,
+}
+
+impl BuiltinArg {
+    /// The level of the setting `builtin`.
+    pub fn level(self) -> &'static str {
+        match self {
+            BuiltinArg::TpcbLike => "tpcb-like",
+            BuiltinArg::SimpleUpdate => "simple-update",
+            BuiltinArg::SelectOnly => "select-only",
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `pragmark measure`: an experiment on the user's own SQL, made from the command line.
+
+use std::path::Path;
+
+use lab::analysis::Analysis;
+use lab::catalogue::Catalogue;
+use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
+use lab::level::{Level, Settings};
+use lab::plan::ad_hoc;
+
+use super::{output, run};
+use crate::cli::{MeasureArgs, RunArgs, ScaleArg};
+use crate::failure::{Exit, Failure};
+
+/// Seconds for all trials together where none are given, so that an answer comes within ten.
+const TRIALS_S: f64 = 6.0;
+
+/// The shortest and the longest trial where no time is given, in seconds.
+const TRIAL_S: std::ops::RangeInclusive<f64> = 0.05..=1.0;
+
+/// Measures, or writes the experiment.
+pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
+    let catalogue = drivers::catalogue(None)?;
+    let text = experiment(args)?.to_toml().map_err(Failure::usage)?;
+    let experiment = checked(&text, &catalogue)?;
+    if let Some(path) = &args.write {
+        let path = (path != Path::new("-")).then_some(path.as_path());
+        output::write_text(path, &text)?;
+        return Ok(Exit::Success);
+    }
+    run::execute_with(run_args(args), Some(experiment), check_measured)
+}
+
+/// The experiment, checked as one from a file: a mistake in it is one on the command line or in a script.
+fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+    parse("measure", text, catalogue).map_err(|problems| {
+        let words = problems.0.iter().map(|problem| match &problem.nearest {
+            Some(name) => format!("{}; did you mean `{name}`?", problem.what),
+            None => problem.what.clone(),
+        });
+        Failure::usage(words.collect::<Vec<_>>().join("\n"))
+            .hint("`pragmark list --pragmas` and `pragmark list --workloads` show all settings")
+    })
+}
+
+/// Refuses a run in which the baseline could not be measured: there is nothing to report.
+fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
+    let variants = analysis
+        .experiments
+        .iter()
+        .flat_map(|experiment| experiment.variants.first());
+    let problem = variants
+        .filter(|variant| variant.unmeasured())
+        .find_map(|it| it.problem.clone());
+    problem.map_or(Ok(()), |problem| Err(Failure::unusable(problem)))
+}
+
+/// The experiment that the options describe.
+fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
+    let question = "How fast are these statements?";
+    let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
+    experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
+    experiment.design.kind = match args.combine {
+        true => DesignKind::Factorial,
+        false => DesignKind::OneAtATime,
+    };
+    add_settings(args, &mut experiment)?;
+    add_factors(args, &mut experiment)?;
+    if experiment.factors.is_empty() {
+        experiment.variants.push(VariantName {
+            levels: Settings::new(),
+            label: Some("as it is".to_owned()),
+            answer: None,
+        });
+    }
+    let stopping = &mut experiment.design.stopping;
+    (stopping.rounds, stopping.max_rounds) = (args.rounds, args.rounds);
+    let trial_s = args.seconds.unwrap_or_else(|| {
+        let trials = f64::from(args.rounds) * (variants(&experiment) + 1.0);
+        (TRIALS_S / trials).clamp(*TRIAL_S.start(), *TRIAL_S.end())
+    });
+    let milliseconds = Level::Int((trial_s * 1e3).ceil().max(1.0) as i64);
+    experiment
+        .base
+        .entry("stop_after_ms".to_owned())
+        .or_insert(milliseconds);
+    Ok(experiment)
+}
+
+/// How many variants an experiment has.
+fn variants(experiment: &Experiment) -> f64 {
+    let levels = experiment
+        .factors
+        .values()
+        .map(|levels| levels.len() as f64);
+    match experiment.design.kind {
+        DesignKind::Factorial => levels.product(),
+        _ => 1.0 + levels.map(|levels| levels - 1.0).sum::<f64>(),
+    }
+}
+
+/// What all variants have.
+fn add_settings(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Failure> {
+    let base = &mut experiment.base;
+    let mut set = |name: &str, level: Level| base.insert(name.to_owned(), level);
+    set("unit", "statement".into());
+    if !args.commands.is_empty() {
+        let statements = args
+            .commands
+            .iter()
+            .map(|sql| sql.trim().trim_end_matches(';'));
+        let statements: Vec<&str> = statements.collect();
+        set("sql", Level::Text(statements.join(";\n")));
+    } else if args.files.is_empty() && args.builtin.is_none() {
+        return Err(Failure::usage("nothing to measure")
+            .hint("name a file of SQL, give a statement with -c, or use --builtin tpcb-like"));
+    }
+    if let Some(builtin) = args.builtin {
+        set("builtin", builtin.level().into());
+    }
+    if let Some(setup) = &args.setup {
+        set("setup", whole_path(setup, "--setup")?);
+    }
+    for (name, number) in [
+        ("scale_factor", args.scale_factor),
+        ("clients", args.clients),
+    ] {
+        number.map(|number| set(name, number.into()));
+    }
+    if args.cold {
+        set("page_cache", "cold".into());
+    }
+    for setting in &args.set {
+        let (name, level) = setting.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("--set {setting} lacks a value: --set NAME=VALUE"))
+        })?;
+        set(name.trim(), level_of(level.trim()));
+    }
+    Ok(())
+}
+
+/// What is compared.
+fn add_factors(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Failure> {
+    let paths = |paths: &[std::path::PathBuf], option: &str| -> Result<Vec<Level>, Failure> {
+        paths.iter().map(|path| whole_path(path, option)).collect()
+    };
+    add_factor(experiment, "database", paths(&args.dbs, "--db")?);
+    add_factor(experiment, "scripts", paths(&args.files, "FILE")?);
+    if args.engine.len() > 1 {
+        let engines = args.engine.iter().map(|engine| Level::Text(engine.clone()));
+        add_factor(experiment, "engine", engines.collect());
+    }
+    for vary in &args.vary {
+        let form = || {
+            Failure::usage(format!(
+                "--vary {vary} lacks values: --vary NAME=VALUE,VALUE"
+            ))
+        };
+        let (name, levels) = vary.split_once('=').ok_or_else(form)?;
+        let levels = levels.split(',').map(|level| level_of(level.trim()));
+        add_factor(experiment, name.trim(), levels.collect());
+    }
+    Ok(())
+}
+
+/// A factor, or a setting of all variants where it has one level.
+fn add_factor(experiment: &mut Experiment, name: &str, levels: Vec<Level>) {
+    match levels.as_slice() {
+        [] => {}
+        [only] => {
+            experiment.base.insert(name.to_owned(), only.clone());
+        }
+        [first, ..] => {
+            let baseline: &mut Settings = &mut experiment.design.baseline;
+            baseline.insert(name.to_owned(), first.clone());
+            experiment.factors.insert(name.to_owned(), levels);
+        }
+    }
+}
+
+/// A path as a level, from the root, so that the run can go on from any directory.
+fn whole_path(path: &Path, option: &str) -> Result<Level, Failure> {
+    let whole = path.canonicalize().map_err(|error| {
+        Failure::unusable(format!("cannot read {}: {error}", path.display()))
+            .hint(format!("{option} names an existing file"))
+    })?;
+    let text = whole
+        .to_str()
+        .ok_or_else(|| Failure::unusable(format!("the path {} is not UTF-8", whole.display())))?;
+    Ok(Level::Text(text.to_owned()))
+}
+
+/// The run of the experiment.
+fn run_args(args: &MeasureArgs) -> RunArgs {
+    let engine = match args.engine.as_slice() {
+        [only] => only.clone(),
+        _ => "default".to_owned(),
+    };
+    RunArgs {
+        experiments: Vec::new(),
+        source: None,
+        quick: false,
+        scale: Some(ScaleArg::Default),
+        dirs: args.dirs.clone(),
+        engine,
+        postgres: None,
+        drivers: None,
+        text: None,
+        queries: None,
+        columns: Vec::new(),
+        table: None,
+        encoding: None,
+        out: args.out.clone(),
+        seed: args.seed,
+        resume: None,
+        trust: false,
+        time_limit: None,
+        trial_limit: 600.0,
+        probe: 0.0,
+        crash_seconds: Some(args.crash_seconds),
+        yes: true,
+        plain: args.plain,
+    }
+}

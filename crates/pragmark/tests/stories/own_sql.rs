@@ -1,0 +1,160 @@
+//! A user measures SQL of their own on a database of their own.
+
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+
+use crate::laboratory::Laboratory;
+
+/// A laboratory with a database of users and a file of queries.
+fn shop() -> Laboratory {
+    let laboratory = Laboratory::new();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute("CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT, age INTEGER); INSERT INTO users SELECT value, 'user ' || value, value % 90 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 200) SELECT value FROM n)")
+        .unwrap();
+    connection.close().unwrap();
+    laboratory.write(
+        "queries.sql",
+        "-- name: find_user\nSELECT * FROM users WHERE id = :id;\n-- name: same_age\nSELECT name FROM users WHERE age = :age;\n",
+    );
+    laboratory
+}
+
+const SHORT: [&str; 6] = ["--rounds", "2", "--set", "transactions=200", "--out", "run"];
+
+fn measure<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ["measure"]
+        .iter()
+        .chain(more)
+        .chain(&SHORT)
+        .copied()
+        .collect()
+}
+
+#[test]
+fn statements_are_measured_with_several_settings_and_the_database_stays_as_it_is() {
+    let laboratory = shop();
+    let before = std::fs::read(laboratory.path().join("app.db")).unwrap();
+    let vary = [
+        "--db",
+        "app.db",
+        "queries.sql",
+        "--vary",
+        "cache_size=-2000,-64000",
+    ];
+    let answer = laboratory.pragmark(&measure(&vary)).exits(0);
+    answer.says(&[
+        "find_user",
+        "same_age",
+        "cache_size",
+        "SCAN users",
+        "They are equal",
+    ]);
+    for trial in laboratory.trials("run") {
+        let measured = &trial["outcome"]["measured"];
+        assert_eq!(
+            measured["metrics"]["rows_per_call.find_user"], 1.0,
+            "{trial}"
+        );
+    }
+    assert_eq!(
+        std::fs::read(laboratory.path().join("app.db")).unwrap(),
+        before
+    );
+    assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn a_setting_that_changes_an_answer_fails() {
+    let laboratory = shop();
+    let sql = "SELECT name FROM users LIMIT 1";
+    let vary = [
+        "--db",
+        "app.db",
+        "-c",
+        sql,
+        "--vary",
+        "reverse_unordered_selects=false,true",
+    ];
+    let answer = laboratory.pragmark(&measure(&vary)).exits(1);
+    answer.says(&["differs from the baseline's"]);
+}
+
+#[test]
+fn the_same_is_written_as_an_experiment_that_runs() {
+    let laboratory = shop();
+    let write = [
+        "measure",
+        "--db",
+        "app.db",
+        "queries.sql",
+        "--rounds",
+        "2",
+        "--seconds",
+        "10ms",
+        "--write",
+        "my.toml",
+    ];
+    laboratory.pragmark(&write).exits(0);
+    laboratory
+        .pragmark(&["run", "my.toml", "--probe", "0", "--out", "run"])
+        .exits(0)
+        .says(&["same_age"]);
+}
+
+#[test]
+fn mistakes_are_named_before_anything_is_measured() {
+    let laboratory = shop();
+    laboratory.write("bad.sql", "SELECT 1;\n\\sett x 1\n");
+    laboratory.write("empty.db", "");
+    for (arguments, code, words) in [
+        (
+            &["--db", "app.db", "bad.sql"][..],
+            2,
+            "bad.sql:2: unknown meta command \\sett",
+        ),
+        (
+            &[
+                "--db",
+                "app.db",
+                "-c",
+                "SELECT 1",
+                "--vary",
+                "jurnal_mode=wal,off",
+            ],
+            2,
+            "journal_mode",
+        ),
+        (
+            &["--db", "app.db", "-c", "SELECT 1", "--vary", "cache_size"],
+            2,
+            "lacks values",
+        ),
+        (&["--db", "app.db"], 2, "nothing to measure"),
+        (&["--db", "no.db", "-c", "SELECT 1"], 3, "cannot read no.db"),
+        (
+            &["--db", "empty.db", "-c", "SELECT 1"],
+            3,
+            "the file is empty",
+        ),
+        (
+            &["--db", "app.db", "-c", "SELEC 1"],
+            3,
+            "sql:1: near \"SELEC\": syntax error",
+        ),
+        (
+            &["--db", "app.db", "-c", "SELECT :nothing"],
+            3,
+            "the parameter :nothing has no value",
+        ),
+    ] {
+        laboratory
+            .pragmark(&measure(arguments))
+            .exits(code)
+            .complains(&[words]);
+        let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+    }
+}
