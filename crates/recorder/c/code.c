@@ -63,6 +63,13 @@ uintptr_t jumps_through(const uint8_t *code) {
   return 0;
 }
 
+/* Functions of Go begin by comparing the stack pointer, or one below it in r12, with a limit at r14. */
+bool is_go(const uint8_t *code) {
+  for (const uint8_t *at = code; at < code + 16; at++)
+    if (memcmp(at, "\x49\x3b\x66\x10", 4) == 0 || memcmp(at, "\x4d\x3b\x66\x10", 4) == 0) return true;
+  return false;
+}
+
 #elif defined(__aarch64__)
 
 static const uint8_t *entered(const uint8_t *at) {
@@ -114,8 +121,16 @@ uintptr_t jumps_through(const uint8_t *code) {
   return 0;
 }
 
+/* Functions of Go begin by loading the limit of their stack from where x28 points. */
+bool is_go(const uint8_t *code) {
+  for (const uint8_t *at = code; at < code + 16; at += 4)
+    if (word_at(at) == 0xf9400b90) return true; /* ldr x16, [x28, 16] */
+  return false;
+}
+
 #else
 
+bool is_go(const uint8_t *code) { (void)code; return false; }
 bool returns_constant(const uint8_t *code, uint32_t *value) { (void)code, (void)value; return false; }
 uintptr_t returns_address(const uint8_t *code, uintptr_t *loaded) { (void)code, *loaded = 0; return 0; }
 uintptr_t jumps_through(const uint8_t *code) { (void)code; return 0; }

@@ -58,7 +58,9 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *context) {
 static bool contains(const struct module *module, uintptr_t address, size_t bytes, unsigned flags) {
   for (int i = 0; i < module->count; i++) {
     const struct segment *segment = &module->segments[i];
-    if (address >= segment->begin && address + bytes <= segment->end)
+    /* Any word may stand for an address, so sums could wrap around. */
+    size_t size = segment->end - segment->begin;
+    if (address >= segment->begin && bytes <= size && address - segment->begin <= size - bytes)
       return (segment->flags & flags) == flags;
   }
   return false;
@@ -93,7 +95,8 @@ static bool is_table(const struct module *module, const sqlite3_api_routines *ta
   uint32_t version;
   return is_code(module, number) && is_code(module, text) &&
          returns_constant((const uint8_t *)number, &version) && version >= 3000000 && version < 4000000 &&
-         returns_version(module, text, version) && is_code(module, (uintptr_t)table->auto_extension);
+         returns_version(module, text, version) && is_code(module, (uintptr_t)table->auto_extension) &&
+         is_code(module, (uintptr_t)table->open_v2);
 }
 
 /* Has a library call the recorder for each new connection. */
@@ -101,9 +104,16 @@ static void open_door(struct library *library) {
   if (library && library->usable) library->auto_extension((void (*)(void))entry);
 }
 
+/* Whether the library has to be started by the program, so that calling it now would end the process. */
+static bool starts_later(int (*compileoption_used)(const char *)) {
+  return compileoption_used && compileoption_used("OMIT_AUTOINIT");
+}
+
 static void enter_table(const struct module *module, const sqlite3_api_routines *table) {
-  if (is_stub(module, (uintptr_t)table->auto_extension) || is_stub(module, (uintptr_t)table->open_v2)) {
-    note(NOTE_STUB, module->path);
+  bool stub = is_stub(module, (uintptr_t)table->auto_extension) || is_stub(module, (uintptr_t)table->open_v2);
+  bool go = is_go((const uint8_t *)table->auto_extension) || is_go((const uint8_t *)table->open_v2);
+  if (stub || go || starts_later(is_code(module, (uintptr_t)table->compileoption_used) ? table->compileoption_used : NULL)) {
+    note(NOTE_STUB, *module->path ? module->path : "the program");
     return;
   }
   open_door(library_of_table(table, DOOR_TABLE));
@@ -141,7 +151,10 @@ static void search_symbols(const struct module *module) {
   Dl_info info;
   void *function = dlsym(handle, "sqlite3_auto_extension");
   if (function && dladdr(function, &info) && contains(module, (uintptr_t)info.dli_saddr, 1, PF_X)) {
-    open_door(library_of_symbols(handle, DOOR_SYMBOL));
+    if (starts_later((int (*)(const char *))dlsym(handle, "sqlite3_compileoption_used")))
+      note(NOTE_STUB, *module->path ? module->path : "the program");
+    else
+      open_door(library_of_symbols(handle, DOOR_SYMBOL));
   }
   dlclose(handle);
 }

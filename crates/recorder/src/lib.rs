@@ -11,5 +11,7 @@
 mod folder;
 pub mod layout;
 pub mod read;
+mod recognise;
 
 pub use folder::{Door, Folder, FolderError, Options};
+pub use recognise::{Obstacle, obstacle};
