@@ -7,6 +7,7 @@
 mod big_report;
 mod build_engine;
 mod crash_images;
+mod crash_tiers;
 mod empty_trial;
 mod insert_loop;
 mod load;
@@ -82,6 +83,19 @@ enum Benchmark {
         #[arg(long, default_value_t = 6000)]
         images: usize,
     },
+    /// Measure the safety tiers of all durability settings with several seeds, with ever more crash images.
+    /// Target: the seed decides no verdict at the number that safety tiers are measured with.
+    CrashTiers {
+        /// Crash images per settings and storage model.
+        #[arg(long, value_delimiter = ',', default_value = "500,2000,8000,32000")]
+        images: Vec<usize>,
+        /// Seeds.
+        #[arg(long, default_value_t = 5)]
+        seeds: u64,
+        /// Page sizes in bytes.
+        #[arg(long, value_delimiter = ',', default_value = "4096")]
+        page_size: Vec<u32>,
+    },
     /// Compare bulk loading with copying from an attached database, in pairs of random order, including
     /// syncs. Targets, compared with `SELECT *` for 20 M, 20 M and 1 M rows: pages 15 times as fast for T2,
     /// 8 times for T1 and T3, 10 times into an existing database; arrays twice for T2.
@@ -136,6 +150,11 @@ fn main() -> ExitCode {
         Benchmark::BuildEngine { name, pairs } => build_engine::run(&cli.pragmark, &name, pairs),
         Benchmark::BigReport { outcomes } => big_report::run(&cli.pragmark, outcomes),
         Benchmark::CrashImages { images } => crash_images::run(images),
+        Benchmark::CrashTiers {
+            images,
+            seeds,
+            page_size,
+        } => crash_tiers::run(&images, seeds, &page_size),
         Benchmark::Load {
             subjects,
             rows,

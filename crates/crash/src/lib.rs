@@ -37,7 +37,7 @@ pub use record::{Commit, MAIN, NotMeasured, Recording};
 pub use sandbox::{Problem, Recovered, Sandbox};
 pub use script::{Act, Script};
 pub use settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
-pub use states::{Candidate, Source, minimise, prefix_files, visit};
+pub use states::{Candidate, Source, Visited, minimise, prefix_files, visit};
 pub use tally::{Tally, Witness, Witnesses};
 pub use trace::{File, Inode, Name, Step, Trace};
 pub use witness::write_witnesses;

@@ -184,6 +184,7 @@ impl Cell {
         };
         self.safety.occasions = tally.on_occasions().into_iter().map(on_occasion).collect();
         self.safety.ordinary = tally.losses();
+        self.safety.all_states = tally.all_states;
         self.safety.witness = described(None);
         let cause = cause_of_more_safety(&self.variant, self.model, &self.safety);
         self.safety.cause = cause.map(str::to_owned);

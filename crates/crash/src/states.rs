@@ -40,8 +40,17 @@ pub struct Source<'a> {
     pub state: &'a State,
 }
 
+/// How far a visit went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Visited {
+    /// States visited, equal ones included.
+    pub states: usize,
+    /// Whether these are all that the model has, not a sample.
+    pub all: bool,
+}
+
 /// Visits about `budget` states of `trace` under `model`, fewer where there are fewer; the same seed
-/// gives the same states in the same order. The result is the number visited.
+/// gives the same states in the same order.
 ///
 /// # Errors
 /// The first of `look`, which ends the visit.
@@ -51,18 +60,17 @@ pub fn visit<E>(
     budget: usize,
     seed: Seed,
     mut look: impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<usize, E> {
-    let mut visited = 0;
+) -> Result<Visited, E> {
+    let mut states = 0;
     let mut counted = |candidate: Candidate<'_>| {
-        visited += 1;
+        states += 1;
         look(candidate)
     };
-    if model.is_prefix() {
-        visit_prefixes(trace, model, &mut counted)?;
-    } else {
-        visit_states(trace, model, budget, seed, &mut counted)?;
-    }
-    Ok(visited)
+    let all = match model.is_prefix() {
+        true => visit_prefixes(trace, model, &mut counted).map(|()| true),
+        false => visit_states(trace, model, budget, seed, &mut counted),
+    }?;
+    Ok(Visited { states, all })
 }
 
 /// One state from a random cut; for crashes within a recovery, of which there are too many to visit
@@ -184,13 +192,14 @@ impl<'t> Walk<'t> {
     }
 }
 
+/// Visits the states of a model that chooses; whether these were all.
 fn visit_states<E>(
     trace: &Trace,
     model: Model,
     budget: usize,
     seed: Seed,
     look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<bool, E> {
     let (taken_whole, visited) = enumerate(trace, model, budget, look)?;
     let left = budget.saturating_sub(visited);
     let to_sample = taken_whole.iter().filter(|whole| !**whole).count();
@@ -216,7 +225,7 @@ fn visit_states<E>(
             look(candidate(cut, &walk.disk, &units, &state))?;
         }
     }
-    Ok(())
+    Ok(to_sample == 0)
 }
 
 fn candidate<'a>(

@@ -6,7 +6,7 @@ use crate::judge::{Judge, Judgement, Violation, hash};
 use crate::model::Model;
 use crate::occasion::{Occasion, Occasions, touched};
 use crate::record::Recording;
-use crate::states::{Candidate, Source, draw_one, minimise, prefix_files};
+use crate::states::{Candidate, Source, Visited, draw_one, minimise, prefix_files};
 use crate::tally::{Tally, Witness, Witnesses};
 use crate::trace::{File, Trace};
 use lab::seed::SplitMix64;
@@ -355,13 +355,14 @@ impl Survey<'_, '_> {
 
     /// The counts, and the best witness of ordinary commits and on each occasion: of a violation, or else
     /// of a loss.
-    pub(crate) fn finish(self, visited: usize) -> (Tally, Witnesses) {
+    pub(crate) fn finish(self, visited: Visited) -> (Tally, Witnesses) {
         let Findings {
             seen,
             mut tally,
             evidence,
         } = self.findings;
-        tally.visited = visited as u64;
+        tally.visited = visited.states as u64;
+        tally.all_states = visited.all;
         for seen in seen.values() {
             attribute(&mut tally, seen);
         }

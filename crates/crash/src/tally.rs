@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 pub struct Tally {
     /// States visited, equal ones included.
     pub visited: u64,
+    /// Whether these are all states that the model has, not a sample. Crashes during recovery are
+    /// sampled in any case.
+    pub all_states: bool,
     /// Distinct images judged.
     pub images: u64,
     /// Those of them that a second crash left, during recovery from the first.

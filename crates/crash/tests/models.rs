@@ -131,6 +131,27 @@ fn sectors_are_independent_of_one_another() {
 }
 
 #[test]
+fn a_visit_says_whether_it_was_to_all_states() {
+    let calls: Vec<Call> = [open(1, "a")]
+        .into_iter()
+        .chain((0..14).map(|sector| write(1, sector * 4096, b'n', 4096)))
+        .collect();
+    let trace = Trace::new(&old(14 * 4096), &calls);
+    let visited = |model, budget| {
+        let look = |_: Candidate<'_>| Ok::<(), Infallible>(());
+        visit(&trace, model, budget, Seed(1), look).unwrap()
+    };
+    let states = |model, budget| (visited(model, budget).states, visited(model, budget).all);
+    assert_eq!(states(Model::Kill, 1), (15, true), "one state a write");
+    assert_eq!(states(Model::Reorder, 500), (500, false));
+    assert_eq!(states(Model::Reorder, 1 << 17), (1 << 14, true));
+    assert!(
+        !visited(Model::Torn, 1 << 17).all,
+        "there is no end of damage"
+    );
+}
+
+#[test]
 fn data_past_a_pending_truncation_is_visible_only_if_the_truncation_persisted() {
     let calls = [open(1, "a"), truncate(1, 0), write(1, 0, b'n', 4096)];
     let trace = Trace::new(&old(8192), &calls);

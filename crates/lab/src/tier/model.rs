@@ -19,6 +19,9 @@ pub struct ModelSafety {
     /// Images that take a rare occasion, one entry an occasion; most applications have none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub occasions: Vec<OnOccasion>,
+    /// Whether all states that the model allows were visited, not a sample.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_states: bool,
     /// Whether each trial judges images of its own, so that the counts of several add up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adds_up: bool,
@@ -112,6 +115,7 @@ impl ModelSafety {
             assumed,
             ordinary: Losses::not_measured(why),
             occasions: Vec::new(),
+            all_states: false,
             adds_up: false,
             documented: None,
             witness: None,
