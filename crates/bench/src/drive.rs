@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use engine::build::Provenance;
+use engine::build::{Provenance, sha256};
 use engine::vfs::CountingVfs;
 use engine::{Library, Origin, Source};
 use lab::record::{EngineRecord, ProvenanceRecord};
@@ -52,12 +52,19 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
     Ok(EngineRecord {
         name: name.to_owned(),
         problem: None,
+        sha256: path.as_deref().and_then(hash),
         path,
         version: identity.version.clone(),
         source_id: identity.source_id.clone(),
         compile_options: identity.compile_options.clone(),
         provenance,
     })
+}
+
+/// The SHA-256 of a library; none where the loader found it elsewhere than in a file of this path, as it
+/// does with the libraries of macOS.
+fn hash(library: &Path) -> Option<String> {
+    Some(sha256(&std::fs::read(library).ok()?))
 }
 
 /// How a library was made, where pragmark keeps it.

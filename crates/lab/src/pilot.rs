@@ -119,7 +119,7 @@ mod tests {
             quick: false,
             trial_limit_s: 1.0,
             budget_s: None,
-            crash_s: 0.0,
+            tiers: false,
             postgres_given: false,
             experiments: vec![experiment],
             directories: vec!["/".into()],

@@ -16,11 +16,14 @@ use crate::experiment::{Experiment, Scale};
 use crate::level::Settings;
 use crate::seed::Seed;
 use crate::target;
-use crate::tier::TierPlan;
+use crate::tier::{SEED, TierPlan, WORKLOAD};
 use crate::trial::Outcome;
 
 /// Version of the files of a run.
 pub const FORMAT: u32 = 3;
+
+/// The largest part of a time limit that is kept for measuring safety tiers.
+const TIERS_SHARE: f64 = 0.25;
 
 /// First line of `outcomes.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +58,7 @@ pub struct RunPlan {
     /// Time for the whole run in seconds; none for no limit. Every experiment gets its first round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
-    /// The safety tiers that are measured after the last round; none where they were left out, or no
+    /// The safety tiers, known or measured after the last round; none where they were left out, or no
     /// variant names a setting that decides what a crash can destroy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiers: Option<TierPlan>,
@@ -154,11 +157,14 @@ impl RunPlan {
 
     /// The seed of the data in a round of an experiment: all variants of a round work on the same data,
     /// and rounds differ. Variants that are compared with none have the seed of the run in the first round,
-    /// so that its user can ask for the same again.
+    /// so that its user can ask for the same again. Crash images are the same in every run, like those of
+    /// safety tiers.
     pub fn data_seed(&self, planned: &PlannedExperiment, round: u32) -> Seed {
         match (planned.alone, round) {
             (true, 0) => self.seed,
             (true, later) => self.seed.child("rounds").nth(later.into()),
+            (false, 0) if planned.experiment.workload == WORKLOAD => SEED,
+            (false, later) if planned.experiment.workload == WORKLOAD => SEED.nth(later.into()),
             (false, round) => {
                 let seed = self.seed.child(&planned.key).child("data");
                 seed.nth(round.into())
@@ -181,10 +187,11 @@ impl RunPlan {
     }
 
     /// Time for the rounds of all experiments in seconds: the time limit less what the tiers will
-    /// take; none for no limit.
+    /// probably take, which is a quarter at most; none for no limit.
     pub fn rounds_budget_s(&self) -> Option<f64> {
+        let budget_s = self.budget_s?;
         let tiers_s = self.tiers.as_ref().map_or(0.0, TierPlan::expected_s);
-        Some((self.budget_s? - tiers_s).max(0.0))
+        Some(budget_s - tiers_s.min(TIERS_SHARE * budget_s))
     }
 }
 
@@ -260,6 +267,10 @@ pub struct EngineRecord {
     /// Where it was found, for libraries that are files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
+    /// SHA-256 of the library; none for the engine that is part of the program, and where there is no file
+    /// that could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// `sqlite3_libversion()`.
     pub version: String,
     /// `sqlite3_sourceid()`.

@@ -18,6 +18,7 @@ pub mod record;
 mod run;
 mod stamp;
 mod survey;
+pub mod tiers;
 mod train;
 pub mod workdir;
 

@@ -1,16 +1,11 @@
-//! A sample of all scenarios of a journal mode, as large as time allows: for safety tiers, which are one
-//! answer for a setting and not one for each scenario.
+//! A sample of all scenarios of a journal mode: for safety tiers, which are one answer for a setting and not
+//! one for each scenario.
 
 use super::plan::{self, Schedule};
-use super::scenario::Scenario;
 use super::{Finding, Stage};
 use crate::AccidentError;
-use lab::seed::{Seed, SplitMix64};
+use lab::seed::Seed;
 use std::collections::HashSet;
-
-/// Schedules of a scenario that are played before the next one has its turn: making the files that a
-/// scenario begins with takes longer than a schedule.
-const TURN: u64 = 20;
 
 /// How often a schedule is drawn that was played before until the scenario counts as exhausted.
 const DRAWS: u32 = 50;
@@ -26,9 +21,8 @@ pub struct Sampled {
     pub first: Option<Finding>,
 }
 
-/// Plays a seeded choice of the schedules of a journal mode, at most `each` of a scenario, as long as
-/// `go_on` says so. Scenarios have turns, so that all have had some whenever it ends; the first turn of
-/// each is played in any case. Nothing is played where no scenario is of that mode.
+/// Plays a seeded choice of the schedules of a journal mode, at most `each` of a scenario. Nothing is played
+/// where no scenario is of that mode.
 ///
 /// # Errors
 /// The stage cannot be set.
@@ -37,84 +31,52 @@ pub fn sample(
     journal_mode: &str,
     each: u64,
     seed: Seed,
-    mut go_on: impl FnMut() -> bool,
 ) -> Result<Sampled, AccidentError> {
-    let mut decks: Vec<Deck> = plan::all()
-        .filter(|(_, mode)| *mode == journal_mode)
-        .map(|(scenario, mode)| Deck::new(scenario, mode, seed))
-        .collect();
     let mut sampled = Sampled::default();
-    let mut turns = 0;
-    while !decks.is_empty() && (turns == 0 || go_on()) {
-        for deck in &mut decks {
-            if turns == 0 || go_on() {
-                deck.turn(stage, each, &mut sampled)?;
-            }
-        }
-        decks.retain(|deck| !deck.exhausted);
-        turns += 1;
+    for (scenario, mode) in plan::all().filter(|(_, mode)| *mode == journal_mode) {
+        let undisturbed = Schedule::undisturbed(scenario, mode);
+        let seed = seed.child(scenario.id).child(mode);
+        sampled.play(stage, undisturbed, each, seed)?;
     }
     Ok(sampled)
 }
 
-/// The schedules of a scenario.
-struct Deck {
-    scenario: &'static Scenario,
-    journal_mode: &'static str,
-    generator: SplitMix64,
-    /// The calls of the first connection where it is undisturbed.
-    calls: Option<usize>,
-    played: HashSet<Vec<usize>>,
-    exhausted: bool,
-}
-
-impl Deck {
-    fn new(scenario: &'static Scenario, journal_mode: &'static str, seed: Seed) -> Deck {
-        Deck {
-            scenario,
-            journal_mode,
-            generator: seed.child(scenario.id).child(journal_mode).generator(),
-            calls: None,
-            played: HashSet::new(),
-            exhausted: false,
-        }
-    }
-
-    fn turn(
+impl Sampled {
+    /// Plays up to `each` schedules of a scenario, no two alike.
+    fn play(
         &mut self,
         stage: &mut Stage,
+        mut schedule: Schedule,
         each: u64,
-        sampled: &mut Sampled,
+        seed: Seed,
     ) -> Result<(), AccidentError> {
-        let mut schedule = Schedule::undisturbed(self.scenario, self.journal_mode);
-        let calls = match self.calls {
-            Some(calls) => calls,
-            None => stage.play(&schedule, false)?.calls,
+        let calls = stage.play(&schedule, false)?.calls;
+        let mut generator = seed.generator();
+        let mut known = HashSet::new();
+        let mut is_new = |schedule: &mut Schedule| {
+            (0..DRAWS).any(|_| {
+                plan::draw(&mut schedule.places, calls, &mut generator);
+                known.insert(schedule.places.clone())
+            })
         };
-        self.calls = Some(calls);
-        for _ in 0..TURN {
-            self.exhausted = self.played.len() as u64 >= each || !self.draw(&mut schedule, calls);
-            if self.exhausted {
+        for _ in 0..each {
+            if !is_new(&mut schedule) {
                 break;
             }
             let played = stage.play(&schedule, false)?;
-            sampled.played += 1;
-            if !played.wrong.is_empty() {
-                sampled.wrong += 1;
-                sampled.first.get_or_insert_with(|| Finding {
-                    schedule: schedule.to_string(),
-                    what: played.wrong,
-                });
-            }
+            self.add(&schedule, played.wrong);
         }
         Ok(())
     }
 
-    /// Draws a schedule that was not played yet; false where there seems to be none left.
-    fn draw(&mut self, schedule: &mut Schedule, calls: usize) -> bool {
-        (0..DRAWS).any(|_| {
-            plan::draw(&mut schedule.places, calls, &mut self.generator);
-            self.played.insert(schedule.places.clone())
-        })
+    fn add(&mut self, schedule: &Schedule, wrong: Vec<String>) {
+        self.played += 1;
+        if !wrong.is_empty() {
+            self.wrong += 1;
+            self.first.get_or_insert_with(|| Finding {
+                schedule: schedule.to_string(),
+                what: wrong,
+            });
+        }
     }
 }

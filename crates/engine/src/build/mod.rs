@@ -25,7 +25,7 @@ pub use builder::{BuildEvent, Builder, Built, Now, Tools, Train};
 pub use cache::{Cache, Kept};
 pub use error::BuildError;
 pub use name::{BuildName, EngineName, is_for_adding};
-pub use provenance::{Compiled, Provenance};
+pub use provenance::{Compiled, Provenance, sha256};
 pub use recipe::{LIBRARY_FILE, Recipe};
 pub use release::{CRATE, RELEASES, Release};
 pub use resolve::resolve;

@@ -63,12 +63,20 @@ impl Tiers {
         if !of_sqlite.any(|variant| set_of(variant).decides()) {
             return None;
         }
-        let set = set_of(variant).to_string();
-        let record = self.records.iter().find(|record| record.variant == set);
-        Some(match record {
+        Some(self.safety_of_set(plan, &set_of(variant)))
+    }
+
+    /// How safe a set of settings is: as known before the run, or as measured in it.
+    fn safety_of_set(&self, plan: &TierPlan, set: &TierSet) -> Safety {
+        if let Some(known) = plan.known(set) {
+            return known.safety();
+        }
+        let label = set.to_string();
+        let mut records = self.records.iter();
+        match records.find(|record| record.variant == label) {
             Some(record) => Safety::of_outcome(&record.outcome),
             None => Safety::not_measured("the run ended before it"),
-        })
+        }
     }
 }
 

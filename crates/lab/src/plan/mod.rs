@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::catalogue::Catalogue;
-use crate::design::{Stopping, upper_bounds, variants};
+use crate::design::{Stopping, Variant, upper_bounds, variants};
 use crate::experiment::{Experiment, Scale};
+use crate::level::distinct;
 use crate::record::{FORMAT, PlannedExperiment, RunPlan};
 use crate::seed::Seed;
 use crate::target;
@@ -19,10 +20,7 @@ use crate::tier::{self, TierPlan, TierSet};
 pub use ad_hoc::{ad_hoc, plan_alone};
 pub use confirmation::confirmation_plan;
 pub use shared_memory::shared_memory_pilots;
-pub use tiers::tier_plan;
-
-/// The largest part of a time limit that safety tiers may take.
-const TIERS_SHARE: f64 = 0.25;
+pub use tiers::{tier_plan, tier_variant};
 
 /// What the user asked for.
 #[derive(Clone, Debug)]
@@ -45,8 +43,8 @@ pub struct Request {
     pub trial_limit_s: f64,
     /// Time for the whole run in seconds; none for no limit.
     pub budget_s: Option<f64>,
-    /// Time to measure the safety tier of one set of settings, in seconds; 0 leaves tiers out.
-    pub crash_s: f64,
+    /// Whether the run has safety tiers.
+    pub tiers: bool,
     /// Whether a PostgreSQL server is given.
     pub postgres_given: bool,
     /// The experiments, checked.
@@ -85,13 +83,10 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
             });
         }
     }
-    let tiers = tiers(
-        &experiments,
-        &request.engine,
-        catalogue,
-        request.crash_s,
-        request.budget_s,
-    );
+    let tiers = match request.tiers {
+        true => tiers(&experiments, &request.engine, catalogue),
+        false => None,
+    };
     RunPlan {
         format: FORMAT,
         id: request.id,
@@ -149,7 +144,7 @@ pub fn settings_that_decide(catalogue: &Catalogue) -> Vec<String> {
         .collect()
 }
 
-/// One crash trial for each different set of settings that decide what a crash can destroy.
+/// Each different set of settings that decide what a crash can destroy.
 ///
 /// An experiment of which no variant names such a setting says nothing of safety and has no part in it;
 /// one that tries crashes itself needs none.
@@ -157,37 +152,31 @@ fn tiers(
     experiments: &[PlannedExperiment],
     engine: &str,
     catalogue: &Catalogue,
-    crash_s: f64,
-    budget_s: Option<f64>,
 ) -> Option<TierPlan> {
     let names = settings_that_decide(catalogue);
     let mut sets: Vec<TierSet> = Vec::new();
     for planned in experiments {
-        let of_variants: Vec<TierSet> = planned
-            .variants
-            .iter()
-            .filter(|variant| target::is_sqlite(&variant.settings))
-            .map(|variant| TierSet::of(&variant.settings, &names, engine))
-            .collect();
         let tries_crashes = tier::tries_accidents(&planned.experiment.workload);
-        if tries_crashes || !of_variants.iter().any(TierSet::decides) {
-            continue;
-        }
-        for set in of_variants {
-            if !sets.contains(&set) {
-                sets.push(set);
-            }
+        let of_variants = tier_sets(&planned.variants, &names, engine);
+        if !tries_crashes && of_variants.iter().any(TierSet::decides) {
+            sets.extend(of_variants);
         }
     }
-    if sets.is_empty() || crash_s <= 0.0 {
-        return None;
-    }
-    let share = budget_s.map(|budget_s| TIERS_SHARE * budget_s / sets.len() as f64);
-    Some(TierPlan {
-        seconds: share.map_or(crash_s, |share| crash_s.min(share)),
+    let sets = distinct(sets);
+    (!sets.is_empty()).then_some(TierPlan {
         names,
         sets,
+        known: Vec::new(),
     })
+}
+
+/// The sets of the variants that drive SQLite, each once. `names` are the settings that decide, `engine` is
+/// that of variants that name none.
+pub fn tier_sets(variants: &[Variant], names: &[String], engine: &str) -> Vec<TierSet> {
+    let of_sqlite = variants
+        .iter()
+        .filter(|variant| target::is_sqlite(&variant.settings));
+    distinct(of_sqlite.map(|variant| TierSet::of(&variant.settings, names, engine)))
 }
 
 #[cfg(test)]
@@ -195,6 +184,7 @@ mod tests {
     use super::*;
     use crate::catalogue::{Accepts, Parameter, Scope};
     use crate::level::Settings;
+    use crate::tier::{Findings, KnownTier, Origin};
 
     fn catalogue() -> Catalogue {
         let pragma = |name: &str, crash_relevant| Parameter {
@@ -227,7 +217,7 @@ mod tests {
         .unwrap()
     }
 
-    fn planned(experiments: &[(&str, &str)], crash_s: f64, budget_s: Option<f64>) -> RunPlan {
+    fn planned(experiments: &[(&str, &str)], tiers: bool) -> RunPlan {
         let request = Request {
             id: String::new(),
             created: String::new(),
@@ -237,8 +227,8 @@ mod tests {
             engine: "default".to_owned(),
             quick: false,
             trial_limit_s: 1.0,
-            budget_s,
-            crash_s,
+            budget_s: None,
+            tiers,
             postgres_given: false,
             experiments: experiments
                 .iter()
@@ -252,10 +242,10 @@ mod tests {
     #[test]
     fn each_set_of_settings_is_planned_once() {
         let twice = [("w", "synchronous"), ("v", "synchronous")];
-        let tiers = planned(&twice, 5.0, None).tiers.unwrap();
+        let tiers = planned(&twice, true).tiers.unwrap();
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full", "synchronous=off"]);
-        assert_eq!((tiers.seconds, tiers.expected_s()), (5.0, 10.0));
+        assert_eq!(tiers.expected_s(), 2.0 * tier::EXPECTED_S);
     }
 
     #[test]
@@ -266,17 +256,17 @@ mod tests {
             (target::SETTING.to_owned(), "files".into()),
             ("synchronous".to_owned(), "off".into()),
         ])];
-        let mut plan = planned(&[("w", "synchronous")], 0.0, None);
+        let mut plan = planned(&[("w", "synchronous")], false);
         plan.experiments[0].variants = variants(&experiment, Scale::Quick, &catalogue());
         assert_eq!(plan.experiments[0].variants.len(), 2);
-        let tiers = tiers(&plan.experiments[..1], "default", &catalogue(), 5.0, None).unwrap();
+        let tiers = tiers(&plan.experiments[..1], "default", &catalogue()).unwrap();
         let sets: Vec<String> = tiers.sets.iter().map(TierSet::to_string).collect();
         assert_eq!(sets, ["synchronous=full"]);
     }
 
     #[test]
     fn a_run_drives_a_server_where_one_of_its_variants_does() {
-        let mut plan = planned(&[("w", "synchronous")], 0.0, None);
+        let mut plan = planned(&[("w", "synchronous")], false);
         assert!(!plan.drives_postgres());
         let settings = &mut plan.experiments[1].variants[0].settings;
         settings.insert(target::SETTING.to_owned(), target::POSTGRES.into());
@@ -285,18 +275,62 @@ mod tests {
 
     #[test]
     fn experiments_that_name_no_such_setting_or_try_crashes_need_no_tiers() {
-        assert_eq!(planned(&[("w", "cache_size")], 5.0, None).tiers, None);
+        assert_eq!(planned(&[("w", "cache_size")], true).tiers, None);
         let own = [(tier::WORKLOAD, "synchronous")];
-        assert_eq!(planned(&own, 5.0, None).tiers, None);
-        assert_eq!(planned(&[("w", "synchronous")], 0.0, None).tiers, None);
+        assert_eq!(planned(&own, true).tiers, None);
+        assert_eq!(planned(&[("w", "synchronous")], false).tiers, None);
     }
 
     #[test]
-    fn tiers_stay_within_their_part_of_a_time_limit() {
-        let plan = planned(&[("w", "synchronous")], 5.0, Some(16.0));
-        assert_eq!(plan.tiers.as_ref().unwrap().seconds, 2.0);
+    fn known_tiers_take_no_time_and_unknown_ones_no_more_than_their_part_of_a_limit() {
+        let mut plan = planned(&[("w", "synchronous")], true);
+        assert_eq!(plan.rounds_budget_s(), None);
+        plan.budget_s = Some(16.0);
         assert_eq!(plan.rounds_budget_s(), Some(12.0));
-        let plan = planned(&[("w", "synchronous")], 5.0, Some(400.0));
-        assert_eq!(plan.tiers.as_ref().unwrap().seconds, 5.0);
+        plan.budget_s = Some(400.0);
+        let both = 2.0 * tier::EXPECTED_S;
+        assert_eq!(plan.rounds_budget_s(), Some(400.0 - both));
+        let tiers = plan.tiers.as_mut().unwrap();
+        let known = tiers.sets.iter().map(|set| KnownTier {
+            set: set.clone(),
+            origin: Origin::Program,
+            findings: Findings {
+                safety: Vec::new(),
+                schedules: None,
+            },
+        });
+        tiers.known = known.collect();
+        assert_eq!(plan.rounds_budget_s(), Some(400.0));
+        assert_eq!(tier_plan(&plan), None);
+    }
+
+    #[test]
+    fn experiments_on_crashes_have_the_same_images_in_every_run() {
+        let own = [(tier::WORKLOAD, "synchronous"), ("w", "synchronous")];
+        let seeds = |run: u64| -> Vec<Seed> {
+            let mut plan = planned(&own, true);
+            plan.seed = Seed(run);
+            let of = |index: usize, round| plan.data_seed(&plan.experiments[index], round);
+            vec![of(0, 0), of(0, 1), of(2, 0)]
+        };
+        let (one, two) = (seeds(1), seeds(2));
+        assert_eq!(one[0], tier::SEED);
+        assert_eq!(one[..2], two[..2]);
+        assert_ne!(one[0], one[1]);
+        assert_ne!(one[2], two[2]);
+    }
+
+    #[test]
+    fn the_trials_of_tiers_depend_on_no_seed_and_no_time() {
+        let mut plan = planned(&[("w", "synchronous")], true);
+        let first = tier_plan(&plan).unwrap();
+        plan.seed = Seed(2);
+        plan.budget_s = Some(60.0);
+        plan.quick = true;
+        let second = tier_plan(&plan).unwrap();
+        assert_eq!(first.experiments, second.experiments);
+        let data_seed = |plan: &RunPlan| plan.data_seed(&plan.experiments[0], 0);
+        assert_eq!(data_seed(&first), tier::SEED);
+        assert_eq!(data_seed(&second), tier::SEED);
     }
 }

@@ -11,6 +11,7 @@
 //! [`WORKLOAD`], like any other trial.
 
 mod class;
+mod known;
 mod loss;
 mod model;
 mod plan;
@@ -20,9 +21,10 @@ mod schedules;
 mod tests;
 
 pub use class::Class;
+pub use known::{EngineIdentity, Findings, KnownTier, Origin, TierKey, TierTable};
 pub use loss::{Accident, Counts, Loss, Losses};
 pub use model::{Documented, ModelSafety, OnOccasion, Promise, merged};
-pub use plan::{TierPlan, TierSet, stop_after};
+pub use plan::{EXPECTED_S, IMAGES, METHOD, SCHEDULES_EACH, SEED, TierPlan, TierSet};
 pub use safety::{RareLoss, Safety, Tier, Uncrashed};
 pub use schedules::{Schedules, WrongSchedule};
 

@@ -1,12 +1,34 @@
-//! What a run tries crashes with: each different set of settings that decide, once.
+//! The tiers of a run: each different set of settings that decide, once, and how a tier is measured.
+//!
+//! A tier must be the same in every run. So it is judged by a fixed number of crash images and schedules,
+//! drawn with a fixed seed, whatever the time and the seed of the run.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::BESIDES;
+use super::{BESIDES, KnownTier};
 use crate::engine_name::engine_of;
 use crate::level::{Settings, label, picked};
+use crate::seed::Seed;
+
+/// Version of the method. It is raised when the storage models, the crashed workload, the judge, the
+/// scenarios of two connections or the sample change: tiers that were measured before are measured again
+/// then.
+pub const METHOD: u32 = 1;
+
+/// Crash images of each set of settings under each storage model; models with fewer states have fewer.
+/// With so many, the seed decides next to no verdict (`docs/benchmarks.md`).
+pub const IMAGES: u32 = 32_000;
+
+/// Schedules of each scenario of two connections; scenarios with fewer have fewer.
+pub const SCHEDULES_EACH: u32 = 200;
+
+/// The seed of crash images and schedules.
+pub const SEED: Seed = Seed(1);
+
+/// Seconds that measuring a set takes on two processors, to plan with until one was measured.
+pub const EXPECTED_S: f64 = 6.0;
 
 /// An engine with the settings that decide what a crash can destroy: what a tier is a property of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,25 +55,14 @@ impl TierSet {
         }
     }
 
-    /// The settings of a trial of [`WORKLOAD`](super::WORKLOAD) that tests these for so many seconds.
-    pub fn trial_settings(&self, seconds: f64) -> Settings {
-        /// More images than any time is enough for, under each model.
-        const IMAGES: i64 = 1_000_000;
-        /// The same of schedules, of each scenario.
-        const SCHEDULES: i64 = 1_000_000;
+    /// The settings of a trial of [`WORKLOAD`](super::WORKLOAD) that measures the tier of these.
+    pub fn trial_settings(&self) -> Settings {
         let mut settings = self.settings.clone();
-        settings.insert("images".to_owned(), IMAGES.into());
-        settings.insert("schedules".to_owned(), SCHEDULES.into());
+        settings.insert("images".to_owned(), i64::from(IMAGES).into());
+        settings.insert("schedules".to_owned(), i64::from(SCHEDULES_EACH).into());
         settings.insert("psow".to_owned(), true.into());
-        stop_after(&mut settings, seconds);
         settings
     }
-}
-
-/// Has a trial of the workload [`WORKLOAD`](super::WORKLOAD) end after so many seconds.
-pub fn stop_after(settings: &mut Settings, seconds: f64) {
-    let milliseconds = (seconds * 1_000.0).ceil().max(1.0) as i64;
-    settings.insert("stop_after_ms".to_owned(), milliseconds.into());
 }
 
 impl fmt::Display for TierSet {
@@ -67,21 +78,32 @@ impl fmt::Display for TierSet {
     }
 }
 
-/// The tiers that a run measures after its rounds.
+/// The tiers that a run needs. Those that are not known when it is planned are measured after its rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TierPlan {
-    /// Time for each set, in seconds, above zero.
-    pub seconds: f64,
     /// The settings that crashes are tried with: those that decide what a crash can destroy, and
     /// [`BESIDES`].
     pub names: Vec<String>,
     /// The sets, each once.
     pub sets: Vec<TierSet>,
+    /// What was known of them before the run, so that its folder alone suffices for a report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownTier>,
 }
 
 impl TierPlan {
-    /// Seconds that all sets will probably take.
+    /// The known tier of a set.
+    pub fn known(&self, set: &TierSet) -> Option<&KnownTier> {
+        self.known.iter().find(|known| known.set == *set)
+    }
+
+    /// The sets whose tiers are to be measured.
+    pub fn unknown(&self) -> impl Iterator<Item = &TierSet> {
+        self.sets.iter().filter(|set| self.known(set).is_none())
+    }
+
+    /// Seconds that measuring the unknown ones will probably take.
     pub fn expected_s(&self) -> f64 {
-        self.seconds * self.sets.len() as f64
+        EXPECTED_S * self.unknown().count() as f64
     }
 }

@@ -102,7 +102,7 @@ pub fn run_of(experiment: &str, seed: Seed) -> RunPlan {
         quick: false,
         trial_limit_s: 1.0,
         budget_s: None,
-        crash_s: 0.0,
+        tiers: false,
         experiments: vec![read(experiment).unwrap()],
         directories: vec!["/here".into()],
     };

@@ -71,7 +71,7 @@ pub struct CrashArgs {
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Crash images of each combination of settings and model; models with fewer states have fewer
-    /// [default: 9000; with --quick 600].
+    /// [default: 32000, as for safety tiers; with --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
     /// Crash the recovery of every Nth image as well; 0 for none.
@@ -100,6 +100,9 @@ pub struct CrashArgs {
     /// Print lines instead of a progress bar; the default where standard error is no terminal.
     #[arg(long)]
     pub plain: bool,
+    /// Measure the safety tiers that come with the program and write them to FILE.
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub write_known: Option<PathBuf>,
     /// Accidents that really happen.
     #[command(flatten)]
     pub accidents: AccidentArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{not_negative, seconds};
+use super::values::seconds;
 
 /// Options of `measure`.
 #[derive(Debug, Args)]
@@ -82,9 +82,10 @@ pub struct MeasureArgs {
     /// Seed of all random choices [default: random].
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Seconds of simulated crashes for each set of durability settings that is varied; 0 skips safety tiers.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.5, value_parser = not_negative)]
-    pub crash_seconds: f64,
+    /// Measure without safety tiers: of other engines than the built-in one, they take some seconds for each
+    /// set of durability settings that no earlier run has measured.
+    #[arg(long)]
+    pub no_tiers: bool,
     /// Print one line per trial instead of a progress bar.
     #[arg(long)]
     pub plain: bool,

@@ -88,7 +88,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub seed: Option<u64>,
     /// Continue the interrupted run in this folder, with its own plan.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "crash_seconds"], add = ArgValueCompleter::new(complete::runs))]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["experiments", "source", "quick", "scale", "dirs", "engine", "text", "queries", "out", "seed", "time_limit", "trial_limit", "no_tiers"], add = ArgValueCompleter::new(complete::runs))]
     pub resume: Option<PathBuf>,
     /// Resume a run that somebody else began, or whose plan was changed, without asking. Use it only if
     /// you trust the folder: the run loads libraries and writes to directories that its plan names.
@@ -106,11 +106,10 @@ pub struct RunArgs {
     /// difference; 0 skips it.
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, value_parser = not_negative)]
     pub probe: f64,
-    /// Seconds of simulated crashes for each set of durability settings, after the last round.
-    /// Increase it to detect rarer damage; 0 skips safety tiers [default: 5; 1.5 for the tour and with
-    /// --quick; in total at most a quarter of --time-limit].
-    #[arg(long, value_name = "SECONDS", value_parser = not_negative)]
-    pub crash_seconds: Option<f64>,
+    /// Run without safety tiers: of other engines than the built-in one, they take some seconds for each set
+    /// of durability settings that no earlier run has measured.
+    #[arg(long)]
+    pub no_tiers: bool,
     /// Start a run with --scale paper without asking for confirmation.
     #[arg(long)]
     pub yes: bool,

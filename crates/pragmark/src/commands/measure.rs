@@ -217,7 +217,7 @@ fn run_args(args: &MeasureArgs) -> RunArgs {
         time_limit: None,
         trial_limit: 600.0,
         probe: 0.0,
-        crash_seconds: Some(args.crash_seconds),
+        no_tiers: args.no_tiers,
         yes: true,
         plain: args.plain,
     }

@@ -20,6 +20,7 @@ mod run;
 mod settings;
 mod shared_memory;
 mod show;
+mod tiers;
 mod trial;
 mod trust;
 

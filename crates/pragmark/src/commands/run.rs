@@ -14,15 +14,14 @@ use lab::seed::Seed;
 use lab::stats::detectable_difference;
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
-use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, trust};
+use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::library::{self, RUNS, TOUR};
 use crate::progress::{Progress, humanly, is_bar_wanted};
 
-/// Seconds for the trials of the tour, those for safety tiers included, so that with probes, counting and
-/// report it stays below five minutes.
+/// Seconds for the trials of the tour, so that with probes, counting and report it stays below five minutes.
 const TOUR_S: f64 = 255.0;
 
 const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -74,6 +73,7 @@ pub(super) fn carry_out(
     let mut progress = Progress::new(is_bar_wanted(plain));
     let end = runner::run(folder, &mut executor, &mut progress);
     drop(progress);
+    tiers::keep_measured(folder);
     end.map_err(|error| {
         // Resuming helps where the machine was the trouble, not where the record is.
         let can_resume = matches!(error, RunError::Io { .. } | RunError::Driver(_));
@@ -178,7 +178,7 @@ fn begin(
         quick: args.quick,
         trial_limit_s: args.trial_limit,
         budget_s: args.time_limit.or(is_tour.then_some(TOUR_S)),
-        crash_s: crash_seconds(args, is_tour),
+        tiers: !args.no_tiers,
         postgres_given: args.postgres.is_some(),
         experiments,
         directories,
@@ -187,12 +187,13 @@ fn begin(
         scale: Scale::Quick,
         ..request.clone()
     };
-    let plan = plan(request.clone(), &catalogue);
+    let mut plan = plan(request.clone(), &catalogue);
     let path = folder_of(args.out.as_deref(), &plan);
     RunFolder::check_free(&path)?;
     needs::check(&plan)?;
     let bar = is_bar_wanted(args.plain);
     let engines = engine::of_plan(&plan, driver, interrupted, bar)?;
+    tiers::add_known(&mut plan, &engines);
     let mut executor =
         Local::new(driver, &plan.id, &engines, interrupted).with_servers(servers(args));
     if !shared_memory::is_there(&request, &plan, &mut executor, &catalogue)? {
@@ -263,18 +264,6 @@ fn scale(args: &RunArgs, is_tour: bool) -> Scale {
         None if args.quick || is_tour => Scale::Quick,
         None => Scale::Default,
     }
-}
-
-/// Seconds for each safety tier: fewer where a first answer is enough.
-fn crash_seconds(args: &RunArgs, is_tour: bool) -> f64 {
-    const FULL_S: f64 = 5.0;
-    const QUICK_S: f64 = 1.5;
-    let usual = if args.quick || is_tour {
-        QUICK_S
-    } else {
-        FULL_S
-    };
-    args.crash_seconds.unwrap_or(usual)
 }
 
 fn random_seed() -> u64 {

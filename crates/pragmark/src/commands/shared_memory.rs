@@ -58,7 +58,7 @@ mod tests {
             quick: true,
             trial_limit_s: 60.0,
             budget_s: None,
-            crash_s: 0.0,
+            tiers: false,
             postgres_given: false,
             experiments: journals.unwrap(),
             directories: vec!["/data".into()],

@@ -53,7 +53,7 @@ impl Stage {
             quick: false,
             trial_limit_s: 1.0,
             budget_s: None,
-            crash_s: 0.0,
+            tiers: false,
             experiments: vec![one],
             directories: directories.map(|(path, _)| PathBuf::from(path)).collect(),
         };

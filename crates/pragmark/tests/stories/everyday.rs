@@ -32,7 +32,7 @@ fn an_experiment_is_run_and_reported() {
 fn a_run_in_the_background_of_a_script_is_stopped_by_the_signal_of_ctrl_c() {
     let laboratory = Laboratory::new();
     // A shell without job control has SIGINT ignored in what it puts into the background.
-    let script = "\"$0\" run txn-basics --quick --probe 0 --crash-seconds 0 --out run & \
+    let script = "\"$0\" run txn-basics --quick --probe 0 --no-tiers --out run & \
                   while [ ! -s run/outcomes.jsonl ]; do sleep 0.05; done; kill -INT $!; wait $!";
     let ended = std::process::Command::new("sh")
         .args(["-c", script, env!("CARGO_BIN_EXE_pragmark")])

@@ -11,6 +11,8 @@ use tempfile::TempDir;
 /// A directory with a small experiment, in which pragmark is run.
 pub struct Laboratory {
     directory: TempDir,
+    /// Whether its runs have safety tiers.
+    tiers: bool,
 }
 
 /// A small experiment: four variants, a few milliseconds each, two rounds.
@@ -43,9 +45,18 @@ impl Laboratory {
     pub fn new() -> Laboratory {
         let laboratory = Laboratory {
             directory: tempfile::tempdir().unwrap(),
+            tiers: false,
         };
         laboratory.write("small.toml", SMALL);
         laboratory
+    }
+
+    /// The same, with safety tiers in its runs.
+    pub fn with_tiers() -> Laboratory {
+        Laboratory {
+            tiers: true,
+            ..Laboratory::new()
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -113,9 +124,9 @@ impl Laboratory {
         if begins_a_run && !arguments.contains(&"--probe") {
             command.args(["--probe", "0"]);
         }
-        // Nor are many about safety.
-        if begins_a_run && !arguments.contains(&"--crash-seconds") {
-            command.args(["--crash-seconds", "0"]);
+        // Nor are many about safety, and measuring a tier takes seconds.
+        if begins_a_run && !self.tiers {
+            command.arg("--no-tiers");
         }
         command
     }

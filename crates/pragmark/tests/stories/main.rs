@@ -10,6 +10,7 @@ mod everyday;
 mod full_text;
 mod hostile;
 mod kills_and_schedules;
+mod known_tiers;
 mod laboratory;
 mod loading;
 mod mistakes;

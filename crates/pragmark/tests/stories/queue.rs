@@ -268,8 +268,7 @@ fn making_file_systems_is_refused_clearly_or_they_are_there_and_go() {
         "run",
         "--probe",
         "0",
-        "--crash-seconds",
-        "0",
+        "--no-tiers",
         "{dirs}",
     ]);
     if answer.code() == 3 && !laboratory.path().join("run").exists() {

@@ -1,4 +1,6 @@
-//! Safety tiers beside speeds.
+//! Safety tiers of runs.
+
+use serde_json::Value;
 
 use crate::laboratory::Laboratory;
 
@@ -17,47 +19,87 @@ variants = [{ journal_mode = "off", synchronous = "off" }]
 stopping = { rounds = 3, max_rounds = 3 }
 "#;
 
-fn run() -> Laboratory {
-    let laboratory = Laboratory::new();
-    laboratory.write("safety.toml", SAFETY);
-    laboratory
-        .pragmark(&[
-            "run",
-            "safety.toml",
-            "--out",
-            "run",
-            "--crash-seconds",
-            "0.1",
-        ])
-        .exits(0)
-        .says(&["can corrupt"]);
-    laboratory
+/// One set of durability settings, with an engine that is not the built-in one.
+const OTHER_ENGINE: &str = r#"
+id = "other"
+question = "How many rows should a transaction have?"
+workload = "bulk-insert"
+base = { rows = 300, journal_mode = "off", synchronous = "off" }
+factors = { rows_per_txn = [10, 100] }
+design = { kind = "one-at-a-time", baseline = { rows_per_txn = 10 }, stopping = { rounds = 3, max_rounds = 3 } }
+"#;
+
+/// What the progress says where tiers are measured.
+const MEASURED: &str = "Safety tiers: what can crashes destroy";
+
+fn export(laboratory: &Laboratory, run: &str) -> Value {
+    let export = laboratory.pragmark(&["export", run, "--format", "json"]);
+    serde_json::from_str(&export.exits(0).stdout()).unwrap()
+}
+
+fn variants(analysis: &Value) -> &Vec<Value> {
+    let variants = &analysis["experiments"][0]["variants"];
+    variants.as_array().unwrap()
 }
 
 #[test]
-fn variants_have_their_tiers_and_off_can_corrupt() {
-    let laboratory = run();
-    assert_eq!(laboratory.trials_for("tier", "run").len(), 2);
-    let analysis = laboratory
-        .pragmark(&["export", "run", "--format", "json"])
-        .exits(0)
-        .stdout();
-    let analysis: serde_json::Value = serde_json::from_str(&analysis).unwrap();
-    let variants = &analysis["experiments"][0]["variants"];
-    assert!(
-        variants[1]["safety"]["tier"]["can_corrupt"]["bad"].as_u64() > Some(0),
-        "{}",
-        variants[1]["safety"]["tier"]
-    );
-    let kill = variants[0]["safety"]["models"][0].clone();
-    assert_eq!(kill["model"], "kill");
-    assert!(
-        kill["tier"]["no_violation"]["images"].as_u64() > Some(0),
-        "{kill}"
-    );
+fn variants_have_their_tiers_and_those_of_the_built_in_engine_are_known() {
+    let laboratory = Laboratory::with_tiers();
+    laboratory.write("safety.toml", SAFETY);
+    let answer = laboratory.pragmark(&["run", "safety.toml", "--out", "run"]);
+    let answer = answer.exits(0).says(&["can corrupt"]);
+    assert!(!answer.stderr().contains(MEASURED));
+    assert!(laboratory.trials_for("tier", "run").is_empty());
+    let analysis = export(&laboratory, "run");
+    let known = analysis["plan"]["tiers"]["known"].as_array().unwrap();
+    assert!(known.iter().all(|tier| tier["origin"] == "program") && known.len() == 2);
+    let models = &variants(&analysis)[0]["safety"]["models"];
+    assert!(models.as_array().unwrap().len() > 5, "{models}");
     let page = laboratory.read("run/report.html");
-    assert!(page.contains("Safety by storage model") && page.contains("can corrupt ("));
+    assert!(page.contains("Safety by storage model") && page.contains("can corrupt"));
+    assert!(page.contains("2 safety tiers of the built-in engine from the program"));
     assert!(laboratory.left_over().is_empty());
+}
+
+#[test]
+fn tiers_of_another_engine_are_measured_once_in_full_or_not_at_all() {
+    let laboratory = Laboratory::with_tiers();
+    let mutants = proofs::Mutants::new().unwrap();
+    let engine = mutants.write(None, laboratory.path()).unwrap();
+    laboratory.write("other.toml", OTHER_ENGINE);
+    let run = |out: &str, more: &[&str]| {
+        let engine = engine.to_str().unwrap();
+        let named = ["run", "other.toml", "--engine", engine, "--out", out];
+        laboratory.pragmark(&[&named[..], more].concat()).exits(0)
+    };
+    let measured = |run: &str| laboratory.trials_for("tier", run).len();
+    let safety = |run: &str| variants(&export(&laboratory, run))[0]["safety"].clone();
+
+    let page = |run: &str| laboratory.read(&format!("{run}/report.html"));
+    run("hurried", &["--time-limit", "2s"]);
+    assert!(page("hurried").contains("no time left: it takes about"));
+    assert!(!laboratory.path().join("cache/tiers").exists());
+
+    run("first", &["--seed", "1"]).complains(&[MEASURED]);
+    assert_eq!(measured("first"), 1);
+    let again = run("second", &["--seed", "2"]);
+    assert!(!again.stderr().contains(MEASURED));
+    assert_eq!(measured("second"), 0);
+    assert!(page("second").contains("1 safety tier from earlier runs"));
+    assert_eq!(safety("second"), safety("first"));
+
+    // As a kill in the middle of the last line would leave it.
+    let found = safety("first");
+    let record = laboratory.read("first/outcomes.jsonl");
+    let (kept, _) = record.trim_end().rsplit_once('\n').unwrap();
+    laboratory.write("first/outcomes.jsonl", &format!("{kept}\n{{\"purpose\":"));
+    let resumed = laboratory.pragmark(&["run", "--resume", "first"]);
+    resumed.exits(0).complains(&[MEASURED]);
+    assert_eq!(
+        safety("first"),
+        found,
+        "measured again, with the same result"
+    );
 }
 
 #[test]
@@ -69,26 +111,6 @@ fn tiers_that_are_left_out_are_said_to_be_not_measured() {
         .exits(0)
         .says(&["No safety tier was measured"]);
     assert!(laboratory.trials_for("tier", "run").is_empty());
-}
-
-#[test]
-fn a_run_resumed_measures_the_tiers_it_lacks_and_no_others() {
-    let laboratory = run();
-    let sets = || -> Vec<String> {
-        let trials = laboratory.trials_for("tier", "run").into_iter();
-        trials.map(|trial| trial["variant"].to_string()).collect()
-    };
-    let both = sets();
-    let record = laboratory.read("run/outcomes.jsonl");
-    let (kept, _) = record.trim_end().rsplit_once('\n').unwrap();
-    // As a kill in the middle of the last line would leave it.
-    laboratory.write("run/outcomes.jsonl", &format!("{kept}\n{{\"purpose\":"));
-    laboratory
-        .pragmark(&["run", "--resume", "run"])
-        .exits(0)
-        .says(&["can corrupt"]);
-    assert!(laboratory.read("run/outcomes.jsonl").starts_with(kept));
-    assert_eq!(sets(), both);
 }
 
 #[test]

@@ -47,9 +47,6 @@ fn command(plan: &RunPlan) -> String {
     if let Some(budget_s) = plan.budget_s {
         words.push(format!("--time-limit {budget_s}s"));
     }
-    if let Some(tiers) = &plan.tiers {
-        words.push(format!("--crash-seconds {}", tiers.seconds));
-    }
     let mut directories: Vec<&Path> = Vec::new();
     for planned in &plan.experiments {
         if !directories.contains(&planned.directory.as_path()) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use lab::analysis::{Analysis, ExperimentAnalysis};
 use lab::environment::Environment;
+use lab::tier::{Origin, TierPlan};
 
 use crate::document::{Block, Item, Sentence};
 use crate::figures::{self, duration};
@@ -103,11 +104,26 @@ fn trials(analysis: &Analysis) -> String {
     let later = later.iter().filter(|(counts, ..)| counts.total() > 0);
     let later = later
         .map(|(counts, one, more, why)| format!("{} {why}", plural(counts.total(), one, more)));
+    let known = analysis.plan.tiers.iter().flat_map(known_tiers);
     [all]
         .into_iter()
         .chain(later)
+        .chain(known)
         .collect::<Vec<_>>()
         .join("; ")
+}
+
+/// How many safety tiers the run did not need to measure, by where they come from.
+fn known_tiers(tiers: &TierPlan) -> Vec<String> {
+    let from = |origin: Origin, whence: &str| {
+        let known = tiers.known.iter().filter(|it| it.origin == origin).count();
+        (known > 0).then(|| format!("{} {whence}", plural(known, "safety tier", "safety tiers")))
+    };
+    let origins = [
+        from(Origin::Program, "of the built-in engine from the program"),
+        from(Origin::Cache, "from earlier runs"),
+    ];
+    origins.into_iter().flatten().collect()
 }
 
 /// How the claims ended, and what weakens the whole run.
@@ -152,6 +168,40 @@ pub(super) fn directory_name(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::tier::{Findings, KnownTier, TierSet};
+
+    #[test]
+    fn tiers_that_were_known_are_counted_by_where_they_come_from() {
+        let known = |level: &str, origin| KnownTier {
+            set: TierSet {
+                engine: "default".to_owned(),
+                settings: [("synchronous".to_owned(), level.into())].into(),
+            },
+            origin,
+            findings: Findings {
+                safety: Vec::new(),
+                schedules: None,
+            },
+        };
+        let mut tiers = TierPlan {
+            names: Vec::new(),
+            sets: Vec::new(),
+            known: Vec::new(),
+        };
+        assert!(known_tiers(&tiers).is_empty());
+        tiers.known = vec![
+            known("off", Origin::Program),
+            known("full", Origin::Program),
+            known("extra", Origin::Cache),
+        ];
+        assert_eq!(
+            known_tiers(&tiers),
+            [
+                "2 safety tiers of the built-in engine from the program",
+                "1 safety tier from earlier runs"
+            ]
+        );
+    }
 
     #[test]
     fn times_are_shortened_only_when_they_are_in_the_expected_form() {

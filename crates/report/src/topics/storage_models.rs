@@ -1,6 +1,7 @@
 //! What crashes left under each storage model, compared with what SQLite's documentation promises: the crash
 //! matrix.
 
+use lab::level::distinct;
 use lab::tier::{Counts, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules, Tier};
 
 use super::{Subject, tiers};
@@ -31,7 +32,9 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let broken: Vec<Item> = broken.collect();
     let matrix = Block::table(matrix(subject, &rows, &columns));
     let how = "The model kill decides what a dying process loses, the worst of the others what a power cut loses. Models marked * are outside what SQLite assumes of hardware and decide nothing. Counts are corrupt or losing images among the distinct crash images of ordinary commits; no number of clean images proves safety. The promise is that of SQLite’s documentation. The last column counts schedules of two connections, which need no crash.";
-    let explanation = Block::small(explained(&format!("Lost: {}. {how}", tier_legend())));
+    let sampled = extent(&rows);
+    let explanation = format!("Lost: {}. {how}{sampled}", tier_legend());
+    let explanation = Block::small(explained(&explanation));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
     let full = [explanation].into_iter().chain(broken.clone());
@@ -70,6 +73,24 @@ fn columns<'a>(rows: &[Alike<'a>]) -> Vec<(&'a str, bool)> {
         }
     }
     columns
+}
+
+/// Under which models all states were judged; empty where it was a sample under each of them.
+fn extent(rows: &[Alike<'_>]) -> String {
+    let models = || rows.iter().flat_map(|(safety, _)| &safety.models);
+    let is_whole = |name: &str| {
+        let mut of_name = models().filter(|model| model.model == name);
+        of_name.all(|model| model.all_states)
+    };
+    let whole = models().map(|model| model.model.as_str());
+    let whole = distinct(whole.filter(|name| is_whole(name)));
+    match whole.is_empty() {
+        true => String::new(),
+        false => format!(
+            " All states were judged under {}; under the other models, a sample.",
+            whole.join(", ")
+        ),
+    }
 }
 
 fn matrix(subject: &Subject<'_>, rows: &[Alike<'_>], columns: &[(&str, bool)]) -> Table {

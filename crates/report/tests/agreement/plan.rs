@@ -43,7 +43,7 @@ pub fn plan(recipe: &RunRecipe) -> RunPlan {
         quick: false,
         trial_limit_s: 60.0,
         budget_s: None,
-        crash_s: if recipe.tiers == Tiers::Off { 0.0 } else { 1.0 },
+        tiers: recipe.tiers != Tiers::Off,
         postgres_given: false,
         experiments: experiments.collect(),
         directories: directories[..recipe.directories]

@@ -154,6 +154,7 @@ fn engine() -> EngineRecord {
         provenance: None,
         name: "default".to_owned(),
         path: None,
+        sha256: None,
         version: "3.50.4".to_owned(),
         source_id: SOURCE_ID.to_owned(),
         compile_options: options.map(str::to_owned).to_vec(),

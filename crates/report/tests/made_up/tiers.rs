@@ -20,9 +20,9 @@ pub fn plan(experiments: &[PlannedExperiment]) -> TierPlan {
         }
     }
     TierPlan {
-        seconds: 2.0,
         names: names.into(),
         sets,
+        known: Vec::new(),
     }
 }
 
@@ -161,6 +161,7 @@ fn model(name: &str, assumed: bool, counts: Counts, promise: Promise) -> ModelSa
             source: "https://sqlite.org/".to_owned(),
         }),
         witness: witness.map(str::to_owned),
+        all_states: name == "kill",
         ..ModelSafety::not_measured(name, accident, assumed, "")
     }
 }

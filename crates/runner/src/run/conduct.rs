@@ -2,17 +2,17 @@
 
 use lab::analysis::observation;
 use lab::design::{History, Next, StopReason, block, expected_seconds, outlook, turn};
+use lab::environment::Covariates;
 use lab::record::{PlannedExperiment, Purpose, RunPlan, TrialRecord};
-use lab::tier::{TierPlan, stop_after};
+use lab::tier::{EXPECTED_S, TierPlan};
+use lab::trial::Outcome;
 
 use super::event::{Event, Observer};
 use super::task::{Slot, task};
 use crate::error::RunError;
 use crate::executor::{End, Execution, Executor, Task, Watch};
 use crate::record::Appender;
-
-/// Time beyond that of the trying in which a trial for a safety tier has to end, in seconds.
-const GRACE_S: f64 = 60.0;
+use crate::stamp::now;
 
 /// How far the observer has seen an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) struct Conductor<'a> {
     pub(super) observer: &'a mut dyn Observer,
     pub(super) appender: &'a mut Appender,
     pub(super) stages: Vec<Stage>,
+    /// The longest time that a trial for a safety tier took since this process began, in seconds.
+    pub(super) longest_tier_s: Option<f64>,
 }
 
 impl Conductor<'_> {
@@ -43,17 +45,19 @@ impl Conductor<'_> {
         while let Some((experiment, slots)) = self.look_ahead() {
             let planned = &self.part.experiments[experiment];
             let tasks = slots.iter().map(|slot| task(self.part, planned, *slot));
-            let mut tasks: Vec<Task> = tasks.collect();
-            if self.purpose == Purpose::Tier && !self.share_time(&mut tasks) {
-                break;
-            }
+            let tasks: Vec<Task> = tasks.collect();
+            let no_time = self.why_no_time();
             self.show_begin(experiment);
             let mut block = Block {
                 conductor: self,
                 experiment,
                 slots,
             };
-            if executor.execute(&tasks, &mut block)? == End::Cancelled {
+            let end = match no_time {
+                Some(why) => block.skip(&tasks, &why)?,
+                None => executor.execute(&tasks, &mut block)?,
+            };
+            if end == End::Cancelled {
                 return Ok(End::Cancelled);
             }
         }
@@ -103,38 +107,35 @@ impl Conductor<'_> {
         self.stages[index] = Stage::Ended;
     }
 
-    /// Gives trials for safety tiers their time: under a time limit the sets that remain share what is left
-    /// of it. False where nothing is left; what remains stays unmeasured.
-    fn share_time(&self, tasks: &mut [Task]) -> bool {
-        let Some((tiers, sets_left)) = self.tiers_left() else {
-            return false;
-        };
-        let left_s = self.left_s.map(|left_s| left_s - self.elapsed_s());
-        let Some(seconds) = share(tiers.seconds, left_s, sets_left) else {
-            return false;
-        };
-        for task in tasks {
-            stop_after(&mut task.spec.settings, seconds);
-            task.limit_s = task.limit_s.min(seconds + GRACE_S);
+    /// Why a trial for a safety tier is not begun; none where it may. A tier is measured in full or not at
+    /// all, so that a time limit decides whether there is one but never what it says.
+    fn why_no_time(&self) -> Option<String> {
+        if self.purpose != Purpose::Tier {
+            return None;
         }
-        true
+        let left_s = self.left_s? - self.elapsed_s();
+        let expected_s = self.expected_of_tier_s();
+        (left_s < expected_s).then(|| {
+            format!(
+                "no time left: it takes about {expected_s:.0} s, and the time limit leaves {:.0} s",
+                left_s.max(0.0)
+            )
+        })
     }
 
-    /// The plan of safety tiers, and how many are not measured yet.
-    fn tiers_left(&self) -> Option<(&TierPlan, usize)> {
-        let tiers = self.whole.tiers.as_ref()?;
-        let measured: usize = self.histories.iter().map(History::len).sum();
-        Some((tiers, tiers.sets.len().saturating_sub(measured)))
+    /// Seconds that the next trial for a safety tier will probably take: as long as the longest so far.
+    fn expected_of_tier_s(&self) -> f64 {
+        self.longest_tier_s.unwrap_or(EXPECTED_S)
     }
 
     /// Seconds that what remains of the run will probably take, once a trial has ended.
     fn seconds_left(&self) -> Option<f64> {
+        let trials: usize = self.histories.iter().map(History::len).sum();
         if self.purpose == Purpose::Tier {
-            let (tiers, left) = self.tiers_left()?;
-            return Some(tiers.seconds * left as f64);
+            let left = self.whole.tiers.as_ref()?.unknown().count() - trials;
+            return Some(self.expected_of_tier_s() * left as f64);
         }
         let so_far: Vec<&History> = self.histories.iter().collect();
-        let trials: usize = self.histories.iter().map(History::len).sum();
         if trials == 0 {
             return None;
         }
@@ -155,20 +156,29 @@ impl Conductor<'_> {
     }
 }
 
-/// Time for the next of the sets that are left; none where nothing is left of a time limit.
-pub(super) fn share(wanted_s: f64, left_s: Option<f64>, sets_left: usize) -> Option<f64> {
-    let Some(left_s) = left_s else {
-        return Some(wanted_s);
-    };
-    let share = left_s / sets_left as f64;
-    (share > 0.0).then_some(wanted_s.min(share))
-}
-
 /// A block that is carried out: each trial is recorded as it ends.
 struct Block<'a, 'b> {
     conductor: &'a mut Conductor<'b>,
     experiment: usize,
     slots: Vec<Slot>,
+}
+
+impl Block<'_, '_> {
+    /// Records that no trial of the block was begun, and why.
+    fn skip(&mut self, tasks: &[Task], why: &str) -> Result<End, RunError> {
+        for task in 0..tasks.len() {
+            let execution = Execution {
+                started: now(),
+                wall_s: 0.0,
+                covariates: Covariates::default(),
+                outcome: Outcome::Skipped {
+                    why: why.to_owned(),
+                },
+            };
+            self.ended(task, execution)?;
+        }
+        Ok(End::Finished)
+    }
 }
 
 impl Watch for Block<'_, '_> {
@@ -192,6 +202,10 @@ impl Watch for Block<'_, '_> {
         let planned = &self.conductor.part.experiments[self.experiment];
         let purpose = self.conductor.purpose;
         let record = record(purpose, planned, self.slots[task], execution);
+        if purpose == Purpose::Tier && record.outcome.problem().is_none() {
+            let longest = &mut self.conductor.longest_tier_s;
+            *longest = Some(longest.map_or(record.wall_s, |before| before.max(record.wall_s)));
+        }
         self.conductor.appender.append(&record)?;
         self.conductor.observer.event(Event::TrialEnded(&record));
         if let Some(observation) = observation(planned, &record) {

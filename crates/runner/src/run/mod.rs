@@ -1,8 +1,8 @@
 //! Carrying out a plan: trial after trial until the design says stop.
 //!
 //! A run has up to three parts, each a plan of its own that is carried out in the same way: the rounds of
-//! its experiments; the trials that measure safety tiers, which keep every CPU busy and would disturb what
-//! is timed; and the confirmation of what was chosen from many variants, which depends on both.
+//! its experiments; the trials that measure safety tiers that are not known, which keep every CPU busy and
+//! would disturb what is timed; and the confirmation of what was chosen from many variants, which depends on both.
 
 mod conduct;
 mod event;
@@ -54,6 +54,7 @@ pub fn run(
             observer: &mut *observer,
             appender: &mut appender,
             stages: vec![conduct::Stage::Nothing; part.experiments.len()],
+            longest_tier_s: None,
         };
         let end = conductor.run(&mut *executor);
         used_s += conductor.elapsed_s();

@@ -1,6 +1,5 @@
 use std::sync::atomic::AtomicBool;
 
-use super::conduct::share;
 use super::*;
 use crate::local::Local;
 use crate::now;
@@ -8,11 +7,10 @@ use crate::process::Driver;
 use lab::experiment::Scale;
 use lab::record::{EnvironmentFile, FORMAT};
 use lab::seed::Seed;
-use lab::tier::{TierPlan, TierSet};
+use lab::tier::{EXPECTED_S, Findings, KnownTier, Origin, TierPlan, TierSet};
 
 fn tiers(sets: &[&str]) -> TierPlan {
     TierPlan {
-        seconds: 2.0,
         names: vec!["synchronous".to_owned()],
         sets: sets
             .iter()
@@ -21,15 +19,8 @@ fn tiers(sets: &[&str]) -> TierPlan {
                 settings: [("synchronous".to_owned(), (*level).into())].into(),
             })
             .collect(),
+        known: Vec::new(),
     }
-}
-
-#[test]
-fn a_time_limit_is_shared_by_the_sets_that_are_left() {
-    assert_eq!(share(2.0, None, 2), Some(2.0));
-    assert_eq!(share(2.0, Some(90.0), 2), Some(2.0));
-    assert_eq!(share(2.0, Some(2.0), 2), Some(1.0));
-    assert_eq!(share(2.0, Some(0.0), 2), None);
 }
 
 /// Notes which safety tiers begin and end.
@@ -50,7 +41,7 @@ impl Observer for Notes {
     }
 }
 
-fn folder(parent: &Path, sets: &[&str]) -> RunFolder {
+fn folder(parent: &Path, tiers: TierPlan, budget_s: Option<f64>) -> RunFolder {
     let experiment = serde_json::from_str(
         r#"{
         "id": "x", "question": "?", "workload": "w",
@@ -69,13 +60,14 @@ fn folder(parent: &Path, sets: &[&str]) -> RunFolder {
         quick: true,
         trial_limit_s: 60.0,
         budget_s: None,
-        crash_s: 0.0,
+        tiers: false,
         postgres_given: false,
         experiments: vec![experiment],
         directories: vec![parent.to_owned()],
     };
     let plan = RunPlan {
-        tiers: Some(tiers(sets)),
+        tiers: Some(tiers),
+        budget_s,
         ..lab::plan::plan(request, &Default::default())
     };
     let environment = EnvironmentFile {
@@ -111,7 +103,7 @@ fn go(folder: &RunFolder, script: &str, cancelled: bool) -> (End, Vec<String>) {
 #[test]
 fn each_set_is_tried_once_and_resuming_tries_the_rest() {
     let parent = tempfile::tempdir().unwrap();
-    let folder = folder(parent.path(), &["off", "full"]);
+    let folder = folder(parent.path(), tiers(&["off", "full"]), None);
     let (end, notes) = go(&folder, ANSWERS, false);
     assert_eq!(end, End::Finished);
     let of = |level: &str| ["begin", "end"].map(|it| format!("{it} synchronous={level}"));
@@ -122,19 +114,55 @@ fn each_set_is_tried_once_and_resuming_tries_the_rest() {
     let whole = std::fs::read(&record).unwrap();
     std::fs::write(&record, &whole[..whole.len() - 9]).unwrap();
     assert_eq!(go(&folder, ANSWERS, false).1, of("full"));
+    assert_eq!(problems(&folder), ["skipped: off", "failed: full"]);
+}
+
+/// Why the recorded trials for safety tiers measured nothing.
+fn problems(folder: &RunFolder) -> Vec<String> {
     let mut outcomes = Vec::new();
     let take = |record: TrialRecord| {
         let tier = record.purpose == Purpose::Tier;
         outcomes.extend(tier.then(|| record.outcome.problem().unwrap()));
     };
     folder.each_trial(take).unwrap();
-    assert_eq!(outcomes, ["skipped: off", "failed: full"]);
+    outcomes
+}
+
+#[test]
+fn a_known_tier_is_not_measured() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut plan = tiers(&["off", "full"]);
+    let findings = Findings {
+        safety: Vec::new(),
+        schedules: None,
+    };
+    plan.known = vec![KnownTier {
+        set: plan.sets[0].clone(),
+        origin: Origin::Program,
+        findings,
+    }];
+    let folder = folder(parent.path(), plan, None);
+    let (_, notes) = go(&folder, ANSWERS, false);
+    assert_eq!(notes, ["begin synchronous=full", "end synchronous=full"]);
+}
+
+#[test]
+fn a_tier_for_which_no_time_is_left_is_not_begun_and_says_so() {
+    let parent = tempfile::tempdir().unwrap();
+    let budget_s = Some(0.5 * EXPECTED_S);
+    let folder = folder(parent.path(), tiers(&["off", "full"]), budget_s);
+    let (end, notes) = go(&folder, ANSWERS, false);
+    assert_eq!(end, End::Finished);
+    assert_eq!(notes, ["end synchronous=off", "end synchronous=full"]);
+    for problem in problems(&folder) {
+        assert!(problem.starts_with("skipped: no time left: "), "{problem}");
+    }
 }
 
 #[test]
 fn a_cancelled_trial_leaves_no_record_and_no_directory() {
     let parent = tempfile::tempdir().unwrap();
-    let folder = folder(parent.path(), &["off"]);
+    let folder = folder(parent.path(), tiers(&["off"]), None);
     let (end, _) = go(&folder, "sleep 100", true);
     assert_eq!(end, End::Cancelled);
     folder.each_trial(|_| panic!("nothing was tried")).unwrap();
@@ -145,7 +173,7 @@ fn a_cancelled_trial_leaves_no_record_and_no_directory() {
 #[test]
 fn each_block_begins_with_the_price_of_an_fsync() {
     let parent = tempfile::tempdir().unwrap();
-    let folder = folder(parent.path(), &["off"]);
+    let folder = folder(parent.path(), tiers(&["off"]), None);
     go(&folder, ANSWERS, false);
     let mut rounds = 0;
     let check = |record: TrialRecord| {

@@ -6,13 +6,11 @@
 //! leaves to the engine are the engine's own.
 
 mod again;
+mod findings;
 mod kill;
 mod meetings;
-mod passes;
 mod schedules;
 mod settings;
-
-use std::time::Duration;
 
 use crash::Plan;
 use engine::{Origin, Source};
@@ -21,7 +19,6 @@ use lab::trial::Measured;
 
 pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
-use self::schedules::Extent;
 use self::settings::Parameters;
 use super::common::{Stopwatch, set};
 use super::{Declared, Trial};
@@ -30,9 +27,6 @@ use crate::error::TrialError;
 /// The workload `crash`.
 pub(super) struct Crash;
 
-/// The part of a time limit that schedules take.
-const SCHEDULES_SHARE: f64 = 0.2;
-
 impl Declared for Crash {
     const NAME: &'static str = WORKLOAD;
     const ABOUT: &'static str = "tries what crashes can destroy: a workload is recorded, storage models say what of it a crash leaves, the engine recovers that (docs/tiers.md)";
@@ -40,14 +34,6 @@ impl Declared for Crash {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let stop_after_ms = parameters.stop_after_ms;
-        let for_schedules = (stop_after_ms as f64 * SCHEDULES_SHARE) as usize;
-        let stop_after_ms = stop_after_ms - for_schedules;
-        let extent = Extent {
-            each: parameters.schedules,
-            limit: (stop_after_ms > 0).then(|| Duration::from_millis(for_schedules as u64)),
-            seed: trial.seed,
-        };
         let (variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
         let (path, script) = parameters.script(trial)?.unzip();
         let plan = Plan {
@@ -61,10 +47,12 @@ impl Declared for Crash {
             threads: parameters.threads(),
         };
         (trial.phase)("play schedules of two connections");
-        let schedules = schedules::play(&trial.library, &variant, trial.directory, &extent);
+        let each = parameters.schedules;
+        let schedules =
+            schedules::play(&trial.library, &variant, trial.directory, each, trial.seed);
         (trial.phase)("crash and recover");
         let watch = Stopwatch::start()?;
-        let found = passes::measure(plan, path, stop_after_ms, trial.artifacts)?;
+        let found = findings::measure(&plan, path, trial.artifacts)?;
         let elapsed = watch.stop()?;
         let mut measured = figures(elapsed.times(), &found.safety);
         let images_per_s = found.judged as f64 / elapsed.seconds;
@@ -73,7 +61,7 @@ impl Declared for Crash {
         measured.tables = again::witnesses(&found.safety).into_iter().collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
-        measured.schedules = (extent.each > 0).then_some(schedules);
+        measured.schedules = (each > 0).then_some(schedules);
         measured.connections = connections;
         check_result(&measured)?;
         Ok(measured)

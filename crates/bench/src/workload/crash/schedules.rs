@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use accidents::schedule::{Finding, Sampled, Stage, sample};
 use crash::{CrashSettings, LockingMode};
@@ -12,42 +11,25 @@ use lab::tier::{Schedules, WrongSchedule};
 
 use super::again::engine_name;
 
-/// How much to play.
-pub(super) struct Extent {
-    /// The most schedules of a scenario.
-    pub(super) each: usize,
-    /// After which time no more are begun; none for no limit.
-    pub(super) limit: Option<Duration>,
-    /// From which the choice derives.
-    pub(super) seed: Seed,
-}
-
-/// Plays schedules in a folder of the trial. Nothing that goes wrong here spoils what was found of
+/// Plays at most `each` schedules of a scenario in a folder of the trial. Nothing that goes wrong here spoils what was found of
 /// crashes: the reason stands in the place of the answer.
 pub(super) fn play(
     library: &Arc<Library>,
     variant: &CrashSettings,
     folder: &Path,
-    extent: &Extent,
+    each: usize,
+    seed: Seed,
 ) -> Schedules {
     if variant.locking_mode == LockingMode::Exclusive {
         return not_measured("with locking_mode=exclusive no second connection comes in");
     }
-    if extent.each == 0 {
+    if each == 0 {
         return not_measured("the parameter `schedules` is 0");
     }
-    let begin = Instant::now();
-    let has_time = || extent.limit.is_none_or(|limit| begin.elapsed() < limit);
     let mode = variant.journal_mode.name();
-    let sampled = Stage::new(library, folder).and_then(|mut stage| {
-        sample(
-            &mut stage,
-            mode,
-            extent.each as u64,
-            extent.seed.child("schedules"),
-            has_time,
-        )
-    });
+    let seed = seed.child("schedules");
+    let sampled = Stage::new(library, folder)
+        .and_then(|mut stage| sample(&mut stage, mode, each as u64, seed));
     match sampled {
         Ok(Sampled { played: 0, .. }) => {
             not_measured(&format!("there is no scenario for journal_mode={mode}"))

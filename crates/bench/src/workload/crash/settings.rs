@@ -38,8 +38,6 @@ parameters! {
         schedules: usize = 20, 0..=100_000_000;
         /// Whether overwriting is powersafe, as SQLite assumes unless the URI of the database has psow=0.
         psow: bool = true;
-        /// Time limit: start with few images and schedules and add more until it is reached; 0 for none.
-        stop_after_ms: usize = 0;
         /// Storage models, separated by commas: kill, ordered, ext4-ordered, reorder, torn, non-powersafe-overwrite, lying-fifo, lying-reorder; or `all`.
         models: String = ALL_MODELS;
         /// Of every so many images the recovery is crashed as well; 0 for none.

@@ -95,17 +95,6 @@ fn the_same_seed_gives_the_same_findings() {
 }
 
 #[test]
-fn with_a_time_limit_more_images_are_taken_than_at_first() {
-    let settings = [
-        ("images", Level::Int(100_000_000)),
-        ("stop_after_ms", Level::Int(1)),
-    ];
-    let measured = run(WORKLOAD, &settings).unwrap();
-    assert!(measured.metrics["images"] > 0.0);
-    assert!(measured.metrics["images"] < 100_000.0);
-}
-
-#[test]
 fn settings_that_would_be_ignored_are_refused() {
     let why = problem(WORKLOAD, &[("cache_size", Level::Int(10))]);
     assert!(why.contains("`cache_size = 10` would be ignored"), "{why}");

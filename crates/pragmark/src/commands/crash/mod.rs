@@ -1,6 +1,7 @@
 //! `pragmark crash`: what crashes, killed processes and unlucky moments do to databases. Each is a run like
 //! any other, of an experiment that the options describe.
 
+mod known;
 mod plan;
 mod replay;
 
@@ -24,6 +25,9 @@ use crate::progress::is_bar_wanted;
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     if let Some(schedule) = &args.accidents.schedule {
         return replay::execute(schedule, args);
+    }
+    if let Some(file) = &args.write_known {
+        return known::write(file, args);
     }
     let (interrupted, driver) = (interrupt::flag()?, run::native_driver()?);
     // Whatever can be wrong is found before anything is written.

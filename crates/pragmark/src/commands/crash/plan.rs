@@ -10,7 +10,7 @@ use lab::level::{Level, Settings, distinct, label, overlaid, picked};
 use lab::plan::{Request, ad_hoc, plan_alone, settings_that_decide};
 use lab::record::RunPlan;
 use lab::seed::Seed;
-use lab::tier::{KILL, SCHEDULES, TierSet, WORKLOAD};
+use lab::tier::{self, KILL, SCHEDULES, TierSet, WORKLOAD};
 
 use crate::cli::CrashArgs;
 use crate::commands::engine::name_in_plan;
@@ -18,8 +18,7 @@ use crate::commands::run;
 use crate::failure::Failure;
 use crate::library;
 
-/// Images under each model.
-const IMAGES: u32 = 9000;
+/// Images under each model for a first look.
 const QUICK_IMAGES: u32 = 600;
 
 /// The most kills of one trial, so that Ctrl-C loses few.
@@ -75,7 +74,7 @@ pub(super) fn of(args: &CrashArgs) -> Result<RunPlan, Failure> {
     Ok(plan_alone(request, experiment, variants, rounds))
 }
 
-fn request(args: &CrashArgs, engine: String) -> Request {
+pub(super) fn request(args: &CrashArgs, engine: String) -> Request {
     Request {
         id: runner::run_id(),
         created: runner::now(),
@@ -86,7 +85,7 @@ fn request(args: &CrashArgs, engine: String) -> Request {
         quick: args.quick,
         trial_limit_s: TRIAL_LIMIT_S,
         budget_s: None,
-        crash_s: 0.0,
+        tiers: false,
         postgres_given: false,
         experiments: Vec::new(),
         directories: Vec::new(),
@@ -127,7 +126,11 @@ fn names<T: ToString>(given: &[T], otherwise: &[T]) -> Vec<String> {
 
 /// Crashes with the settings of the options, or with those of an experiment's variants.
 fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Failure> {
-    let usual = if args.quick { QUICK_IMAGES } else { IMAGES };
+    let usual = if args.quick {
+        QUICK_IMAGES
+    } else {
+        tier::IMAGES
+    };
     let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
     let script = args.script.as_deref().map(std::path::absolute).transpose();
     let script = script.map_err(Failure::unusable)?.unwrap_or_default();
@@ -137,8 +140,7 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
         ("second_crash_every", number(args.second_crash_every)),
         ("crash_threads", number(args.threads.unwrap_or(0).into())),
         ("script", script.to_string_lossy().as_ref().into()),
-        ("schedules", 0.into()),
-        ("stop_after_ms", 0.into()),
+        ("schedules", number(schedules_each(args))),
         (
             "models",
             match models.as_slice() {
@@ -162,6 +164,15 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
         }
     }
     Ok(with_engines(variants))
+}
+
+/// Schedules of each scenario: those of a safety tier, unless something else is asked for than safety tiers.
+fn schedules_each(args: &CrashArgs) -> u32 {
+    let chosen = args.images.is_some() || !args.model.is_empty() || args.script.is_some();
+    match args.quick || chosen {
+        true => 0,
+        false => tier::SCHEDULES_EACH,
+    }
 }
 
 /// The variants, which name their engine where there are several.
@@ -222,14 +233,11 @@ fn of_experiment(name: &str, engine: &str) -> Result<Vec<(String, AllAndNamed)>,
     deciding.push("psow".to_owned());
     let mut sets: Vec<TierSet> = Vec::new();
     for experiment in library::named(&[name.to_owned()], &catalogue)? {
-        for variant in variants(&experiment, Scale::Default, &catalogue) {
-            let set = TierSet::of(&variant.settings, &deciding, engine);
-            if !sets.contains(&set) {
-                sets.push(set);
-            }
-        }
+        let variants = variants(&experiment, Scale::Default, &catalogue);
+        let of_variants = variants.iter();
+        sets.extend(of_variants.map(|it| TierSet::of(&it.settings, &deciding, engine)));
     }
-    let sets = sets.into_iter();
+    let sets = distinct(sets).into_iter();
     Ok(sets
         .map(|set| (set.engine, (Settings::new(), set.settings)))
         .collect())

@@ -55,11 +55,9 @@ pub fn names(plan: &RunPlan) -> Vec<String> {
 pub fn check_unchanged(engines: &[EngineRecord], driver: &Driver) -> Result<(), Failure> {
     for before in engines.iter().filter(|engine| engine.problem.is_none()) {
         let now = describe(&before.name, &before.to_load(), driver)?;
-        let hash =
-            |engine: &EngineRecord| engine.provenance.as_ref().map(|made| made.sha256.clone());
         let found = match &now.problem {
             Some(problem) => problem.clone(),
-            None if now.source_id != before.source_id || hash(&now) != hash(before) => {
+            None if now.source_id != before.source_id || now.sha256 != before.sha256 => {
                 format!("it is a different library now (SQLite {})", now.version)
             }
             None => continue,

@@ -1,0 +1,76 @@
+//! What crashes destroy under a plan, with the witnesses written to files.
+
+use std::path::Path;
+
+use crash::{Cell, CrashError, Matrix, Plan, Progress};
+use lab::tier::{Counts, ModelSafety};
+use lab::trial::Artifact;
+
+use super::again;
+use crate::error::TrialError;
+
+/// What was found.
+pub(super) struct Findings {
+    /// Under each model.
+    pub(super) safety: Vec<ModelSafety>,
+    /// The images judged in all.
+    pub(super) judged: u64,
+    /// The witnesses.
+    pub(super) artifacts: Vec<Artifact>,
+}
+
+/// Looks at the images of the plan. `script` is where the plan's script comes from; witnesses are written to
+/// `folder`, if anywhere.
+pub(super) fn measure(
+    plan: &Plan,
+    script: Option<&Path>,
+    folder: Option<&Path>,
+) -> Result<Findings, TrialError> {
+    let matrix = crash::measure(plan, &Progress::default()).map_err(trial_error)?;
+    let artifacts = folder
+        .map(|folder| witnesses(&matrix, folder))
+        .transpose()?;
+    Ok(Findings {
+        safety: safety(&matrix, plan, script),
+        judged: matrix.images,
+        artifacts: artifacts.unwrap_or_default(),
+    })
+}
+
+/// What was found under each model, with the commands that make its witnesses of corruption again.
+fn safety(matrix: &Matrix, plan: &Plan, script: Option<&Path>) -> Vec<ModelSafety> {
+    let with_commands = |cell: &Cell| {
+        let command = || again::command(&cell.variant, cell.model.name(), plan, script);
+        let mut safety = cell.safety.clone();
+        let corrupts = |counts: Counts| counts.corrupt > 0;
+        safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);
+        for on in &mut safety.occasions {
+            on.again = corrupts(on.counts).then(command);
+        }
+        safety
+    };
+    matrix.cells.iter().map(with_commands).collect()
+}
+
+/// Writes the witnesses.
+fn witnesses(matrix: &Matrix, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
+    let written = crash::write_witnesses(matrix, folder).map_err(trial_error)?;
+    let written = written.into_iter();
+    Ok(written
+        .map(|(name, cell)| Artifact {
+            path: name.into(),
+            about: format!(
+                "a database that a crash left under the storage model {}, with a script that shows its damage",
+                cell.model
+            ),
+        })
+        .collect())
+}
+
+/// An engine that lacks what the laboratory needs cannot run the variant; anything else is a failure.
+fn trial_error(error: CrashError) -> TrialError {
+    match error {
+        CrashError::Engine(error) => TrialError::Engine(error),
+        other => TrialError::Measuring(other.to_string()),
+    }
+}

@@ -1,0 +1,121 @@
+//! Safety tiers that need not be measured: those of the built-in engine, which come with the program, and
+//! those that earlier runs have measured.
+//!
+//! A tier is a property of the engine, of the settings and of the method ([`TierKey`]), so no run measures
+//! one again. Which tiers a run has taken stands in its plan.
+
+mod cache;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+use std::sync::LazyLock;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use lab::record::{EngineRecord, Purpose, RunPlan, TrialRecord};
+use lab::tier::{Findings, KnownTier, Origin, TierKey, TierPlan, TierSet, TierTable};
+use lab::trial::Outcome;
+
+pub use self::cache::TierCache;
+use crate::error::RunError;
+use crate::record::RunFolder;
+
+/// The tiers of the built-in engine, as [`write`] writes them: `pragmark crash --write-known` makes this file.
+const BUILT_IN: &[u8] = include_bytes!("built_in.json.gz");
+
+/// The tiers that come with the program.
+///
+/// # Panics
+/// The file that is part of the program is no table of tiers; a test reads it.
+pub fn built_in() -> &'static TierTable {
+    static TABLE: LazyLock<TierTable> = LazyLock::new(|| {
+        let table = serde_json::from_reader(GzDecoder::new(BUILT_IN));
+        table.expect("built_in.json.gz is a table of tiers")
+    });
+    &TABLE
+}
+
+/// Writes a table of tiers as compressed JSON. The same table gives the same bytes.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(table: &TierTable, out: &mut dyn Write) -> io::Result<()> {
+    let mut compressed = GzEncoder::new(out, Compression::best());
+    serde_json::to_writer(&mut compressed, table)?;
+    compressed.finish()?;
+    Ok(())
+}
+
+/// Adds to a plan what is known of its tiers; `cache` holds those of earlier runs, if there is one.
+pub fn add_known(plan: &mut RunPlan, engines: &[EngineRecord], cache: Option<&TierCache>) {
+    if let Some(tiers) = &mut plan.tiers {
+        let known = known_of(tiers, engines, cache);
+        tiers.known = known;
+    }
+}
+
+fn known_of(
+    tiers: &TierPlan,
+    engines: &[EngineRecord],
+    cache: Option<&TierCache>,
+) -> Vec<KnownTier> {
+    let known = |set: &TierSet| {
+        let (origin, findings) = find(&key(set, engines)?, cache)?;
+        Some(KnownTier {
+            set: set.clone(),
+            origin,
+            findings,
+        })
+    };
+    tiers.sets.iter().filter_map(known).collect()
+}
+
+/// What the tier of a set depends on; none where its engine was not looked at, or cannot be told from
+/// others.
+fn key(set: &TierSet, engines: &[EngineRecord]) -> Option<TierKey> {
+    let engine = engines.iter().find(|engine| engine.name == set.engine)?;
+    built_in().key(set, engine)
+}
+
+fn find(key: &TierKey, cache: Option<&TierCache>) -> Option<(Origin, Findings)> {
+    match built_in().find(key) {
+        Some(findings) => Some((Origin::Program, findings.clone())),
+        None => Some((Origin::Cache, cache?.find(key)?)),
+    }
+}
+
+/// Keeps the tiers that a run has measured for later ones.
+///
+/// # Errors
+/// The record of the run cannot be read, or the cache not be written.
+pub fn keep_measured(folder: &RunFolder, cache: &TierCache) -> Result<(), RunError> {
+    let plan = folder.plan()?;
+    let Some(tiers) = &plan.tiers else {
+        return Ok(());
+    };
+    let engines = folder.environment()?.engines;
+    let mut measured = Vec::new();
+    folder.each_trial(|record| measured.extend(measured_tier(record, tiers)))?;
+    for (set, findings) in measured {
+        if let Some(key) = key(&set, &engines) {
+            cache.keep(&key, &findings)?;
+        }
+    }
+    Ok(())
+}
+
+/// The set and the findings of a trial that has measured a tier.
+fn measured_tier(record: TrialRecord, tiers: &TierPlan) -> Option<(TierSet, Findings)> {
+    let (Purpose::Tier, Outcome::Measured(measured)) = (record.purpose, record.outcome) else {
+        return None;
+    };
+    let mut sets = tiers.sets.iter();
+    let set = sets.find(|set| set.to_string() == record.variant)?;
+    let findings = Findings {
+        safety: measured.safety,
+        schedules: measured.schedules,
+    };
+    Some((set.clone(), findings))
+}
