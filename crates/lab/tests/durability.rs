@@ -113,7 +113,7 @@ fn the_fastest_of_which_as_much_survives_comes_before_the_fastest() {
     let analysis = analysis(VolumeKind::Disk);
     let finding = &analysis.findings[0];
     assert_eq!(finding.what(), "columns=4");
-    assert!(finding.as_safe);
+    assert!(!finding.is_less_safe);
     let change = finding.survives.unwrap();
     assert_eq!(
         (change.own, change.baseline),

@@ -158,7 +158,7 @@ fn settings_to_paste_are_the_same_program_whatever_the_text_says() {
     let printed = |analysis: &Analysis, binding: Binding| {
         let query = report::SettingsQuery {
             binding: Some(binding),
-            fastest: true,
+            may_lose: lab::analysis::MayLose::Anything,
             experiment: None,
         };
         report::settings_to_use(analysis, &query)

@@ -381,6 +381,14 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
         let title = format!("<summary>{}</summary>", binding.title());
         assert!(journal.contains(&title), "{}", binding.title());
     }
-    assert!(journal.contains("In a crash: process dies: can corrupt ("));
+    for rung in [
+        "To lose nothing acknowledged",
+        "If a power cut may take recent transactions",
+    ] {
+        assert!(journal.contains(rung), "{rung}");
+    }
+    // What can corrupt is named, and never printed to be pasted.
+    assert!(journal.contains("Better still, but less safe"));
+    assert!(!journal.contains("PRAGMA synchronous = off"));
     assert!(!section(&page, "insert-growth").contains("Settings to use"));
 }

@@ -1,5 +1,6 @@
 //! Which answer an experiment gives to its question; the sentences are the report's.
 
+use super::choice::{Choice, choose};
 use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
 use crate::tier::{Class, SCHEDULES};
 
@@ -28,6 +29,8 @@ pub enum Answer<'a> {
     NoBaseline(Option<&'a str>),
     /// Too few rounds compare anything with the baseline.
     TooFewRounds,
+    /// So many variants are not distinguishable from the best, and look too different to choose one.
+    Unresolved(usize),
     /// There is nothing to compare the baseline with.
     OnlyBaseline,
     /// No variant was found to be better than the baseline: so many are worse, so many not distinguishable from it.
@@ -54,6 +57,10 @@ impl ExperimentAnalysis {
         }
         if let Some(finding) = finding {
             return Answer::Finding(finding);
+        }
+        let not_less_safe = |variant: &VariantAnalysis| !self.is_less_safe(variant);
+        if let Some(Choice::Unresolved(tied)) = choose(self, not_less_safe) {
+            return Answer::Unresolved(tied);
         }
         match self.has_choice() {
             false if self.differs() => self.range(),

@@ -56,8 +56,13 @@ pub(super) fn rank_by_class<C: Copy + PartialEq>(
 
 /// Whether two variants are not distinguishable.
 pub(super) fn shares_a_group(one: &VariantAnalysis, other: &VariantAnalysis) -> bool {
-    let groups = group_labels(&other.groups);
-    let mut own = group_labels(&one.groups).into_iter();
+    shares_a_label(&one.groups, &other.groups)
+}
+
+/// Whether two lists of groups have one in common.
+pub(super) fn shares_a_label(one: &str, other: &str) -> bool {
+    let groups = group_labels(other);
+    let mut own = group_labels(one).into_iter();
     own.any(|label| groups.contains(&label))
 }
 

@@ -8,8 +8,7 @@ use super::durability::by_durability;
 use super::engines::engine_differences;
 use super::tiers::{Tiers, best_at_tiers};
 use super::{
-    Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings,
-    recommendations,
+    Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
 };
 use crate::claims::{Claim, DeviceLevels};
 use crate::design::{Course, Done, History, Observation, Role};
@@ -90,7 +89,7 @@ impl Collector {
             tier_trials: self.tiers.counts(),
             confirmation_trials: self.confirmation_trials,
             findings: findings(&experiments),
-            recommendations: experiments.iter().flat_map(recommendations).collect(),
+            ladders: experiments.iter().filter_map(ladder).collect(),
             side_by_side: side_by_side(&experiments, &levels),
             experiments,
             plan: self.plan,

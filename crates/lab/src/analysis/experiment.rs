@@ -21,6 +21,10 @@ use crate::tier::{self, ModelSafety, Safety, Schedules};
 
 type Dropped = [(u32, u32)];
 
+/// The error rate at which one variant must be distinguished from another to be chosen before it: lower than
+/// usual, because a choice that differs from run to run is worth nothing.
+const FIRMLY: f64 = 0.01;
+
 /// Analyses the trials of one experiment.
 pub(super) fn analyse(
     planned: &PlannedExperiment,
@@ -49,8 +53,9 @@ pub(super) fn analyse(
     let effects = effects(own, count);
     let estimates: Vec<&Estimate> = effects.iter().flatten().map(|one| &one.estimate).collect();
     let preliminary = estimates.iter().any(|estimate| estimate.preliminary);
-    let detectable = estimates.iter().map(|it| it.detectable).reduce(f64::max);
-    let ranking = rank(own, count, metric, rounds);
+    let detectable = estimates.iter().map(|estimate| estimate.detectable);
+    let detectable = detectable.reduce(f64::max);
+    let (ranking, firmly) = rank(own, count, metric, rounds);
     let (blocks, wall_s) = (gathered.history.blocks(), gathered.history.elapsed_s());
     let stop = next(course, &gathered.history).stop();
     let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
@@ -60,6 +65,9 @@ pub(super) fn analyse(
     let upper_bounds = exceeded(upper_bounds, &variants, metric);
     for (variant, losses) in variants.iter_mut().zip(recall_losses) {
         variant.recall_losses = losses;
+    }
+    for ranked in &firmly {
+        variants[ranked.variant].firm_groups = ranked.letters();
     }
     cap_durability(&mut variants, planned, environment);
     ExperimentAnalysis {
@@ -370,7 +378,13 @@ fn crossed(planned: &PlannedExperiment, samples: &Samples, rounds: u32) -> Optio
     Effects::of(&levels, &labels, factors, samples, rounds)
 }
 
-fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<RankedVariant> {
+/// The variants in order of merit, and their groups at the error rate at which one is chosen.
+fn rank(
+    samples: &Samples,
+    variants: usize,
+    metric: &str,
+    rounds: u32,
+) -> (Vec<RankedVariant>, Vec<RankedVariant>) {
     let table: Vec<Vec<Option<f64>>> = (0..variants)
         .map(|variant| {
             (0..rounds)
@@ -379,7 +393,9 @@ fn rank(samples: &Samples, variants: usize, metric: &str, rounds: u32) -> Vec<Ra
         })
         .collect();
     let better = metric::find(metric).map_or(Better::Higher, |metric| metric.better);
-    stats::rank_variants(&table, better, ALPHA).variants
+    let ranked = stats::rank_variants(&table, better, ALPHA);
+    let firmly = stats::rank_variants_by_means(&table, better, FIRMLY);
+    (ranked.variants, firmly.variants)
 }
 
 fn variants(

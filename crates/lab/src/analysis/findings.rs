@@ -2,16 +2,18 @@
 
 use serde::Serialize;
 
+use super::choice::{better_by, choose, is_found_better};
 use super::classes::shares_a_group;
+use super::recommend::{is_faster, ladder};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
-use crate::metric::{self, Better};
-use crate::stats::{Estimate, Interval};
+use crate::stats::Interval;
 use crate::tier::{Tier, tries_accidents};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
-/// of those that are as safe as the baseline, or of all where none of these is better.
+/// of those that are not known to be less safe than the baseline, or of all where none of these is
+/// better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Key of the experiment.
@@ -49,14 +51,14 @@ pub struct Finding {
     pub preliminary: bool,
     /// Settings among `levels` that decide what a crash can destroy.
     pub crash_relevant: Vec<String>,
-    /// Whether the best variant is known to be at least as safe as the baseline.
-    pub as_safe: bool,
+    /// Whether the best variant is known to be less safe than the baseline.
+    pub is_less_safe: bool,
     /// The tiers of the best variant and of the baseline; none where nothing was to be measured.
     pub tiers: Option<TierChange>,
     /// What survives of an acknowledged change with the best variant; none where no target says it, or
     /// where the same survives with the baseline.
     pub survives: Option<SurvivalChange>,
-    /// What is better still, but not known to be as safe as the baseline.
+    /// What is better still, but less safe than the baseline.
     pub faster: Option<Faster>,
 }
 
@@ -105,15 +107,13 @@ impl SurvivalChange {
     }
 }
 
-/// The best variant of all, where it is not known to be as safe as the baseline.
+/// The best variant of all, where it is less safe than the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Faster {
     /// Its place in the experiment.
     pub variant: usize,
     /// What it is called, where the experiment says so.
     pub name: Option<String>,
-    /// What to do to use it, where the experiment says so.
-    pub answer: Option<String>,
     /// Its levels that differ from the baseline.
     pub levels: Settings,
     /// How many times better than the baseline it is.
@@ -185,44 +185,48 @@ impl Faster {
     }
 }
 
-/// One finding an experiment, the greatest gain first, those that may cost safety last. Experiments
-/// in which no variant is better than the baseline give none. Variants that ran under other conditions than
+/// One finding an experiment, the greatest gain first, those that are known to cost safety last.
+/// Experiments in which no variant is better than the baseline give none. Variants that ran under other conditions than
 /// the baseline (with fewer rows, say) are no alternative to it and are passed over.
 pub fn findings(experiments: &[ExperimentAnalysis]) -> Vec<Finding> {
     let mut found: Vec<Finding> = experiments.iter().filter_map(finding).collect();
-    found.sort_by(|a, b| b.as_safe.cmp(&a.as_safe).then(b.gain.total_cmp(&a.gain)));
+    found.sort_by(|a, b| {
+        let by_safety = a.is_less_safe.cmp(&b.is_less_safe);
+        by_safety.then(b.gain.total_cmp(&a.gain))
+    });
     found
 }
 
-/// The best of the alternatives to the baseline among those that `may` be taken, where it is found
-/// to be better than the baseline; its place in the experiment.
-pub(super) fn best_where(
+/// The best variant among those that `may` be taken, where it is found to be better than the baseline.
+fn better_where(
     experiment: &ExperimentAnalysis,
     may: impl Fn(&VariantAnalysis) -> bool,
 ) -> Option<usize> {
-    let above_baseline = experiment.ranking.iter().copied();
-    let mut above_baseline = above_baseline.take_while(|index| *index != 0);
-    // One with more noise may stand above it that cannot be told from the baseline.
-    above_baseline.find(|index| {
+    let chosen = choose(experiment, may)?.variant()?;
+    is_found_better(experiment, &experiment.variants[chosen]).then_some(chosen)
+}
+
+/// The safest rung of the ladder that is found to be better than the baseline and not less safe: a finding
+/// and the settings to use must not differ.
+fn better_on_the_ladder(experiment: &ExperimentAnalysis) -> Option<usize> {
+    let rungs = ladder(experiment)?.rungs.into_iter();
+    let mut advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
+    advised.find(|index| {
         let variant = &experiment.variants[*index];
-        let is_better = || gain_of(experiment, variant).is_some_and(|(gain, _)| gain > 1.0);
-        experiment.is_alternative(variant) && may(variant) && is_better()
+        is_found_better(experiment, variant) && !experiment.is_less_safe(variant)
     })
 }
 
 /// How many times better than the baseline a variant is, with its interval at 95 %; none where it
 /// cannot be distinguished.
-pub(super) fn gain_of(
-    experiment: &ExperimentAnalysis,
-    variant: &VariantAnalysis,
-) -> Option<(f64, Interval)> {
+fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
     let effect = variant.effect.as_ref().filter(|effect| effect.is_found())?;
     better_by(experiment, &effect.estimate)
 }
 
 /// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
 /// there were some. The other rounds only choose.
-pub(super) fn reported_gain(
+fn reported_gain(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
 ) -> Option<(f64, Interval)> {
@@ -232,22 +236,16 @@ pub(super) fn reported_gain(
     }
 }
 
-/// How many times better than the baseline a variant of this ratio is, with its interval.
-fn better_by(experiment: &ExperimentAnalysis, ratio: &Estimate) -> Option<(f64, Interval)> {
-    let (centre, interval) = (ratio.centre, ratio.interval);
-    Some(match metric::find(&experiment.metric)?.better {
-        Better::Higher => (centre, interval),
-        Better::Lower => (1.0 / centre, interval.inverse()),
-    })
-}
-
-fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
+/// The finding of an experiment.
+pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     if tries_accidents(&experiment.workload) {
         // The speed of crash tests is no reason to choose anything.
         return None;
     }
-    let fastest = best_where(experiment, |_| true);
-    let as_safe = best_where(experiment, |variant| experiment.is_as_safe(variant));
+    let fastest = better_where(experiment, |_| true);
+    let not_less_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
+    let on_the_ladder = better_on_the_ladder(experiment);
+    let as_safe = on_the_ladder.or_else(|| better_where(experiment, not_less_safe));
     let index = as_safe.or(fastest)?;
     let best = &experiment.variants[index];
     let baseline = &experiment.variants[0];
@@ -281,12 +279,12 @@ fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
         preliminary: is_preliminary(best),
-        as_safe: as_safe.is_some(),
+        is_less_safe: as_safe.is_none(),
         tiers: TierChange::of(experiment, best),
         survives: SurvivalChange::of(experiment, best),
         faster: as_safe
             .and(fastest)
-            .filter(|fastest| as_safe != Some(*fastest))
+            .filter(|fastest| is_faster(experiment, *fastest, index))
             .and_then(|fastest| faster(experiment, fastest)),
     })
 }
@@ -312,7 +310,6 @@ fn faster(experiment: &ExperimentAnalysis, index: usize) -> Option<Faster> {
     Some(Faster {
         variant: index,
         name: experiment.name_by(variant, &levels),
-        answer: variant.answer.clone(),
         levels,
         gain,
         interval,
@@ -331,12 +328,12 @@ fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Sett
 
 fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {
     // A variant that may cost safety is no equal of one that does not, however fast it is.
-    let needs_safety = experiment.is_as_safe(best);
+    let needs_safety = !experiment.is_less_safe(best);
     let is_tied = |variant: &&VariantAnalysis| {
         variant.label != best.label
             && experiment.is_alternative(variant)
             && shares_a_group(variant, best)
-            && (!needs_safety || experiment.is_as_safe(variant))
+            && (!needs_safety || !experiment.is_less_safe(variant))
     };
     experiment
         .variants

@@ -6,6 +6,7 @@
 mod answer;
 mod answers;
 mod bindings;
+mod choice;
 mod classes;
 mod collect;
 pub mod curve;
@@ -48,7 +49,7 @@ pub use effects::Effects;
 pub use engines::EngineDifference;
 pub use findings::{Faster, Finding, SafetyChange, SurvivalChange, TierChange, findings};
 pub use recall::RecallLoss;
-pub use recommend::{Recommendation, recommendations};
+pub use recommend::{Advice, Gain, Ladder, MayLose, Rung, Withheld, ladder};
 pub use standing::{Standing, Unsteady};
 pub use tiers::{BestAtTier, Tiered};
 
@@ -74,7 +75,7 @@ pub struct Analysis {
     /// What matters most, in order.
     pub findings: Vec<Finding>,
     /// The settings of SQLite to use, by experiment.
-    pub recommendations: Vec<Recommendation>,
+    pub ladders: Vec<Ladder>,
     /// The experiments that were done on more than one directory.
     pub side_by_side: Vec<SideBySide>,
 }
@@ -252,25 +253,17 @@ impl ExperimentAnalysis {
         })
     }
 
-    /// Whether the variant is known to be at least as safe as the baseline: by what its target
-    /// guarantees, and then by their tiers where both were measured, else by having the same levels of
-    /// what decides it.
-    pub fn is_as_safe(&self, variant: &VariantAnalysis) -> bool {
+    /// Whether the variant is known to be less safe than the baseline: by what its target guarantees, or
+    /// by their tiers. What was not measured is not less safe.
+    pub fn is_less_safe(&self, variant: &VariantAnalysis) -> bool {
         let Some(baseline) = self.variants.first() else {
             return false;
         };
         // A target that guarantees less is less safe, whatever its settings.
-        let guarantees_less = variant.durability.zip(baseline.durability);
-        if guarantees_less.is_some_and(|(own, baseline)| own < baseline) {
-            return false;
-        }
-        match variant.class().is_at_least_as_safe_as(baseline.class()) {
-            Some(is_as_safe) => is_as_safe,
-            None => self
-                .crash_relevant
-                .iter()
-                .all(|name| variant.levels.get(name) == baseline.levels.get(name)),
-        }
+        let guarantees = variant.durability.zip(baseline.durability);
+        let guarantees_less = guarantees.is_some_and(|(own, baseline)| own < baseline);
+        let as_safe = variant.class().is_at_least_as_safe_as(baseline.class());
+        guarantees_less || as_safe == Some(false)
     }
 }
 
@@ -301,6 +294,9 @@ pub struct VariantAnalysis {
     pub has_zero: bool,
     /// The groups of ranks it belongs to, as letters; variants that share one are not distinguishable.
     pub groups: String,
+    /// As `groups`, at the lower error rate at which variants are chosen.
+    #[serde(skip)]
+    pub(crate) firm_groups: String,
     /// Whether throughput was steady within its trials.
     pub steadiness: Option<SteadinessCounts>,
     /// PRAGMAs as read back in its first measured trial.

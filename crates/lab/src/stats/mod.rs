@@ -34,7 +34,7 @@ mod wilcoxon;
 pub use descriptive::{mean, median, quantile, range, standard_deviation};
 pub use error::SampleError;
 pub use estimate::{Estimate, p_value};
-pub use groups::{RankedVariant, Ranking, rank_variants};
+pub use groups::{RankedVariant, Ranking, rank_variants, rank_variants_by_means};
 pub use interval::Interval;
 pub use method::{MIN_BLOCKS_FOR_ESTIMATE, MIN_BLOCKS_FOR_WILCOXON, Method};
 pub use multiple::{HolmRow, benjamini_hochberg, holm};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Accident, Class, Counts, Loss, Losses, ModelSafety, Schedules};
+use super::{Accident, Class, Counts, Loss, Losses, ModelSafety, Promise, Schedules};
 use crate::trial::Outcome;
 
 /// What the death of a process and a power cut take under some settings, within SQLite's assumptions
@@ -207,6 +207,14 @@ impl Safety {
         self.tier.uncrashed = schedules.as_ref().and_then(Schedules::uncrashed);
         self.schedules = schedules;
         self
+    }
+
+    /// Whether SQLite's documentation says that these settings may corrupt, within its assumptions about
+    /// hardware. That no image showed it proves nothing.
+    pub fn is_documented_to_corrupt(&self) -> bool {
+        let assumed = self.models.iter().filter(|model| model.assumed);
+        let mut documented = assumed.filter_map(|model| model.documented.as_ref());
+        documented.any(|documented| documented.promise == Promise::MayCorrupt)
     }
 
     /// Settings of which nothing is known.

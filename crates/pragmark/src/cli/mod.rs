@@ -25,7 +25,8 @@ pub use engine::{BuildArgs, EngineCommand};
 pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::MeasureArgs;
 pub use reading::{
-    ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs, ShowArgs,
+    AcceptedLoss, ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs,
+    ShowArgs,
 };
 pub use run::RunArgs;
 

@@ -81,7 +81,7 @@ pub struct ReportArgs {
 Examples:
   pragmark settings pragmark-runs/…                for every binding
   pragmark settings pragmark-runs/… --for django   for Django's settings.py
-  pragmark settings pragmark-runs/… --experiment pragma-journal-sync --fastest
+  pragmark settings pragmark-runs/… pragma-journal-sync --may-lose recent
 
 Bindings: shell, c, python, django, sqlalchemy, rails, mattn, modernc,
 better-sqlite3, jdbc, rusqlite, sqlx. mattn and modernc are two Go bindings.")]
@@ -89,19 +89,30 @@ pub struct SettingsArgs {
     /// Folder of the run.
     #[arg(add = ArgValueCompleter::new(complete::runs))]
     pub run: PathBuf,
+    /// Experiment to take settings from: its key in the report [default: all].
+    pub experiment: Option<String>,
     /// Binding to print settings for [default: all].
     #[arg(long = "for", value_name = "BINDING", value_parser = crate::commands::binding, add = ArgValueCompleter::new(complete::bindings))]
     pub binding: Option<report::settings::Binding>,
-    /// Experiment to take settings from: its key in the report [default: all].
-    #[arg(long, value_name = "KEY")]
-    pub experiment: Option<String>,
-    /// Also print the fastest settings if they are less safe than the baseline. Use it only for data
-    /// that you can afford to lose.
-    #[arg(long)]
-    pub fastest: bool,
+    /// What may be lost in a power cut. The rung above is named in a comment.
+    #[arg(long, value_enum, default_value = "nothing")]
+    pub may_lose: AcceptedLoss,
+    /// Print the fastest settings of all, whatever they lose. Use it only for data that you can afford
+    /// to lose.
+    #[arg(long = "unsafe", conflicts_with = "may_lose")]
+    pub accept_anything: bool,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// What may be lost in a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AcceptedLoss {
+    /// No acknowledged transaction.
+    Nothing,
+    /// Recent transactions, but never the database.
+    Recent,
 }
 
 /// Formats of exported data.

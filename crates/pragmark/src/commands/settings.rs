@@ -1,16 +1,17 @@
 //! `pragmark settings`: the settings that a run recommends, ready to paste.
 
+use lab::analysis::MayLose;
 use report::settings::Binding;
 
 use super::{output, report as of_run};
-use crate::cli::SettingsArgs;
+use crate::cli::{AcceptedLoss, SettingsArgs};
 use crate::failure::{Exit, Failure};
 
 /// Writes the settings in the forms asked for.
 pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
     let analysis = of_run::analyse(&args.run)?;
     let keys: Vec<&str> = analysis
-        .recommendations
+        .ladders
         .iter()
         .map(|one| one.experiment.as_str())
         .collect();
@@ -29,10 +30,19 @@ pub fn execute(args: &SettingsArgs) -> Result<Exit, Failure> {
         &report::SettingsQuery {
             experiment: args.experiment.clone(),
             binding: args.binding,
-            fastest: args.fastest,
+            may_lose: may_lose(args),
         },
     );
     output::write_text(args.out.as_deref(), &text)
+}
+
+/// What the options accept to lose.
+fn may_lose(args: &SettingsArgs) -> MayLose {
+    match (args.accept_anything, args.may_lose) {
+        (true, _) => MayLose::Anything,
+        (false, AcceptedLoss::Nothing) => MayLose::Nothing,
+        (false, AcceptedLoss::Recent) => MayLose::Recent,
+    }
 }
 
 fn unknown(wanted: &str, keys: &[&str]) -> Failure {

@@ -8,7 +8,7 @@ id = "crossed"
 question = "What do page size and journal mode do to the size of the file?"
 workload = "bulk-insert"
 metric = "db_bytes"
-base = { synchronous = "off", busy_timeout = 250 }
+base = { synchronous = "full", busy_timeout = 250 }
 conditions = ["rows"]
 factors = { page_size = [4096, 65536], journal_mode = ["delete", "wal"], rows = [200, 400] }
 [design]
@@ -51,7 +51,7 @@ fn the_report_shows_effects_and_prints_settings_to_paste() {
             "# crossed: What do page size",
             "#   PRAGMA page_size = 4096;",
             "connection = sqlite3.connect(\"app.db\", timeout=0.25)",
-            "connection.execute(\"PRAGMA synchronous = off\")",
+            "connection.execute(\"PRAGMA synchronous = full\")",
         ]);
     let all = laboratory.pragmark(&["settings", "run"]).exits(0);
     all.says(&["## sqlite3 shell", "## Ruby, Rails", "## Rust, sqlx"]);
@@ -76,7 +76,7 @@ fn a_misspelt_binding_or_experiment_is_named_with_the_nearest() {
         .exits(2)
         .complains(&["djnago", "django"]);
     laboratory
-        .pragmark(&["settings", "run", "--experiment", "crosed"])
+        .pragmark(&["settings", "run", "crosed"])
         .exits(2)
         .complains(&["`crosed`", "did you mean `crossed`?"]);
     laboratory.pragmark(&["settings", "nowhere"]).exits(3);

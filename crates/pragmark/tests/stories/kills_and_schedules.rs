@@ -123,8 +123,8 @@ fn what_came_of_accidents_is_data_as_well() {
     let kills = json(&["crash", "--kill", "6", "--journal-mode", "wal,off"]);
     assert_eq!(kills["levels"]["journal_mode"], "wal");
     assert_eq!(kills["counts"]["kills"], 3.0);
-    let tier = &kills["safety"]["models"][0]["tier"];
-    assert_eq!(tier["no_violation"]["images"], 3);
+    let ordinary = &kills["safety"]["models"][0]["ordinary"];
+    assert_eq!(ordinary["measured"]["images"], 3);
     let schedules = json(&["crash", "--schedules", "5", "--journal-mode", "wal"]);
     let played = &schedules["safety"]["schedules"]["played"];
     assert_eq!(

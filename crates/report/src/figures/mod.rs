@@ -105,7 +105,15 @@ pub fn ratio_alone(centre: f64, interval: Interval) -> String {
 
 /// The ratio as a bare number, for sentences such as "2.1 times as fast".
 pub fn times(centre: f64, interval: Interval) -> String {
-    format!("{centre:.*}", decimals(centre, interval))
+    digits_of_ratio(centre, decimals(centre, interval))
+}
+
+/// A ratio with so many decimals; one of thousands with three digits that mean something.
+fn digits_of_ratio(value: f64, decimals: usize) -> String {
+    match value >= 1_000.0 {
+        true => significant(value),
+        false => format!("{value:.decimals$}"),
+    }
 }
 
 /// An interval whose ends are open where they are further than a factor of a hundred from the estimate,
@@ -133,7 +141,7 @@ pub fn interval_of_ratio(centre: f64, interval: Interval) -> String {
     let end = |value: f64| match value {
         value if value == f64::INFINITY => "∞".to_owned(),
         value if value <= 0.0 => "0".to_owned(),
-        value => format!("{value:.decimals$}"),
+        value => digits_of_ratio(value, decimals),
     };
     format!("[{}, {}]", end(interval.low), end(interval.high))
 }
@@ -304,6 +312,7 @@ mod tests {
             (2.1, 0.5, 9.0, "×2.1 [0.5, 9.0]"),
             (2.13, 0.0, f64::INFINITY, "×2.13 [0, ∞]"),
             (1.0, 1.0, 1.0, "×1.00 [1.00, 1.00]"),
+            (12_345.6, 9_876.5, 15_432.0, "×12,300 [9,880, 15,400]"),
         ] {
             assert_eq!(ratio(centre, between(low, high)), shown);
         }

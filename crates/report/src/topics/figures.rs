@@ -290,7 +290,8 @@ fn notes(subject: &Subject<'_>) -> Vec<Sentence> {
         .into_iter()
         .chain(lost_in_correction(subject))
         .chain(exceeded(subject))
-        .chain(unsteady(subject));
+        .chain(unsteady(subject))
+        .chain(not_of_medians(subject));
     problems(subject).into_iter().chain(others).collect()
 }
 
@@ -394,6 +395,23 @@ fn undetected(subject: &Subject<'_>) -> Option<Sentence> {
     let standing = Standing::Same;
     let lead = format!("{} {}: ", mark(standing).0, standing_words(standing));
     (!same.is_empty()).then(|| Sentence::from(lead).and(crate::names::listed(same, NAMED)))
+}
+
+/// Why ratios are not those of the medians, where a reader would stumble over that.
+fn not_of_medians(subject: &Subject<'_>) -> Option<Sentence> {
+    let experiment = subject.experiment;
+    let median = |variant: &VariantAnalysis| Some(variant.summaries.get(subject.metric())?.median);
+    let baseline = experiment.variants.first().and_then(median)?;
+    let differs = |variant: &VariantAnalysis| {
+        let interval = variant.effect.as_ref().map(|it| it.estimate.interval);
+        let ratio = median(variant).map(|median| median / baseline);
+        let both = ratio.zip(interval);
+        both.is_some_and(|(ratio, interval)| !interval.contains(ratio))
+    };
+    experiment.variants.iter().any(differs).then(|| {
+        "ratios compare trials of the same block, so they can differ from the ratio of the medians"
+            .into()
+    })
 }
 
 /// The variants whose throughput did not hold still in most of their trials, in one line.

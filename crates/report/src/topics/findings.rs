@@ -1,10 +1,12 @@
 //! What matters most: for each finding what to do, what it brings and what it risks; and the answer to the
 //! question of each experiment.
 
-use lab::analysis::{Analysis, Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange};
+use lab::analysis::{
+    Analysis, Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
+};
 use lab::design::MANY;
 use lab::level::label;
-use lab::tier::{Accident, Class};
+use lab::tier::{Accident, Class, Loss};
 
 use super::{Subject, anchor, run};
 use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
@@ -12,7 +14,7 @@ use crate::figures;
 use crate::glossary::explained;
 use crate::names::named;
 use crate::words::{
-    UNCRASHED, class_words, count, gain_words, loss_short, metric_heading, plural, tier_words,
+    UNCRASHED, gain_words, loss_short, loss_words, metric_heading, plural, tier_words,
 };
 
 /// Variants that are named; of more only the number is given.
@@ -79,46 +81,79 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         true => "the baseline".into(),
         false => named(finding.baseline_name.as_ref(), &finding.instead_of),
     };
+    let name = || named(finding.name.as_ref(), &finding.levels);
     let mut sentence = match &finding.answer {
+        // Nothing that can destroy a database is put as an instruction.
+        _ if can_corrupt(finding) => Sentence::from("Only what can corrupt is faster: ")
+            .and(name())
+            .words(", "),
         Some(answer) => Sentence::marked(answer.trim_end()).words(" That is "),
-        None => Sentence::from("Use ")
-            .and(named(finding.name.as_ref(), &finding.levels))
-            .words(": "),
+        None => Sentence::from("Use ").and(name()).words(": "),
     }
     .figure(times)
     .words(format!(" {} ", gain_words(subject.metric())))
     .and(baseline);
+    if finding.confirmation_rounds.is_some() {
+        sentence = sentence.words(" (confirmation run)");
+    }
     if !finding.conditions.is_empty() {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
     let losses = &subject.experiment.variants[finding.variant].recall_losses;
     let unconfirmed = (!finding.is_confirmed())
-        .then(|| " Not confirmed: its confirmation run shows no detectable difference.".to_owned());
+        .then(|| " Not confirmed: its confirmation run shows no detectable difference.".into());
     let risks = [
         unconfirmed,
         risk(finding),
-        finding.survives.as_ref().map(survival),
-        losses.first().map(|_| recall(subject, losses)),
+        finding.survives.as_ref().map(|it| survival(it).into()),
+        losses.first().map(|_| recall(subject, losses).into()),
     ];
-    let risks = risks.into_iter().flatten();
-    sentence.words(".").and(risks.collect::<String>().into())
+    risks
+        .into_iter()
+        .flatten()
+        .fold(sentence.words("."), Sentence::and)
 }
 
-/// What choosing the variant risks in a crash; nothing where no setting that decides it differs.
-fn risk(finding: &Finding) -> Option<String> {
-    let own = finding.tiers.as_ref();
-    let own = own.map_or(String::new(), |change| class_words(change.own.class()));
-    Some(match finding.safety_change() {
-        SafetyChange::None => return None,
-        // The answer in the experiment's words is long already.
-        SafetyChange::SameTier | SafetyChange::Safer if finding.answer.is_some() => {
-            format!(" In a crash: {own}.")
+/// Whether the variant is known to be less safe than the baseline, and to corrupt.
+fn can_corrupt(finding: &Finding) -> bool {
+    let class = finding.tiers.as_ref().map(|tiers| tiers.own.class());
+    let corrupts = |class: Class| {
+        let losses = Accident::ALL.map(|accident| class.loss(accident));
+        class.uncrashed || losses.contains(&Some(Loss::Corruption))
+    };
+    finding.is_less_safe && class.is_some_and(corrupts)
+}
+
+/// What accidents take with the variant, and with the baseline where that differs; nothing where no
+/// setting that decides it differs.
+fn risk(finding: &Finding) -> Option<Sentence> {
+    match (finding.safety_change(), &finding.tiers) {
+        (SafetyChange::None, _) => None,
+        (SafetyChange::NotMeasured(_), _) | (_, None) => {
+            Some(" What a crash takes was not measured.".into())
         }
-        SafetyChange::SameTier => format!(" As safe in a crash as the baseline: {own}."),
-        SafetyChange::Safer => format!(" Safer in a crash than the baseline: {own}."),
-        SafetyChange::LessSafe => format!(" Less safe in a crash than the baseline: {own}."),
-        SafetyChange::NotMeasured(_) => " Its crash safety was not measured.".to_owned(),
-    })
+        (_, Some(tiers)) => Some(explained(&format!(" {}.", lost(tiers)))),
+    }
+}
+
+/// `Lost if the process dies: nothing acknowledged; in a power cut: recent transactions (baseline: …)`.
+fn lost(tiers: &TierChange) -> String {
+    let (own, baseline) = (tiers.own.class(), tiers.baseline.class());
+    if own.uncrashed {
+        return format!("It {UNCRASHED}");
+    }
+    let part = |accident: Accident| {
+        let [own, baseline] = [own, baseline].map(|it| loss_words(it.loss(accident)));
+        let when = match accident {
+            Accident::Process => "if the process dies",
+            Accident::Power => "in a power cut",
+        };
+        match own == baseline {
+            true => format!("{when}: {own}"),
+            false => format!("{when}: {own} (baseline: {baseline})"),
+        }
+    };
+    format!("Lost {}", Accident::ALL.map(part).join("; "))
 }
 
 /// What an acknowledged change survives, where that differs from the baseline.
@@ -190,6 +225,11 @@ fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .and(names.sentence(0))
                 .words(".")
         }
+        Answer::Unresolved(tied) => format!(
+            "No answer yet: {} not distinguishable from the best and look too different to choose one; more rounds may decide.",
+            plural(tied, "variant is", "variants are")
+        )
+        .into(),
         Answer::OnlyBaseline => match subject.median(0) {
             Some(median) => (names.sentence(0).words(": ").figure(median))
                 .words(". There is nothing to compare it with."),
@@ -318,7 +358,7 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
         }
         (_, Some(tiers)) => {
             format!(
-                "In a crash: {}; the baseline: {}.",
+                "Lost in these images: {}. The baseline: {}.",
                 tier_words(&tiers.own),
                 tier_words(&tiers.baseline)
             )
@@ -328,30 +368,20 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
     Some(sentence.into())
 }
 
-/// What is better still, but not known to be as safe.
+/// What is better still, but less safe.
 fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
-    let known = faster
-        .tier
-        .as_ref()
-        .is_some_and(|tier| tier.class().is_measured());
-    let tier = faster.tier.as_ref().map(|tier| tier.words(count));
+    let tier = faster.tier.as_ref().map(tier_words);
     let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
-    Sentence::from(match known {
-        true => "Better still, but less safe: ",
-        false => "Better still, but not known to be as safe: ",
-    })
-    .and(named(faster.name.as_ref(), &faster.levels))
-    .words(", ")
-    .figure(format!(
-        "{} times",
-        figures::times(faster.gain, faster.interval)
-    ))
-    .words(format!(
-        " {} the baseline; {}.",
-        gain_words(subject.metric()),
-        tier.as_deref()
-            .unwrap_or("its crash safety was not measured")
-    ))
+    let tier = tier.unwrap_or_else(|| "what a crash takes was not measured".to_owned());
+    Sentence::from("Better still, but less safe: ")
+        .and(named(faster.name.as_ref(), &faster.levels))
+        .words(", ")
+        .figure(format!(
+            "{} times",
+            figures::times(faster.gain, faster.interval)
+        ))
+        .words(format!(" {} the baseline; ", gain_words(subject.metric())))
+        .and(explained(&format!("{tier}.")))
 }
 
 /// What weakens one experiment, a short word and a sentence each.

@@ -1,47 +1,83 @@
-//! The settings to use, in sentences and ready to paste.
+//! The settings to use, in sentences and ready to paste: a rung for each loss that a reader may accept.
 
-use lab::analysis::{Analysis, ExperimentAnalysis, Recommendation};
-use lab::tier::Class;
+use lab::analysis::{Advice, Analysis, ExperimentAnalysis, Gain, Ladder, MayLose, Rung, Withheld};
 
 use super::Subject;
 use crate::document::{Block, Code, Sentence, led};
 use crate::figures;
+use crate::glossary::explained;
 use crate::names::Names;
 use crate::settings::{BadValue, Binding, Chosen, comment, once};
-use crate::words::{gain_words, tier_words};
+use crate::words::{gain_words, plural, tier_words};
 
 /// Which settings are wanted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SettingsQuery {
     /// Those of one experiment, by its key; otherwise of all.
     pub experiment: Option<String>,
     /// The form for one binding; otherwise every form.
     pub binding: Option<Binding>,
-    /// Whether also the fastest that may be less safe than the baseline.
-    pub fastest: bool,
+    /// What may be lost.
+    pub may_lose: MayLose,
 }
 
 /// The settings to use as plain text. For one binding, what is no program stands in comments, so that
-/// the whole can be pasted.
+/// the whole can be pasted. The next rung that accepts recent losses is named in a comment.
 pub fn settings_to_use(analysis: &Analysis, query: &SettingsQuery) -> String {
-    let mark = mark_of(query.binding);
-    let wanted = |one: &&Recommendation| {
+    let ladders = analysis.ladders.iter().filter(|ladder| {
         let key = query.experiment.as_ref();
-        key.is_none_or(|key| *key == one.experiment)
+        key.is_none_or(|key| *key == ladder.experiment)
+    });
+    let blocks = ladders.filter_map(|ladder| text_of(analysis, ladder, query));
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// The settings of one experiment as plain text.
+fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Option<String> {
+    let mark = mark_of(query.binding);
+    let mut experiments = analysis.experiments.iter();
+    let experiment = experiments.find(|it| it.key == ladder.experiment)?;
+    let names = Names::of(experiment);
+    let line = |rung: &Rung| comment(mark, &sentence(rung, experiment, &names).plain());
+    let rung = ladder.rung(query.may_lose)?;
+    let question = format!("{}: {}", experiment.key, experiment.question);
+    let head = comment(mark, &question);
+    let text = match &rung.advice {
+        Ok(advice) => body(advice, query.binding),
+        Err(_) => String::new(),
     };
-    let block = |one: &Recommendation| {
-        let mut experiments = analysis.experiments.iter();
-        let experiment = experiments.find(|it| it.key == one.experiment)?;
-        let question = format!("{}: {}", experiment.key, experiment.question);
-        let advice = sentence(one, experiment, &Names::of(experiment)).plain();
-        let head = comment(mark, &question) + &comment(mark, &advice);
-        Some(match one.crash_relevant.is_empty() || query.fastest {
-            true => head + &body(one, query.binding),
-            false => head + &comment(mark, "Not printed; --fastest prints it."),
-        })
-    };
-    let wanted = analysis.recommendations.iter().filter(wanted);
-    wanted.filter_map(block).collect::<Vec<_>>().join("\n")
+    let next = next_rung(ladder, rung).map(|next| {
+        let pragmas = next.advice.as_ref().ok().map(in_one_line);
+        let pragmas = pragmas.unwrap_or_default();
+        let hint = format!("{pragmas} (--may-lose recent prints it)");
+        format!("\n{}{}", line(next), comment(mark, &hint))
+    });
+    let unsafe_hint = (rung.may_lose == MayLose::Anything && rung.advice.is_ok())
+        .then(|| comment(mark, "For data that you can afford to lose only."));
+    let parts = [head, line(rung), unsafe_hint.unwrap_or_default(), text];
+    Some(parts.concat() + &next.unwrap_or_default())
+}
+
+/// The rung above, where it has advice that risks recent transactions and no more.
+fn next_rung<'a>(ladder: &'a Ladder, rung: &Rung) -> Option<&'a Rung> {
+    let mut rungs = ladder.rungs.iter();
+    rungs.find(|next| {
+        next.may_lose == MayLose::Recent && rung.may_lose < next.may_lose && next.advice.is_ok()
+    })
+}
+
+/// The PRAGMAs of an advice as SQL.
+fn in_one_line(advice: &Advice) -> String {
+    match chosen(advice) {
+        Ok(chosen) => sql(&chosen),
+        Err(problem) => problem.to_string(),
+    }
+}
+
+fn sql(chosen: &Chosen) -> String {
+    let pragmas = chosen.pragmas().into_iter();
+    let sql = pragmas.map(|(name, value)| format!("PRAGMA {name} = {value};"));
+    sql.collect::<Vec<_>>().join(" ")
 }
 
 /// What begins comments; an overview of all bindings is no program.
@@ -49,8 +85,8 @@ fn mark_of(binding: Option<Binding>) -> &'static str {
     binding.map_or("#", Binding::comment_mark)
 }
 
-fn body(recommendation: &Recommendation, binding: Option<Binding>) -> String {
-    let chosen = match chosen(recommendation) {
+fn body(advice: &Advice, binding: Option<Binding>) -> String {
+    let chosen = match chosen(advice) {
         Ok(chosen) => chosen,
         Err(problem) => return comment(mark_of(binding), &format!("{problem}.")),
     };
@@ -81,13 +117,13 @@ fn once_in_comments(once: &str, mark: &str) -> String {
     head + &lines.collect::<String>()
 }
 
-/// The settings of a recommendation, sorted for printing.
+/// The settings of an advice, sorted for printing.
 ///
 /// # Errors
 /// For a value that could be more than a value where it is pasted.
-fn chosen(recommendation: &Recommendation) -> Result<Chosen, BadValue> {
-    // A recommendation holds settings of SQLite alone.
-    Chosen::of(&recommendation.settings, |_| true)
+fn chosen(advice: &Advice) -> Result<Chosen, BadValue> {
+    // An advice holds settings of SQLite alone.
+    Chosen::of(&advice.settings, |_| true)
 }
 
 /// What to know of the text for one binding besides.
@@ -96,13 +132,16 @@ fn remarks(binding: Binding, chosen: &Chosen) -> Vec<String> {
     remark.into_iter().chain(binding.cannot(chosen)).collect()
 }
 
-/// The settings that an experiment recommends, as SQL, and in full forms for every binding.
+/// The rungs of an experiment, as SQL, and in full forms for every binding. What may lose anything is not
+/// among them.
 pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
-    let all = subject.analysis.recommendations.iter();
-    let own = all.filter(|one| one.experiment == subject.experiment.key);
-    let own: Vec<Block> = own.flat_map(|one| advice(subject, one)).collect();
+    let mut ladders = subject.analysis.ladders.iter();
+    let own = ladders.find(|ladder| ladder.experiment == subject.experiment.key);
+    let rungs = own.into_iter().flat_map(|ladder| &ladder.rungs);
+    let rungs = rungs.filter(|rung| rung.may_lose < MayLose::Anything);
+    let own: Vec<Block> = rungs.flat_map(|rung| blocks_of(subject, rung)).collect();
     let heading = Block::Heading("Settings to use".to_owned());
-    let last = subject.analysis.recommendations.last();
+    let last = subject.analysis.ladders.last();
     let is_last = last.is_some_and(|one| one.experiment == subject.experiment.key);
     let hint = Sentence::from("For another binding: ").and_code("pragmark settings RUN --for NAME");
     let hint = is_last.then(|| Block::brief(vec![Block::small(hint.words("."))]));
@@ -112,22 +151,21 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     }
 }
 
-fn advice(subject: &Subject<'_>, recommendation: &Recommendation) -> Vec<Block> {
-    let sentence = sentence(recommendation, subject.experiment, &subject.names);
+fn blocks_of(subject: &Subject<'_>, rung: &Rung) -> Vec<Block> {
+    let sentence = sentence(rung, subject.experiment, &subject.names);
     let sentence = Block::paragraph(sentence);
-    let chosen = match chosen(recommendation) {
+    let Ok(advice) = &rung.advice else {
+        return vec![sentence];
+    };
+    let chosen = match chosen(advice) {
         Ok(chosen) => chosen,
         Err(problem) => return vec![sentence, Block::small(format!("{problem}."))],
     };
-    let pragmas = chosen.pragmas();
-    let sql = pragmas
-        .iter()
-        .map(|(name, value)| format!("PRAGMA {name} = {value};"));
-    let sql = code("sql", sql.collect::<Vec<_>>().join(" "));
-    let brief = if pragmas.is_empty() {
+    let sql = sql(&chosen);
+    let brief = if sql.is_empty() {
         Vec::new()
     } else {
-        vec![sql]
+        vec![code("sql", sql)]
     };
     let full = vec![Block::unprinted("Ready to paste", forms(&chosen))];
     vec![sentence, Block::Depth { brief, full }]
@@ -153,46 +191,91 @@ fn code(language: &'static str, text: String) -> Block {
     Block::Code(Code { language, text })
 }
 
-/// Which variant it is and what speaks for and against it.
-fn sentence(
-    recommendation: &Recommendation,
-    experiment: &ExperimentAnalysis,
-    names: &Names,
-) -> Sentence {
-    let name = names.sentence(recommendation.variant);
-    let Some((gain, interval)) = recommendation.gain.zip(recommendation.interval) else {
-        return Sentence::from("Keep ")
+/// What is accepted, which variant it is, what it brings and what it may lose; or why there is none.
+fn sentence(rung: &Rung, experiment: &ExperimentAnalysis, names: &Names) -> Sentence {
+    let accepted = Sentence::from(accepted_words(rung.may_lose)).words(": ");
+    let advice = match &rung.advice {
+        Ok(advice) => advice,
+        Err(why) => return accepted.and(withheld(why, names)),
+    };
+    let name = names.sentence(advice.variant);
+    let brings = match &advice.gain {
+        None => Sentence::from("keep ")
             .and(name)
-            .words(": nothing as safe as the baseline was found to be better.");
+            .words(", the baseline; nothing better was found"),
+        Some(gain) => name.words(", ").and(gain_of(gain, experiment)),
     };
-    let preliminary = match recommendation.preliminary {
-        true => " (preliminary)",
-        false => "",
+    let preliminary = if advice.preliminary {
+        " (preliminary)"
+    } else {
+        ""
     };
-    let gain_of = gain_words(&experiment.metric);
-    Sentence::from(match recommendation.crash_relevant.is_empty() {
-        true => "The best that is as safe as the baseline: ",
-        false => "The best of all: ",
-    })
-    .and(name)
-    .words(", ")
-    .figure(format!("{} times", figures::times(gain, interval)))
-    .words(format!(" {gain_of} the baseline{preliminary}."))
-    .and(safety(recommendation))
+    let lost = match &advice.tier {
+        Some(tier) => tier_words(tier),
+        None => "no setting that decides what a crash takes differs from the baseline".to_owned(),
+    };
+    let lost = explained(&format!("; {lost}."));
+    accepted.and(brings).words(preliminary).and(lost)
 }
 
-/// What a recommendation says of safety, after its speed.
-fn safety(recommendation: &Recommendation) -> Sentence {
-    match &recommendation.tiers {
-        Some(change) if change.own.class() != Class::default() => format!(
-            " In a crash: {} (baseline: {}).",
-            tier_words(&change.own),
-            tier_words(&change.baseline)
-        )
-        .into(),
-        _ if recommendation.crash_relevant.is_empty() => Sentence::default(),
-        _ => Sentence::from(" What a crash can destroy with this ")
-            .and_code(recommendation.crash_relevant.join(", "))
-            .words(" was not measured."),
+/// What a reader accepts who takes a rung.
+fn accepted_words(may_lose: MayLose) -> &'static str {
+    match may_lose {
+        MayLose::Unchanged => "With the safety of the baseline",
+        MayLose::Nothing => "To lose nothing acknowledged",
+        MayLose::Recent => "If a power cut may take recent transactions",
+        MayLose::Anything => "The fastest of all, whatever it loses",
+    }
+}
+
+/// How a variant compares with the baseline, and which rounds show it.
+fn gain_of(gain: &Gain, experiment: &ExperimentAnalysis) -> Sentence {
+    let rounds = match gain.confirmation_rounds {
+        Some(_) => " in the confirmation run",
+        None => "",
+    };
+    let (ratio, interval) = (gain.ratio, gain.interval);
+    if !gain.is_found {
+        let ratio = figures::ratio(ratio, interval);
+        return format!("no detectable difference from the baseline{rounds}, {ratio}").into();
+    }
+    Sentence::default()
+        .figure(format!("{} times", figures::times(ratio, interval)))
+        .words(format!(
+            " {} the baseline{rounds}, {}",
+            gain_words(&experiment.metric),
+            figures::interval_of_ratio(ratio, interval)
+        ))
+}
+
+/// Why a rung has no advice.
+fn withheld(why: &Withheld, names: &Names) -> Sentence {
+    let none = Sentence::from("no recommendation, because ");
+    match why {
+        Withheld::NoBaseline => none.words("the baseline was not measured."),
+        Withheld::TooFewRounds => {
+            none.words("too few rounds compare anything with the baseline.")
+        }
+        Withheld::NotMeasured(why) if why.is_empty() => {
+            none.words("what a crash takes was not measured.")
+        }
+        Withheld::NotMeasured(why) => {
+            none.words(format!("what a crash takes was not measured ({why})."))
+        }
+        Withheld::NoVariant => "no variant of this experiment is known to.".into(),
+        Withheld::Unresolved(tied) => none.words(format!(
+            "{} not distinguishable from the best and look too different to choose one; more rounds may decide.",
+            plural(*tied, "variant is", "variants are")
+        )),
+        Withheld::Unconfirmed(variant) => none
+            .words("the confirmation run does not distinguish ")
+            .and(names.sentence(*variant))
+            .words(" from the baseline."),
+        Withheld::TooNoisy(variant, detectable) => none
+            .and(names.sentence(*variant))
+            .words(format!(
+                " is not distinguishable from the baseline, and the rounds could only have detected a difference of {}.",
+                figures::percent(*detectable)
+            )),
     }
 }

@@ -1,7 +1,7 @@
 //! What safety costs: speed against safety tier, and the best variant at each tier.
 
 use lab::analysis::{BestAtTier, Tiered, VariantAnalysis};
-use lab::tier::{Accident, Class, Loss, Tier};
+use lab::tier::{Accident, Class, Loss, Losses, Tier};
 
 use super::Subject;
 use super::figures::ratio_cell;
@@ -9,6 +9,7 @@ use crate::document::{
     Band, BandDot, Bands, Block, Cell, Chart, Column, Item, Mark, Plot, Row, Sentence, Table,
 };
 use crate::figures;
+use crate::glossary::explained;
 use crate::words::{
     UNCRASHED, by_rank, capital, class_mark, class_words, count, grouped, loss_mark, loss_short,
     mark, metric_axis, metric_heading, plural, rare_words, standing_words, tier_legend, tier_words,
@@ -155,7 +156,7 @@ fn remark(best: &BestAtTier) -> Option<String> {
 pub(super) fn columns() -> [Column; 2] {
     Accident::ALL.map(|accident| Column {
         below: Some("loses".to_owned()),
-        ..Column::left(accident.words())
+        ..Column::left(explained(accident.words()))
     })
 }
 
@@ -175,7 +176,7 @@ pub(super) fn cells(tier: Option<&Tier>) -> [Cell; 2] {
             .filter(|rare| rare.accident == accident)
             .map(rare_words);
         let cell = Cell {
-            title: tier.map(tier_words),
+            title: losses.and_then(Losses::why_not).map(str::to_owned),
             ..class_cell(class, accident)
         };
         damaged.into_iter().chain(rare).fold(cell, Cell::with_below)

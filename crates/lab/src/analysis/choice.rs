@@ -1,0 +1,110 @@
+//! Which of several variants is chosen: on the same evidence always the same one.
+//!
+//! The best by its median changes from run to run where several are equally good. So of those that are
+//! not firmly distinguishable from the best one is chosen by rules: the safest, else the baseline, else
+//! the one that changes the fewest settings, else the first in the experiment. Where what the rules
+//! choose looks much worse than the best, the rounds were too noisy to choose at all.
+
+use super::classes::shares_a_label;
+use super::{ExperimentAnalysis, VariantAnalysis};
+use crate::metric::{self, Better};
+use crate::stats::{Estimate, Interval};
+
+/// How many times better the best may look than what is chosen in its place.
+pub(super) const NEAR: f64 = 1.25;
+
+/// A variant that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// This one.
+    Variant(usize),
+    /// Nothing: so many are not distinguishable, and they look too different to take any of them.
+    Unresolved(usize),
+}
+
+impl Choice {
+    /// The variant; none where nothing could be chosen.
+    pub(super) fn variant(self) -> Option<usize> {
+        match self {
+            Choice::Variant(variant) => Some(variant),
+            Choice::Unresolved(_) => None,
+        }
+    }
+}
+
+/// Chooses among the baseline and its measured alternatives those that `may` be taken; none where there
+/// is none.
+pub(super) fn choose(
+    experiment: &ExperimentAnalysis,
+    may: impl Fn(&VariantAnalysis) -> bool,
+) -> Option<Choice> {
+    let variants = &experiment.variants;
+    let may_be_chosen = |index: &usize| {
+        let variant = &variants[*index];
+        let is_compared = variant.baseline || variant.effect.is_some();
+        let is_measured = variant.summaries.contains_key(&experiment.metric);
+        is_compared && is_measured && experiment.is_alternative(variant) && may(variant)
+    };
+    let ranked = experiment.ranking.iter().copied();
+    let candidates: Vec<usize> = ranked.filter(may_be_chosen).collect();
+    let best = *candidates.first()?;
+    let firm = |index: usize| &variants[index].firm_groups;
+    let is_tied = |index: &usize| *index == best || shares_a_label(firm(best), firm(*index));
+    let mut tied: Vec<usize> = candidates.into_iter().filter(is_tied).collect();
+    let count = tied.len();
+    // What was found to be better than the baseline comes before the baseline itself.
+    let is_better = |index: &usize| is_found_better(experiment, &variants[*index]);
+    if tied.contains(&0) && tied.iter().any(is_better) {
+        tied.retain(is_better);
+    }
+    let first = tied
+        .into_iter()
+        .min_by_key(|index| rule(experiment, *index))?;
+    let is_near = size(experiment, best) <= NEAR * size(experiment, first);
+    Some(match is_near {
+        true => Choice::Variant(first),
+        false => Choice::Unresolved(count),
+    })
+}
+
+/// Whether a variant is distinguishable from the baseline, and better.
+pub(super) fn is_found_better(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> bool {
+    let effect = variant.effect.as_ref().filter(|effect| effect.is_found());
+    let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
+    gain.is_some_and(|(gain, _)| gain > 1.0)
+}
+
+/// What comes first of variants that are equally good.
+fn rule(experiment: &ExperimentAnalysis, index: usize) -> impl Ord + use<> {
+    let variant = &experiment.variants[index];
+    let baseline = &experiment.variants[0].levels;
+    let levels = variant.levels.iter();
+    let changes = levels.filter(|(name, level)| baseline.get(*name) != Some(level));
+    let durability = std::cmp::Reverse(variant.durability);
+    (
+        durability,
+        variant.class().order(),
+        index != 0,
+        changes.count(),
+        index,
+    )
+}
+
+/// How many times better than the baseline a variant looks; 1 for the baseline.
+fn size(experiment: &ExperimentAnalysis, index: usize) -> f64 {
+    let effect = experiment.variants[index].effect.as_ref();
+    let gain = effect.and_then(|effect| better_by(experiment, &effect.estimate));
+    gain.filter(|_| index != 0).map_or(1.0, |(gain, _)| gain)
+}
+
+/// How many times better than the baseline a variant of this ratio is, with its interval.
+pub(super) fn better_by(
+    experiment: &ExperimentAnalysis,
+    ratio: &Estimate,
+) -> Option<(f64, Interval)> {
+    let (centre, interval) = (ratio.centre, ratio.interval);
+    Some(match metric::find(&experiment.metric)?.better {
+        Better::Higher => (centre, interval),
+        Better::Lower => (1.0 / centre, interval.inverse()),
+    })
+}

@@ -1,0 +1,339 @@
+//! The settings of SQLite to use, as far as an experiment can tell: a ladder.
+//!
+//! Speed alone recommends nothing. Each rung is the fastest variant that loses no more in a crash than its
+//! reader accepts, by the measured safety tiers. A rung without evidence has no advice but the reason for
+//! that; a rung that buys no speed over a safer one is left out.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::choice::{Choice, NEAR, better_by, choose};
+use super::classes::shares_a_label;
+use super::findings::{candidates, finding, is_preliminary};
+use super::{ExperimentAnalysis, VariantAnalysis};
+use crate::design::MANY;
+use crate::level::{Settings, picked};
+use crate::stats::Interval;
+use crate::target;
+use crate::tier::{Safety, Tier, tries_accidents};
+
+/// What a reader accepts to lose, from the least to the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MayLose {
+    /// What the baseline loses, which was not measured: no setting that decides it differs.
+    Unchanged,
+    /// Nothing acknowledged, neither when the process dies nor in a power cut.
+    Nothing,
+    /// Recent transactions in a power cut, but never the database, and nothing when the process dies.
+    Recent,
+    /// Anything, the database included; also where safety was not measured.
+    Anything,
+}
+
+/// The settings to use by one experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ladder {
+    /// Key of the experiment.
+    pub experiment: String,
+    /// The rungs, the safest first.
+    pub rungs: Vec<Rung>,
+}
+
+/// The fastest settings for what a reader accepts to lose.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rung {
+    /// What is accepted.
+    pub may_lose: MayLose,
+    /// The settings, or why none are recommended.
+    pub advice: Result<Advice, Withheld>,
+}
+
+/// Settings to use.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The variant's place in the experiment.
+    pub variant: usize,
+    /// Its settings of SQLite: PRAGMAs that were read back, how connections were opened and how
+    /// transactions began. What is not named was left as SQLite has it.
+    pub settings: Settings,
+    /// How it compares with the baseline; none for the baseline itself.
+    pub gain: Option<Gain>,
+    /// Its safety tier; none where nothing was to be measured.
+    pub tier: Option<Tier>,
+    /// Whether there were too few rounds for more than a preliminary answer.
+    pub preliminary: bool,
+}
+
+/// How a variant compares with the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gain {
+    /// How many times better: above 1 in the metric's good direction.
+    pub ratio: f64,
+    /// The interval of the ratio at 95 %.
+    pub interval: Interval,
+    /// Whether the variant is distinguishable from the baseline.
+    pub is_found: bool,
+    /// Rounds of the confirmation run that shows the ratio; none where the rounds that chose the variant
+    /// show it.
+    pub confirmation_rounds: Option<usize>,
+}
+
+/// Why there is no advice.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withheld {
+    /// The baseline was not measured.
+    NoBaseline,
+    /// Too few rounds for an interval.
+    TooFewRounds,
+    /// What crashes take was not measured, and why.
+    NotMeasured(String),
+    /// No variant loses so little.
+    NoVariant,
+    /// So many variants are not distinguishable, and look too different to choose one.
+    Unresolved(usize),
+    /// The confirmation run does not distinguish this variant from the baseline.
+    Unconfirmed(usize),
+    /// This variant is not distinguishable from the baseline, and only such a difference (a fraction)
+    /// would have been detected.
+    TooNoisy(usize, f64),
+}
+
+impl Ladder {
+    /// The rung for what is accepted, or the next safer one that has advice where it was left out.
+    pub fn rung(&self, may_lose: MayLose) -> Option<&Rung> {
+        let up_to = || self.rungs.iter().filter(|rung| rung.may_lose <= may_lose);
+        let advised = up_to().rev().find(|rung| rung.advice.is_ok());
+        advised.or(up_to().next_back())
+    }
+}
+
+/// The settings to use by an experiment that varies settings of SQLite; none for one that varies none or
+/// tries crashes, whose speed is no reason to use anything.
+pub fn ladder(experiment: &ExperimentAnalysis) -> Option<Ladder> {
+    let baseline = experiment.variants.first()?;
+    if tries_accidents(&experiment.workload) || !varies_settings(experiment) {
+        return None;
+    }
+    let rungs = match why_no_rung(experiment) {
+        Some(why) => vec![Rung {
+            may_lose: MayLose::Nothing,
+            advice: Err(why),
+        }],
+        None => rungs(experiment, baseline),
+    };
+    Some(Ladder {
+        experiment: experiment.key.clone(),
+        rungs,
+    })
+}
+
+/// Why an experiment recommends nothing at all.
+fn why_no_rung(experiment: &ExperimentAnalysis) -> Option<Withheld> {
+    let baseline = experiment.variants.first()?;
+    if baseline.unmeasured() {
+        return Some(Withheld::NoBaseline);
+    }
+    (candidates(experiment) == 0).then_some(Withheld::TooFewRounds)
+}
+
+fn rungs(experiment: &ExperimentAnalysis, baseline: &VariantAnalysis) -> Vec<Rung> {
+    if baseline.class().is_measured() {
+        let accepted = [MayLose::Nothing, MayLose::Recent, MayLose::Anything];
+        return without_gainless(experiment, accepted.map(|it| rung(experiment, it)).into());
+    }
+    let unchanged = rung(experiment, MayLose::Unchanged);
+    if experiment.crash_relevant.is_empty() {
+        return vec![unchanged];
+    }
+    let safety = baseline.safety.as_ref();
+    let why = safety.and_then(|safety| safety.tier.why_not());
+    let nothing = Rung {
+        may_lose: MayLose::Nothing,
+        advice: Err(Withheld::NotMeasured(why.unwrap_or_default().to_owned())),
+    };
+    let anything = rung(experiment, MayLose::Anything);
+    let mut rungs = without_gainless(experiment, vec![unchanged, anything]);
+    rungs.insert(1, nothing);
+    rungs
+}
+
+/// The rungs without those whose variant a safer rung has too, or has one that is as fast.
+fn without_gainless(experiment: &ExperimentAnalysis, rungs: Vec<Rung>) -> Vec<Rung> {
+    let mut kept: Vec<Rung> = Vec::new();
+    for rung in rungs {
+        let variant = |rung: &Rung| rung.advice.as_ref().ok().map(|advice| advice.variant);
+        let is_gainless = |safer: &Rung| {
+            let both = variant(&rung).zip(variant(safer));
+            both.is_some_and(|(own, safer)| !is_faster(experiment, own, safer))
+        };
+        if !kept.iter().any(is_gainless) {
+            kept.push(rung);
+        }
+    }
+    kept
+}
+
+/// Whether a variant is better than another one by more than noise.
+pub(super) fn is_faster(experiment: &ExperimentAnalysis, one: usize, other: usize) -> bool {
+    let variants = &experiment.variants;
+    let (own, others) = (&variants[one].firm_groups, &variants[other].firm_groups);
+    let rank = |wanted| experiment.ranking.iter().position(|index| *index == wanted);
+    rank(one) < rank(other) && !shares_a_label(own, others)
+}
+
+/// Whether a rung accepts what a variant loses. What is documented to corrupt has no rung but the last,
+/// even where no image showed it.
+fn is_accepted(
+    experiment: &ExperimentAnalysis,
+    variant: &VariantAnalysis,
+    may_lose: MayLose,
+) -> bool {
+    let class = variant.class();
+    let safety = variant.safety.as_ref();
+    let is_sound = || !safety.is_some_and(Safety::is_documented_to_corrupt);
+    of_sqlite(variant)
+        && match may_lose {
+            MayLose::Unchanged => experiment.changed_safety(variant).is_empty(),
+            MayLose::Nothing => class.loses_nothing() && is_sound(),
+            MayLose::Recent => class.loses_recent_at_most() && is_sound(),
+            MayLose::Anything => true,
+        }
+}
+
+fn rung(experiment: &ExperimentAnalysis, may_lose: MayLose) -> Rung {
+    let choice = choose(experiment, |it| is_accepted(experiment, it, may_lose));
+    let advice = match choice {
+        None => Err(Withheld::NoVariant),
+        Some(Choice::Unresolved(tied)) => Err(Withheld::Unresolved(tied)),
+        Some(Choice::Variant(variant)) => advice(experiment, variant),
+    };
+    Rung { may_lose, advice }
+}
+
+fn advice(experiment: &ExperimentAnalysis, index: usize) -> Result<Advice, Withheld> {
+    let variant = &experiment.variants[index];
+    let gain = gain(experiment, variant);
+    let no_longer = |gain: &Gain| gain.confirmation_rounds.is_some() && !gain.is_found;
+    if gain.as_ref().is_some_and(no_longer) {
+        return Err(Withheld::Unconfirmed(index));
+    }
+    let detectable = variant
+        .effect
+        .as_ref()
+        .map(|effect| effect.estimate.detectable);
+    let too_noisy = detectable.filter(|detectable| *detectable > NEAR - 1.0);
+    if let (
+        Some(Gain {
+            is_found: false, ..
+        }),
+        Some(detectable),
+    ) = (&gain, too_noisy)
+    {
+        return Err(Withheld::TooNoisy(index, detectable));
+    }
+    let names = names_of_settings(variant);
+    Ok(Advice {
+        variant: index,
+        settings: picked(&variant.settings, |name| names.contains(name)),
+        gain,
+        tier: variant.safety.as_ref().map(|safety| safety.tier.clone()),
+        preliminary: is_preliminary(variant),
+    })
+}
+
+/// How a variant compares with the baseline: by the confirmation run where there was one.
+fn gain(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<Gain> {
+    if variant.baseline {
+        return None;
+    }
+    let confirmation = variant.confirmation.as_ref();
+    let effect = variant.effect.as_ref()?;
+    let (ratio, interval) = better_by(experiment, confirmation.unwrap_or(&effect.estimate))?;
+    Some(Gain {
+        ratio,
+        interval,
+        is_found: match confirmation {
+            Some(_) => !interval.contains(1.0),
+            None => effect.is_found(),
+        },
+        confirmation_rounds: confirmation.map(|confirmation| confirmation.n),
+    })
+}
+
+/// The variants that findings and rungs name, where they were chosen from many.
+pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usize> {
+    if tries_accidents(&experiment.workload) || candidates(experiment) < MANY {
+        return BTreeSet::new();
+    }
+    let rungs = ladder(experiment)
+        .into_iter()
+        .flat_map(|ladder| ladder.rungs);
+    let advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
+    let finding = finding(experiment).into_iter();
+    let named = finding.flat_map(|it| {
+        let faster = it.faster.map(|faster| faster.variant);
+        [Some(it.variant), faster].into_iter().flatten()
+    });
+    advised
+        .chain(named)
+        .filter(|variant| *variant != 0)
+        .collect()
+}
+
+/// Other targets have no settings of SQLite.
+fn of_sqlite(variant: &VariantAnalysis) -> bool {
+    target::is_sqlite(&variant.settings)
+}
+
+/// Whether an alternative to the baseline has another setting of SQLite.
+fn varies_settings(experiment: &ExperimentAnalysis) -> bool {
+    let Some(baseline) = experiment.variants.first() else {
+        return false;
+    };
+    let varies = |name: &str| {
+        let level = baseline.levels.get(name);
+        let variants = experiment.variants.iter();
+        let mut others = variants.filter(|variant| experiment.is_alternative(variant));
+        others.any(|variant| variant.levels.get(name) != level)
+    };
+    let variants = experiment.variants.iter();
+    let names = variants.flat_map(names_of_settings);
+    let names: BTreeSet<String> = names.collect();
+    names.iter().any(|name| varies(name))
+}
+
+/// How connections are opened and transactions begin: settings that no PRAGMA reports.
+const OF_CONNECTIONS: [&str; 2] = ["open_mutex", "transaction"];
+
+/// The settings of SQLite among a variant's: PRAGMAs that were set and read back, and those of
+/// connections where the experiment makes them a choice.
+fn names_of_settings(variant: &VariantAnalysis) -> BTreeSet<String> {
+    let read_back = variant
+        .connections
+        .iter()
+        .flat_map(|one| one.pragmas.keys());
+    let set = read_back.filter(|name| variant.settings.contains_key(*name));
+    let of_connections = OF_CONNECTIONS.into_iter().map(str::to_owned);
+    let chosen = of_connections.filter(|name| variant.levels.contains_key(name));
+    set.cloned().chain(chosen).collect()
+}
+
+impl ExperimentAnalysis {
+    /// The settings that decide what a crash can destroy by which a variant differs from the baseline.
+    pub fn changed_safety(&self, variant: &VariantAnalysis) -> Vec<String> {
+        let baseline = self.variants.first().map(|baseline| &baseline.levels);
+        let differs =
+            |name: &&String| variant.levels.get(*name) != baseline.and_then(|it| it.get(*name));
+        self.crash_relevant
+            .iter()
+            .filter(differs)
+            .cloned()
+            .collect()
+    }
+}
