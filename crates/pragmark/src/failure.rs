@@ -7,15 +7,17 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// The command succeeded.
-    Success = 0,
+    Success,
     /// The run finished, but some trials failed or timed out.
-    TrialsFailed = 1,
+    TrialsFailed,
     /// The command line or an experiment file is invalid; nothing was started.
-    Usage = 2,
+    Usage,
     /// A file, directory, engine or driver could not be used.
-    Unusable = 3,
+    Unusable,
     /// Stopped by Ctrl-C or a termination signal; completed trials are kept.
-    Interrupted = 130,
+    Interrupted,
+    /// The exit code of a program that was recorded.
+    Program(u8),
 }
 
 /// The exit codes as text for `--help` and the manual page.
@@ -25,11 +27,19 @@ Exit codes:
   1    the run finished, but some trials failed or timed out
   2    the command line or an experiment file is invalid; nothing was started
   3    a file, directory, engine or driver could not be used
-  130  stopped by Ctrl-C or a termination signal; completed trials are kept";
+  130  stopped by Ctrl-C or a termination signal; completed trials are kept
+`record` ends with the exit code of the program, or 3 if nothing was recorded.";
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Success => 0,
+            Exit::TrialsFailed => 1,
+            Exit::Usage => 2,
+            Exit::Unusable => 3,
+            Exit::Interrupted => 130,
+            Exit::Program(code) => code,
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod load;
 mod measure;
 mod reading;
 mod run;
+mod traffic;
 mod values;
 
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ pub use reading::{
     ShowArgs,
 };
 pub use run::RunArgs;
+pub use traffic::{DoorArg, RecordArgs, TraceArgs};
 
 /// A performance laboratory for SQLite.
 ///
@@ -93,6 +95,10 @@ pub enum Command {
     Export(ExportArgs),
     /// Load CSV, JSON Lines, Parquet or Arrow files into a SQLite table at disk speed.
     Load(Box<LoadArgs>),
+    /// Record what a program does with SQLite, without changing the program.
+    Record(RecordArgs),
+    /// Show what a recorded application does: statements, transactions, connections and errors.
+    Trace(TraceArgs),
     /// Check this machine: disk, fsync latency, noise, engines and tools.
     Doctor(DoctorArgs),
     /// List, install or remove drivers for the bindings of other languages.

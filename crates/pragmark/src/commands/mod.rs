@@ -15,12 +15,14 @@ mod needs;
 mod output;
 mod own_text;
 mod paper;
+mod record;
 mod report;
 mod run;
 mod settings;
 mod shared_memory;
 mod show;
 mod tiers;
+mod traffic;
 mod trial;
 mod trust;
 
@@ -40,6 +42,8 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Settings(args) => settings::execute(&args),
         Command::Export(args) => export::execute(&args),
         Command::Load(args) => load::execute(&args),
+        Command::Record(args) => record::execute(&args),
+        Command::Trace(args) => traffic::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Engine(command) => engine::execute(&command),

@@ -1,0 +1,66 @@
+//! Options of `record` and `trace`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::ReportFormat;
+
+/// Ways into a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DoorArg {
+    /// Through the table of functions that SQLite has for its extensions.
+    Table,
+    /// Through SQLite's exported functions.
+    Symbol,
+}
+
+/// Options of `record`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark record -- python3 app.py             record a program into python3.trace
+  pragmark record --out load.trace -- ./server  choose the file
+  pragmark record --redact -- rails server      hash texts and blobs
+  pragmark record --extension                   for programs that can only load an extension
+  pragmark trace python3.trace                  what it does")]
+pub struct RecordArgs {
+    /// Trace to write; by default the name of the program with `.trace`.
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Use only this way into the program. By default pragmark chooses.
+    #[arg(long, value_enum)]
+    pub door: Option<DoorArg>,
+    /// Print the extension to load, and record programs that load it until Ctrl-C or the end of the command.
+    /// Use it where LD_PRELOAD has no effect.
+    #[arg(long, conflicts_with = "door")]
+    pub extension: bool,
+    /// Hash texts and blobs: the trace keeps their lengths and which of them are equal. It has no snapshots, so it
+    /// cannot be replayed.
+    #[arg(long)]
+    pub redact: bool,
+    /// Seal a recording that was interrupted, such as `app.trace.recording`.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["door", "extension", "redact", "command"])]
+    pub seal: Option<PathBuf>,
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required_unless_present_any = ["extension", "seal"])]
+    pub command: Vec<OsString>,
+}
+
+/// Options of `trace`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark trace app.trace                                summary for the terminal
+  pragmark trace app.trace --format html --out app.html   one page")]
+pub struct TraceArgs {
+    /// Trace that `pragmark record` has written.
+    pub trace: PathBuf,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: ReportFormat,
+    /// Write to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}

@@ -1,0 +1,297 @@
+//! `pragmark record`: a program's work with SQLite, recorded into a trace.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use engine::{Library, Source};
+use indicatif::HumanBytes;
+use process::{Group, Limits, Process};
+use recorder::{Door, Folder, Obstacle, Options};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use trace::TraceError;
+use trace::seal::{Sealed, seal};
+
+use super::traffic::plural;
+use crate::cli::{DoorArg, RecordArgs};
+use crate::failure::{Exit, Failure};
+
+/// Runs and records the program, then seals the trace.
+pub fn execute(args: &RecordArgs) -> Result<Exit, Failure> {
+    if let Some(folder) = &args.seal {
+        return seal_again(args, folder);
+    }
+    let out = trace_file(args);
+    if out.exists() {
+        return Err(Failure::unusable(format!("{} exists", out.display()))
+            .hint("choose another file with --out"));
+    }
+    let folder = Folder::create(&recording_of(&out), &options(args))
+        .map_err(|error| Failure::unusable(error).hint_if(hint_for_folder(&out)))?;
+    let status = run(args, &folder, &out).inspect_err(|_| folder.remove())?;
+    let recorded = finish(&folder, &out, args.command.first().map(Path::new))?;
+    Ok(exit(status, recorded))
+}
+
+/// The exit code: that of the program, unless there is no trace although the program succeeded.
+fn exit(status: Option<ExitStatus>, recorded: bool) -> Exit {
+    // As shells do: 128 and the signal.
+    let code = status.map_or(0, |status| {
+        status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    });
+    match (code as u8, recorded) {
+        (0, true) => Exit::Success,
+        (0, false) => Exit::Unusable,
+        (code, _) => Exit::Program(code),
+    }
+}
+
+fn options(args: &RecordArgs) -> Options {
+    let door = match args.door {
+        _ if args.extension => Door::Extension,
+        Some(DoorArg::Table) => Door::Table,
+        Some(DoorArg::Symbol) => Door::Symbol,
+        None => Door::Any,
+    };
+    Options {
+        door,
+        redact: args.redact,
+    }
+}
+
+fn trace_file(args: &RecordArgs) -> PathBuf {
+    let program = args
+        .command
+        .first()
+        .map(Path::new)
+        .and_then(Path::file_name);
+    args.out.clone().unwrap_or_else(|| {
+        let mut name = program.unwrap_or("sqlite".as_ref()).to_owned();
+        name.push(".trace");
+        name.into()
+    })
+}
+
+fn recording_of(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".recording");
+    name.into()
+}
+
+fn hint_for_folder(out: &Path) -> Option<String> {
+    let folder = recording_of(out);
+    folder.exists().then(|| {
+        format!(
+            "it has an interrupted recording: seal it with `pragmark record --seal {}`",
+            folder.display()
+        )
+    })
+}
+
+/// Runs the program; without one, waits for a signal.
+fn run(args: &RecordArgs, folder: &Folder, out: &Path) -> Result<Option<ExitStatus>, Failure> {
+    let watched = |signal| {
+        let flag = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(signal, Arc::clone(&flag))
+            .map(|_| flag)
+            .map_err(|error| Failure::unusable(format!("cannot watch for signals: {error}")))
+    };
+    // Ctrl-C reaches the program without help: it is in the same group.
+    let [interrupted, terminated, hung_up] =
+        [watched(SIGINT)?, watched(SIGTERM)?, watched(SIGHUP)?];
+    if args.extension {
+        tell!(
+            "{}",
+            extension_words(&folder.object(), out, args.command.is_empty())
+        );
+    }
+    let Some((program, arguments)) = args.command.split_first() else {
+        while ![&interrupted, &terminated, &hung_up]
+            .iter()
+            .any(|flag| flag.load(Ordering::Relaxed))
+        {
+            thread::sleep(Duration::from_millis(50));
+        }
+        return Ok(None);
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if !args.extension {
+        command.env(
+            "LD_PRELOAD",
+            folder.preload(std::env::var_os("LD_PRELOAD").as_deref()),
+        );
+    }
+    let status = wait(&mut command, &terminated).map_err(|error| {
+        let missing = error.is_missing_program();
+        Failure::unusable(error).hint_if(missing.then_some("write the program after `--`"))
+    })?;
+    Ok(Some(status))
+}
+
+/// Runs a program to its end; a request to terminate is passed on to it.
+fn wait(
+    command: &mut Command,
+    terminated: &AtomicBool,
+) -> Result<ExitStatus, process::ProcessError> {
+    let mut process = Process::start(command, Group::Shared)?;
+    if let Some(status) = process.wait_within(&Limits::cancelled(terminated))? {
+        return Ok(status);
+    }
+    process.terminate();
+    process.wait()
+}
+
+fn extension_words(object: &Path, out: &Path, waits: bool) -> String {
+    let path = object.display();
+    let mut words = format!(
+        "Load this extension on the program's first connection; later ones are recorded too:
+  {path}
+Examples:
+  sqlite3     .load {path}
+  Python      connection.enable_load_extension(True); connection.load_extension(\"{path}\")
+  Rails 8.1   extensions: [\"{path}\"] in config/database.yml
+  datasette   datasette --load-extension={path} app.db
+  JDBC        enable_load_extension=true in the URL, then SELECT load_extension('{path}')"
+    );
+    if waits {
+        words += &format!("\nCtrl-C ends the recording and writes {}.", out.display());
+    }
+    words
+}
+
+fn seal_again(args: &RecordArgs, folder: &Path) -> Result<Exit, Failure> {
+    let given = args.out.clone().or_else(|| {
+        let name = folder.to_str()?.trim_end_matches('/');
+        name.strip_suffix(".recording").map(PathBuf::from)
+    });
+    let out = given.ok_or_else(|| Failure::usage("the trace to write is not clear; use --out"))?;
+    let recorded = finish(&Folder::existing(folder), &out, None)?;
+    Ok(exit(None, recorded))
+}
+
+/// Seals the recording and says what is in it; whether there is a trace.
+fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, Failure> {
+    let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
+    let sealed = seal(&library, folder, out).map_err(|error| failed(error, folder))?;
+    folder.remove();
+    if sealed.connections == 0 {
+        // An empty trace would look like an application without statements.
+        let _ = std::fs::remove_file(out);
+        tell!("nothing was recorded: {}", why_nothing(&sealed, program));
+        return Ok(false);
+    }
+    let size = std::fs::metadata(out).map_or(0, |metadata| metadata.len());
+    tell!(
+        "{}: {}, {}, {}, {}",
+        out.display(),
+        plural(sealed.events, "statement", "statements"),
+        plural(sealed.connections, "connection", "connections"),
+        plural(sealed.processes, "process", "processes"),
+        HumanBytes(size),
+    );
+    warnings(&sealed)
+        .iter()
+        .for_each(|warning| tell!("warning: {warning}"));
+    Ok(true)
+}
+
+fn failed(error: TraceError, folder: &Folder) -> Failure {
+    let hint = match &error {
+        TraceError::Recording(_) => None,
+        _ => Some(format!(
+            "the recording is kept: `pragmark record --seal {} --out FILE` seals it",
+            folder.path().display()
+        )),
+    };
+    Failure::unusable(error).hint_if(hint)
+}
+
+/// Why no connection was recorded.
+fn why_nothing(sealed: &Sealed, program: Option<&Path>) -> String {
+    let obstacle = program
+        .and_then(in_path)
+        .and_then(|program| recorder::obstacle(&program));
+    if obstacle == Some(Obstacle::Modernc) {
+        return "the program uses modernc.org/sqlite, which is SQLite translated to Go and cannot be recorded".to_owned();
+    }
+    if let Some(stub) = sealed.stubs.first() {
+        return format!(
+            "{stub} contains an SQLite library that cannot be called from outside, such as that of apsw or modernc"
+        );
+    }
+    if let Some(old) = sealed.old.first() {
+        return format!("{old} has a version of SQLite below 3.14, which cannot be recorded");
+    }
+    match obstacle {
+        Some(_) => {
+            "the program is linked statically, so the recorder cannot be loaded with it".to_owned()
+        }
+        None if sealed.preloaded == 0 => "no program loaded the recorder".to_owned(),
+        None => format!(
+            "{} loaded the recorder, and none opened a database with an SQLite library that can be recorded",
+            plural(sealed.preloaded.into(), "process", "processes")
+        ),
+    }
+}
+
+/// The file of a program, which may be found through `PATH`.
+fn in_path(program: &Path) -> Option<PathBuf> {
+    if program.components().count() > 1 {
+        return Some(program.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// What the trace lacks.
+fn warnings(sealed: &Sealed) -> Vec<String> {
+    let lost = sealed.lost;
+    let mut all = Vec::new();
+    let mut warn = |is_so: bool, words: &str| {
+        if is_so {
+            all.push(words.to_owned());
+        }
+    };
+    warn(
+        lost.space,
+        "the disk was full, so the end of the recording is missing",
+    );
+    warn(
+        lost.file,
+        "a process could not open the recording any more, so its later statements are missing",
+    );
+    warn(
+        lost.memory,
+        "a process had no memory left, so some of its connections are missing",
+    );
+    warn(
+        lost.statements,
+        "a connection had more than 64 open statements; others are missing",
+    );
+    if sealed.unreadable > 0 {
+        all.push(format!(
+            "{} of the recording could not be read",
+            HumanBytes(sealed.unreadable)
+        ));
+    }
+    for (database, result) in &sealed.without_snapshot {
+        all.push(format!(
+            "there is no snapshot of {database} (SQLite's result code {result})"
+        ));
+    }
+    for stub in &sealed.stubs {
+        all.push(format!(
+            "the SQLite library in {stub} could not be recorded"
+        ));
+    }
+    all
+}

@@ -1,0 +1,439 @@
+//! A trace as a document.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use indicatif::HumanCount;
+use report::document::{
+    Abridge, Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table,
+};
+use report::figures::percent;
+use trace::analysis::{Analysis, StatementUse};
+
+use super::Traffic;
+use super::words::{item, plural, shortened, time};
+
+/// How much of a statement a table quotes, in characters.
+const QUOTED: usize = 60;
+/// How many rows of the timeline are printed.
+const TIMES: usize = 12;
+
+/// Everything that is said of a trace.
+pub fn document(path: &Path, traffic: &Traffic) -> Document {
+    let sections = [
+        findings(&traffic.analysis),
+        statements(&traffic.analysis),
+        transactions(&traffic.analysis),
+        failures(&traffic.analysis),
+        connections(traffic),
+        over_time(&traffic.analysis),
+        completeness(traffic),
+    ];
+    Document {
+        title: format!("What the application does: {}", path.display()),
+        about: about(traffic),
+        sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
+    }
+}
+
+fn section(anchor: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
+    (!blocks.is_empty()).then(|| Section::new(anchor, Kind::Chapter, title, blocks))
+}
+
+fn about(traffic: &Traffic) -> Vec<Sentence> {
+    let analysis = &traffic.analysis;
+    let programs: BTreeMap<&str, usize> =
+        traffic
+            .processes
+            .iter()
+            .fold(BTreeMap::new(), |mut programs, process| {
+                *programs.entry(process.program.as_str()).or_default() += 1;
+                programs
+            });
+    let programs: Vec<String> = programs
+        .iter()
+        .map(|(program, count)| {
+            if *count == 1 {
+                (*program).to_owned()
+            } else {
+                format!("{program} ({count} processes)")
+            }
+        })
+        .collect();
+    let versions: std::collections::BTreeSet<&str> = traffic
+        .processes
+        .iter()
+        .flat_map(|process| process.versions.split(','))
+        .collect();
+    vec![
+        format!(
+            "{}; SQLite {}",
+            programs.join(", "),
+            versions.into_iter().collect::<Vec<_>>().join(", ")
+        )
+        .into(),
+        format!(
+            "{} in {}; they took {}. {}, {}.",
+            plural(analysis.events, "statement", "statements"),
+            time(traffic.meta.duration_us as f64 * 1e3),
+            time(analysis.total_ns as f64),
+            plural(
+                traffic.connections.len() as u64,
+                "connection",
+                "connections"
+            ),
+            plural(analysis.commits, "commit", "commits"),
+        )
+        .into(),
+    ]
+}
+
+fn findings(analysis: &Analysis) -> Option<Section> {
+    let items = analysis
+        .findings()
+        .into_iter()
+        .map(|finding| item(analysis, &finding));
+    let blocks = Block::list(items)
+        .map(|list| vec![list])
+        .unwrap_or_else(|| {
+            vec![Block::paragraph(
+                "Nothing exceeded the thresholds of pragmark; the tables have all figures.",
+            )]
+        });
+    let title = "What deserves a look";
+    Some(Section::new("findings", Kind::Highlights, title, blocks))
+}
+
+fn statements(analysis: &Analysis) -> Option<Section> {
+    let columns = [
+        Column::left("statement"),
+        Column::right("executions"),
+        Column::right("share of time"),
+        Column::right("mean"),
+        Column::right("longest").full_only(),
+        Column::right("rows"),
+        Column::right("changes").full_only(),
+        Column::right("full-scan steps"),
+        Column::right("sorts").full_only(),
+        Column::right("prepared"),
+        Column::right("VM steps").full_only(),
+    ];
+    let rows = analysis.statements.iter().map(|it| statement(analysis, it));
+    let mut table = Table::new("statements by their normalised text", columns, rows);
+    table.sortable = true;
+    table.abridge = Abridge::End;
+    let remark = "Statements that differ in their values only are one row. The time of a statement is from its first step to its \
+                  last one, with what the application does between rows.";
+    let blocks = vec![Block::table(table), Block::small(remark)];
+    section(
+        "statements",
+        "Statements",
+        if analysis.statements.is_empty() {
+            Vec::new()
+        } else {
+            blocks
+        },
+    )
+}
+
+fn statement(analysis: &Analysis, it: &StatementUse) -> Row {
+    let seconds = |ns: u64| Cell::figure(Some(ns as f64), time);
+    let mut name = Cell::code(shortened(&it.sql, QUOTED));
+    name.title = Some(it.sql.clone());
+    Row::new([
+        name,
+        number(it.count),
+        Cell::figure(Some(analysis.share_of_time(it)), percent),
+        seconds(it.total_ns / it.count.max(1)),
+        seconds(it.longest_ns),
+        number(it.rows),
+        number(it.changes),
+        number(it.scan_steps),
+        number(it.sorts),
+        number(it.prepared),
+        number(it.vm_steps),
+    ])
+}
+
+fn number(value: u64) -> Cell {
+    Cell::figure(Some(value as f64), |value| {
+        HumanCount(value as u64).to_string()
+    })
+}
+
+fn transactions(analysis: &Analysis) -> Option<Section> {
+    let seconds = |us: i64| time(us as f64 * 1e3);
+    let mixed = analysis
+        .read_before_write
+        .map_or("not known to this version of SQLite".to_owned(), |count| {
+            HumanCount(count).to_string()
+        });
+    let facts = [
+        (
+            "commits that wrote",
+            HumanCount(analysis.commits).to_string(),
+        ),
+        (
+            "of these in autocommit",
+            HumanCount(analysis.autocommit_writes).to_string(),
+        ),
+        (
+            "transactions between BEGIN and their end",
+            HumanCount(analysis.transactions).to_string(),
+        ),
+        ("of these read before they wrote", mixed),
+        (
+            "time in them without a running statement",
+            seconds(analysis.idle_us),
+        ),
+    ];
+    let mut blocks = vec![Block::Facts(
+        facts
+            .map(|(name, value)| (name.into(), Sentence::number(value)))
+            .into(),
+    )];
+    let rows = analysis.longest.iter().map(|it| {
+        Row::new([
+            Cell::number(Some(seconds(it.duration_us))),
+            Cell::number(Some(seconds(it.idle_us))),
+            number(it.statements),
+            Cell::new(if it.wrote { "yes" } else { "no" }),
+            Cell::number(Some(it.connection.to_string())),
+            Cell::number(Some(seconds(it.start_us))),
+            Cell::code(shortened(&it.slowest, QUOTED)),
+        ])
+    });
+    let columns = [
+        Column::right("longest transactions"),
+        Column::right("of that idle"),
+        Column::right("statements"),
+        Column::left("wrote"),
+        Column::right("connection"),
+        Column::right("began at"),
+        Column::left("slowest statement"),
+    ];
+    if !analysis.longest.is_empty() {
+        blocks.push(Block::table(Table::new(
+            "the longest transactions",
+            columns,
+            rows,
+        )));
+    }
+    section("transactions", "Transactions", blocks)
+}
+
+fn failures(analysis: &Analysis) -> Option<Section> {
+    let columns = [
+        Column::right("failures"),
+        Column::left("error"),
+        Column::left("statement"),
+    ];
+    let rows = analysis.failures.iter().map(|(code, sql, count)| {
+        Row::new([
+            number(*count),
+            Cell::code(error_name(*code)),
+            Cell::code(shortened(sql, QUOTED)),
+        ])
+    });
+    let table = Table::new("failed statements", columns, rows);
+    let blocks = if analysis.failures.is_empty() {
+        Vec::new()
+    } else {
+        vec![Block::table(table)]
+    };
+    section("failures", "Failed statements", blocks)
+}
+
+/// SQLite's name of a primary result code.
+fn error_name(code: i64) -> String {
+    let name = match code {
+        1 => "SQLITE_ERROR",
+        3 => "SQLITE_PERM",
+        4 => "SQLITE_ABORT",
+        5 => "SQLITE_BUSY",
+        6 => "SQLITE_LOCKED",
+        7 => "SQLITE_NOMEM",
+        8 => "SQLITE_READONLY",
+        9 => "SQLITE_INTERRUPT",
+        10 => "SQLITE_IOERR",
+        11 => "SQLITE_CORRUPT",
+        13 => "SQLITE_FULL",
+        14 => "SQLITE_CANTOPEN",
+        17 => "SQLITE_SCHEMA",
+        18 => "SQLITE_TOOBIG",
+        19 => "SQLITE_CONSTRAINT",
+        20 => "SQLITE_MISMATCH",
+        26 => "SQLITE_NOTADB",
+        _ => return format!("result code {code}"),
+    };
+    name.to_owned()
+}
+
+fn connections(traffic: &Traffic) -> Option<Section> {
+    let mut databases: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for connection in &traffic.connections {
+        let name = if connection.database.is_empty() {
+            "in memory or temporary"
+        } else {
+            &connection.database
+        };
+        let (count, open) = databases.entry(name).or_default();
+        *count += 1;
+        *open += u64::from(connection.closed_us.is_none());
+    }
+    let rows = databases
+        .into_iter()
+        .map(|(name, (count, open))| Row::new([Cell::code(name), number(count), number(open)]));
+    let columns = [
+        Column::left("database"),
+        Column::right("connections"),
+        Column::right("not closed"),
+    ];
+    let mut blocks = vec![Block::table(Table::new("databases", columns, rows))];
+    let rows = traffic.settings.iter().map(|it| {
+        Row::new([
+            Cell::code(&it.name),
+            Cell::code(&it.value),
+            number(it.connections.unsigned_abs()),
+        ])
+    });
+    let columns = [
+        Column::left("setting"),
+        Column::left("value"),
+        Column::right("connections"),
+    ];
+    if !traffic.settings.is_empty() {
+        let mut table = Table::new("settings", columns, rows);
+        table.dense = true;
+        blocks.push(Block::table(table));
+        blocks.push(Block::small(
+            "Settings are read back when a connection is closed, if it has run a statement.",
+        ));
+    }
+    section("connections", "Connections and settings", blocks)
+}
+
+fn over_time(analysis: &Analysis) -> Option<Section> {
+    let size = analysis.timeline.len().div_ceil(TIMES).max(1);
+    let bucket = analysis.bucket_us as f64 * 1e3;
+    let rows = analysis
+        .timeline
+        .chunks(size)
+        .enumerate()
+        .map(|(index, buckets)| {
+            let sum =
+                |what: fn(&trace::analysis::Bucket) -> u64| buckets.iter().map(what).sum::<u64>();
+            Row::new([
+                Cell::number(Some(time((index * size) as f64 * bucket))),
+                number(sum(|it| it.reads)),
+                number(sum(|it| it.commits)),
+                Cell::figure(Some(sum(|it| it.busy_ns) as f64), time),
+            ])
+        });
+    let columns = [
+        Column::right("from"),
+        Column::right("statements without commit"),
+        Column::right("commits"),
+        Column::right("time in statements"),
+    ];
+    let table = Table::new("statements over time", columns, rows);
+    section(
+        "time",
+        "Over time",
+        if analysis.events == 0 {
+            Vec::new()
+        } else {
+            vec![Block::table(table)]
+        },
+    )
+}
+
+/// What the trace lacks, and what limits the use of it.
+fn completeness(traffic: &Traffic) -> Option<Section> {
+    let doubt = |words: String| Item::doubt(None, words);
+    let killed = traffic
+        .processes
+        .iter()
+        .filter(|process| !process.ended)
+        .count() as u64;
+    let inexact = traffic
+        .processes
+        .iter()
+        .filter(|process| !process.exact_values)
+        .count() as u64;
+    let mut items = Vec::new();
+    let mut say = |count: u64, words: String| {
+        if count > 0 {
+            items.push(doubt(words));
+        }
+    };
+    say(
+        killed,
+        format!(
+            "{} ended without saying so: killed, or still running.",
+            plural(killed, "process", "processes")
+        ),
+    );
+    say(
+        inexact,
+        format!(
+            "In {}, values are inexact: REAL has 15 digits, and a text ends at NUL.",
+            plural(inexact, "process", "processes")
+        ),
+    );
+    say(
+        traffic.analysis.unfinished,
+        format!(
+            "The end of {} was not recorded.",
+            plural(traffic.analysis.unfinished, "statement", "statements")
+        ),
+    );
+    say(
+        traffic.meta.unreadable_bytes.unsigned_abs(),
+        format!(
+            "{} bytes of the recording were unreadable.",
+            traffic.meta.unreadable_bytes
+        ),
+    );
+    say(
+        u64::from(traffic.meta.lost),
+        "A part of the recording is missing; the table `meta` says why.".to_owned(),
+    );
+    say(
+        u64::from(traffic.meta.redacted),
+        "Texts and blobs are hashed and there are no snapshots, so the trace cannot be replayed."
+            .to_owned(),
+    );
+    for note in &traffic.notes {
+        say(1, note_words(note.code, &note.words));
+    }
+    for snapshot in traffic.snapshots.iter().filter(|it| it.state == "failed") {
+        let code = snapshot.result.unwrap_or(0);
+        say(
+            1,
+            format!(
+                "There is no snapshot of {}: {}.",
+                snapshot.database,
+                error_name(code & 0xff)
+            ),
+        );
+    }
+    section(
+        "completeness",
+        "What the trace lacks",
+        Block::list(items).into_iter().collect(),
+    )
+}
+
+fn note_words(code: i64, words: &str) -> String {
+    match code {
+        1 => format!("The SQLite library in {words} could not be recorded."),
+        2 => format!(
+            "The program replaced the recorder's callback in {words}; statements after that are missing."
+        ),
+        3 => format!("A key was set for {words}; values of that connection are omitted."),
+        4 => format!("SQLite in {words} is older than 3.14 and was not recorded."),
+        _ => format!("Note {code}: {words}"),
+    }
+}

@@ -1,0 +1,75 @@
+//! `pragmark trace`: what a recorded application does.
+
+mod document;
+mod words;
+
+use std::sync::Arc;
+
+use engine::{Library, Source};
+use report::render;
+use trace::analysis::{Analyser, Analysis};
+use trace::{Connection, Meta, Note, Process, Setting, Snapshot, Trace, TraceError};
+
+pub use words::plural;
+
+use super::output;
+use super::report::terminal_style;
+use crate::cli::{ReportFormat, TraceArgs};
+use crate::failure::{Exit, Failure};
+
+/// What a trace says, read and analysed.
+pub struct Traffic {
+    meta: Meta,
+    processes: Vec<Process>,
+    connections: Vec<Connection>,
+    settings: Vec<Setting>,
+    snapshots: Vec<Snapshot>,
+    notes: Vec<Note>,
+    analysis: Analysis,
+}
+
+/// Writes what the application does.
+pub fn execute(args: &TraceArgs) -> Result<Exit, Failure> {
+    let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
+    let traffic = Trace::open(&library, &args.trace).and_then(|trace| read(&trace));
+    let traffic = traffic.map_err(|error| {
+        let hint = hint(&error);
+        Failure::unusable(error).hint_if(hint)
+    })?;
+    let document = document::document(&args.trace, &traffic);
+    let text = match args.format {
+        ReportFormat::Terminal => render::terminal(&document, terminal_style()),
+        ReportFormat::Markdown => render::markdown(&document),
+        ReportFormat::Html => render::html(&document)
+            .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))?,
+    };
+    output::write_text(args.out.as_deref(), &text)
+}
+
+fn read(trace: &Trace) -> Result<Traffic, TraceError> {
+    let meta = trace.meta()?;
+    let mut analyser = Analyser::new(meta.duration_us, trace.normalised()?);
+    trace.for_each_event(|event| analyser.take(event))?;
+    Ok(Traffic {
+        meta,
+        processes: trace.processes()?,
+        connections: trace.connections()?,
+        settings: trace.settings()?,
+        snapshots: trace.snapshots()?,
+        notes: trace.notes()?,
+        analysis: analyser.finish(),
+    })
+}
+
+fn hint(error: &TraceError) -> Option<&'static str> {
+    match error {
+        TraceError::NotATrace(_) => Some("`pragmark record` writes traces"),
+        TraceError::Format { .. } => {
+            Some("record it again, or use the version of pragmark that recorded it")
+        }
+        TraceError::Incomplete(_) => {
+            Some("if its folder `….recording` exists, seal it with `pragmark record --seal`")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,216 @@
+//! What in an application's traffic deserves a look: rules over an analysis, each with its threshold.
+
+use super::{Analysis, StatementUse};
+
+/// From this share of the time of all statements on, a statement is worth naming.
+const TIME_SHARE: f64 = 0.25;
+/// From this share of all commits on, writes in autocommit are worth naming, if there are at least [`MANY`].
+const AUTOCOMMIT_SHARE: f64 = 0.5;
+/// The fewest executions, commits or preparations about which anything is said.
+const MANY: u64 = 20;
+/// From this many steps in full scans for each row that is returned or changed on, a statement is worth naming.
+const SCANS_PER_ROW: u64 = 100;
+/// The fewest steps in full scans about which anything is said.
+const SCANS: u64 = 10_000;
+/// The fewest microseconds without a statement within transactions about which anything is said.
+const IDLE_US: i64 = 1_000_000;
+/// How many statements are named for the same reason.
+const NAMED: usize = 3;
+
+/// Something that deserves a look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding<'a> {
+    /// A statement takes a large share of the time.
+    Time(&'a StatementUse),
+    /// Steps in full scans for few rows.
+    FullScans(&'a StatementUse),
+    /// The same read many times in a row (N+1).
+    Runs(&'a StatementUse),
+    /// Prepared for most of its executions.
+    Prepared(&'a StatementUse),
+    /// Most commits are transactions of one statement.
+    Autocommit {
+        /// Writes in autocommit.
+        writes: u64,
+        /// All commits.
+        commits: u64,
+    },
+    /// Transactions that read before they wrote.
+    ReadBeforeWrite(u64),
+    /// Statements that failed because another connection had a lock (SQLITE_BUSY, SQLITE_LOCKED).
+    Busy(u64),
+    /// Transactions were open without a statement, for so many microseconds in all.
+    Idle(i64),
+}
+
+impl Analysis {
+    /// What deserves a look, in a fixed order of kinds.
+    pub fn findings(&self) -> Vec<Finding<'_>> {
+        let mut all = self.of_statements(Finding::Time, |it| {
+            self.share_of_time(it) >= TIME_SHARE && it.count >= MANY
+        });
+        all.extend(self.of_statements(Finding::FullScans, scans_much));
+        all.extend(self.of_statements(Finding::Runs, |it| it.in_runs >= MANY));
+        all.extend(self.of_statements(Finding::Prepared, is_prepared_again));
+        all.extend(self.of_transactions());
+        all
+    }
+
+    /// The share of the time of all statements that one took.
+    pub fn share_of_time(&self, statement: &StatementUse) -> f64 {
+        statement.total_ns as f64 / self.total_ns.max(1) as f64
+    }
+
+    fn of_statements<'a>(
+        &'a self,
+        finding: fn(&'a StatementUse) -> Finding<'a>,
+        is_so: impl Fn(&StatementUse) -> bool,
+    ) -> Vec<Finding<'a>> {
+        self.statements
+            .iter()
+            .filter(|it| is_so(it))
+            .take(NAMED)
+            .map(finding)
+            .collect()
+    }
+
+    fn of_transactions(&self) -> Vec<Finding<'_>> {
+        let (writes, commits) = (self.autocommit_writes, self.commits);
+        let is_much = writes >= MANY && writes as f64 >= AUTOCOMMIT_SHARE * commits as f64;
+        let busy = self
+            .failures
+            .iter()
+            .filter(|(code, ..)| matches!(code, 5 | 6))
+            .map(|(.., count)| count)
+            .sum();
+        let mixed = self.read_before_write.unwrap_or(0);
+        [
+            is_much.then_some(Finding::Autocommit { writes, commits }),
+            (mixed > 0).then_some(Finding::ReadBeforeWrite(mixed)),
+            (busy > 0).then_some(Finding::Busy(busy)),
+            (self.idle_us >= IDLE_US).then_some(Finding::Idle(self.idle_us)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+fn scans_much(it: &StatementUse) -> bool {
+    let rows = it.rows.max(it.changes).max(1);
+    it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
+}
+
+fn is_prepared_again(it: &StatementUse) -> bool {
+    it.prepared >= MANY && it.prepared * 2 > it.count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(statement: StatementUse) -> Vec<&'static str> {
+        let analysis = Analysis {
+            statements: vec![statement],
+            total_ns: 1000,
+            ..Analysis::default()
+        };
+        let name = |finding: &Finding<'_>| match finding {
+            Finding::Time(_) => "time",
+            Finding::FullScans(_) => "scans",
+            Finding::Runs(_) => "runs",
+            Finding::Prepared(_) => "prepared",
+            _ => "other",
+        };
+        analysis.findings().iter().map(name).collect()
+    }
+
+    #[test]
+    fn statements_are_named_from_their_thresholds_on() {
+        let it = StatementUse {
+            count: 20,
+            ..StatementUse::default()
+        };
+        assert!(findings(it.clone()).is_empty());
+        assert_eq!(
+            findings(StatementUse {
+                total_ns: 250,
+                ..it.clone()
+            }),
+            ["time"]
+        );
+        assert!(
+            findings(StatementUse {
+                total_ns: 249,
+                ..it.clone()
+            })
+            .is_empty()
+        );
+        assert_eq!(
+            findings(StatementUse {
+                scan_steps: 10_000,
+                rows: 100,
+                ..it.clone()
+            }),
+            ["scans"]
+        );
+        assert!(
+            findings(StatementUse {
+                scan_steps: 10_000,
+                rows: 101,
+                ..it.clone()
+            })
+            .is_empty()
+        );
+        assert_eq!(
+            findings(StatementUse {
+                prepared: 20,
+                ..it.clone()
+            }),
+            ["prepared"]
+        );
+        assert!(
+            findings(StatementUse {
+                prepared: 20,
+                count: 40,
+                ..it.clone()
+            })
+            .is_empty()
+        );
+        assert_eq!(findings(StatementUse { in_runs: 20, ..it }), ["runs"]);
+    }
+
+    #[test]
+    fn transactions_are_named_from_their_thresholds_on() {
+        let analysis = Analysis {
+            commits: 40,
+            autocommit_writes: 20,
+            read_before_write: Some(1),
+            failures: vec![
+                (5, String::new(), 2),
+                (19, String::new(), 9),
+                (6, String::new(), 1),
+            ],
+            idle_us: 1_000_000,
+            ..Analysis::default()
+        };
+        assert_eq!(
+            analysis.findings(),
+            [
+                Finding::Autocommit {
+                    writes: 20,
+                    commits: 40
+                },
+                Finding::ReadBeforeWrite(1),
+                Finding::Busy(3),
+                Finding::Idle(1_000_000),
+            ]
+        );
+        let few = Analysis {
+            commits: 41,
+            autocommit_writes: 20,
+            ..Analysis::default()
+        };
+        assert!(few.findings().is_empty());
+    }
+}

@@ -1,0 +1,342 @@
+//! What an application does with SQLite: one pass over its events, in memory that does not grow with them.
+//!
+//! Definitions that the text for users relies on:
+//! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own;
+//! - a *run* is the same reading statement at least [`RUN`] times in a row on a connection, with pauses below
+//!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1);
+//! - a transaction *reads before it writes* if it held a read lock only and then wrote: SQLite may have to
+//!   refuse the write at once, whatever the busy timeout is;
+//! - a transaction is *idle* while none of its statements runs.
+
+mod connection;
+mod findings;
+mod timeline;
+
+use std::collections::HashMap;
+
+use connection::{Connection, Finished};
+use timeline::Timeline;
+
+pub use findings::Finding;
+pub use timeline::Bucket;
+
+/// How many times in a row make a run.
+pub const RUN: u64 = 10;
+
+/// The longest pause within a run, in microseconds.
+pub const PAUSE_US: i64 = 100_000;
+
+/// How many of the longest transactions are kept.
+const LONGEST: usize = 5;
+
+/// One execution of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Its number; numbers of a connection grow with the time of the start.
+    pub id: i64,
+    /// The connection.
+    pub connection: i64,
+    /// The statement.
+    pub statement: i64,
+    /// When it started, in microseconds since recording began.
+    pub start_us: i64,
+    /// How long it took, in nanoseconds; nothing if its end was not recorded.
+    pub duration_ns: Option<i64>,
+    /// Rows that the application stepped to.
+    pub rows: i64,
+    /// Rows that it changed.
+    pub changes: i64,
+    /// SQLite's extended result code, where it is known; 0 for success.
+    pub result: Option<i64>,
+    /// Steps of the virtual machine.
+    pub vm_steps: i64,
+    /// Steps in full scans.
+    pub scan_steps: i64,
+    /// Sorts.
+    pub sorts: i64,
+    /// Rows put into automatic indexes.
+    pub automatic_index_rows: i64,
+    /// Whether it committed a transaction that had written.
+    pub committed: bool,
+    /// Whether it was the first execution since it was prepared.
+    pub prepared: bool,
+    /// Whether the application stopped before the last row.
+    pub early: bool,
+    /// Whether the connection was outside of `BEGIN` and `COMMIT` afterwards.
+    pub autocommit: bool,
+    /// The transaction afterwards: 0 no lock, 1 read, 2 written, 3 not known.
+    pub transaction: i64,
+}
+
+impl Event {
+    /// When it ended, in microseconds since recording began.
+    fn end_us(&self) -> i64 {
+        self.start_us + self.duration_ns.unwrap_or(0) / 1000
+    }
+}
+
+/// The normalised texts of statements.
+#[derive(Clone, Debug, Default)]
+pub struct Normalised {
+    texts: HashMap<i64, String>,
+    of_statements: HashMap<i64, (i64, bool)>,
+}
+
+impl Normalised {
+    /// Adds a text by its number.
+    pub fn add_text(&mut self, id: i64, sql: String) {
+        self.texts.insert(id, sql);
+    }
+
+    /// Says which text a statement has, and whether it only reads.
+    pub fn add_statement(&mut self, id: i64, text: i64, readonly: bool) {
+        self.of_statements.insert(id, (text, readonly));
+    }
+
+    /// The number of a statement's text, and whether the statement only reads.
+    fn of(&self, statement: i64) -> (i64, bool) {
+        self.of_statements
+            .get(&statement)
+            .copied()
+            .unwrap_or((0, false))
+    }
+
+    fn text(&self, id: i64) -> String {
+        self.texts.get(&id).cloned().unwrap_or_default()
+    }
+}
+
+/// All executions of statements with one normalised text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatementUse {
+    /// The text.
+    pub sql: String,
+    /// Whether it only reads.
+    pub readonly: bool,
+    /// Executions.
+    pub count: u64,
+    /// The time of all, in nanoseconds.
+    pub total_ns: u64,
+    /// The time of the longest, in nanoseconds.
+    pub longest_ns: u64,
+    /// Rows that the application stepped to.
+    pub rows: u64,
+    /// Rows that were changed.
+    pub changes: u64,
+    /// Steps of the virtual machine.
+    pub vm_steps: u64,
+    /// Steps in full scans.
+    pub scan_steps: u64,
+    /// Sorts.
+    pub sorts: u64,
+    /// Rows put into automatic indexes.
+    pub automatic_index_rows: u64,
+    /// Executions after which the application stopped before the last row.
+    pub early: u64,
+    /// How often it was prepared.
+    pub prepared: u64,
+    /// Transactions of its own that it committed.
+    pub autocommit_writes: u64,
+    /// Executions that failed.
+    pub failed: u64,
+    /// Runs of it.
+    pub runs: u64,
+    /// Executions within runs.
+    pub in_runs: u64,
+    /// The longest run.
+    pub longest_run: u64,
+}
+
+/// One transaction between `BEGIN` and its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransactionUse {
+    /// The connection.
+    pub connection: i64,
+    /// When it began, in microseconds since recording began.
+    pub start_us: i64,
+    /// How long it took, in microseconds.
+    pub duration_us: i64,
+    /// How much of that none of its statements ran, in microseconds.
+    pub idle_us: i64,
+    /// Statements in it, `BEGIN` and `COMMIT` included.
+    pub statements: u64,
+    /// Whether it wrote.
+    pub wrote: bool,
+    /// The text of its statement that took longest.
+    pub slowest: String,
+}
+
+/// What the application does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Analysis {
+    /// Statements by their normalised text, those that take most time first.
+    pub statements: Vec<StatementUse>,
+    /// Executions.
+    pub events: u64,
+    /// Executions whose end was not recorded.
+    pub unfinished: u64,
+    /// The time of all statements, in nanoseconds.
+    pub total_ns: u64,
+    /// Commits of transactions that had written.
+    pub commits: u64,
+    /// Those outside of `BEGIN` and `COMMIT`.
+    pub autocommit_writes: u64,
+    /// Transactions between `BEGIN` and their end.
+    pub transactions: u64,
+    /// Those that read before they wrote; nothing where the library could not say.
+    pub read_before_write: Option<u64>,
+    /// How long transactions were idle, in microseconds.
+    pub idle_us: i64,
+    /// The transactions that took longest, longest first.
+    pub longest: Vec<TransactionUse>,
+    /// Failed executions by SQLite's primary result code and text, most frequent first.
+    pub failures: Vec<(i64, String, u64)>,
+    /// Reads and writes over time.
+    pub timeline: Vec<Bucket>,
+    /// How long a bucket of the timeline is, in microseconds.
+    pub bucket_us: i64,
+}
+
+/// Analyses events one after the other.
+#[derive(Debug)]
+pub struct Analyser {
+    texts: Normalised,
+    uses: HashMap<i64, StatementUse>,
+    connections: HashMap<i64, Connection>,
+    failures: HashMap<(i64, i64), u64>,
+    timeline: Timeline,
+    transactions: Vec<(TransactionUse, i64)>,
+    unknown_locks: bool,
+    analysis: Analysis,
+}
+
+impl Analyser {
+    /// An analysis of events within this time, in microseconds.
+    pub fn new(duration_us: i64, texts: Normalised) -> Analyser {
+        Analyser {
+            texts,
+            uses: HashMap::new(),
+            connections: HashMap::new(),
+            failures: HashMap::new(),
+            timeline: Timeline::new(duration_us),
+            transactions: Vec::new(),
+            unknown_locks: false,
+            analysis: Analysis {
+                read_before_write: Some(0),
+                ..Analysis::default()
+            },
+        }
+    }
+
+    /// Takes the next event.
+    pub fn take(&mut self, event: &Event) {
+        let (text, readonly) = self.texts.of(event.statement);
+        let connection = self.connections.entry(event.connection).or_default();
+        let autocommit_write = event.committed && !connection.is_in_transaction();
+        let finished = connection.take(event, text, readonly);
+        self.count(event, autocommit_write);
+        self.timeline.take(event);
+        let it = self.uses.entry(text).or_default();
+        it.readonly = readonly;
+        it.take(event, autocommit_write);
+        if let Some(code) = event.result.filter(|code| *code != 0) {
+            *self.failures.entry((code & 0xff, text)).or_default() += 1;
+        }
+        self.take_finished(finished);
+    }
+
+    fn count(&mut self, event: &Event, autocommit_write: bool) {
+        let analysis = &mut self.analysis;
+        analysis.events += 1;
+        analysis.unfinished += u64::from(event.duration_ns.is_none());
+        analysis.total_ns += unsigned(event.duration_ns.unwrap_or(0));
+        analysis.commits += u64::from(event.committed);
+        analysis.autocommit_writes += u64::from(autocommit_write);
+        self.unknown_locks |= event.transaction == 3;
+    }
+
+    fn take_finished(&mut self, finished: Finished) {
+        if let Some((text, length)) = finished.run {
+            let it = self.uses.entry(text).or_default();
+            it.runs += 1;
+            it.in_runs += length;
+            it.longest_run = it.longest_run.max(length);
+        }
+        let Some(transaction) = finished.transaction else {
+            return;
+        };
+        self.analysis.transactions += 1;
+        self.analysis.idle_us += transaction.usage.idle_us;
+        if let Some(count) = &mut self.analysis.read_before_write {
+            *count += u64::from(transaction.read_before_write);
+        }
+        self.transactions
+            .push((transaction.usage, transaction.slowest));
+        self.transactions
+            .sort_by_key(|(it, _)| std::cmp::Reverse(it.duration_us));
+        self.transactions.truncate(LONGEST);
+    }
+
+    /// The analysis of all events that were taken.
+    pub fn finish(mut self) -> Analysis {
+        let open: Vec<Finished> = self
+            .connections
+            .drain()
+            .map(|(_, it)| it.finish())
+            .collect();
+        open.into_iter()
+            .for_each(|finished| self.take_finished(finished));
+        let mut analysis = self.analysis;
+        if self.unknown_locks {
+            analysis.read_before_write = None;
+        }
+        let texts = &self.texts;
+        let named = |(id, it): (i64, StatementUse)| StatementUse {
+            sql: texts.text(id),
+            ..it
+        };
+        analysis.statements = self.uses.into_iter().map(named).collect();
+        analysis
+            .statements
+            .sort_by(|a, b| (b.total_ns, &a.sql).cmp(&(a.total_ns, &b.sql)));
+        let named = |((code, text), count): ((i64, i64), u64)| (code, texts.text(text), count);
+        analysis.failures = self.failures.into_iter().map(named).collect();
+        analysis
+            .failures
+            .sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
+        let named = |(it, slowest)| TransactionUse {
+            slowest: texts.text(slowest),
+            ..it
+        };
+        analysis.longest = self.transactions.into_iter().map(named).collect();
+        analysis.bucket_us = self.timeline.bucket_us();
+        analysis.timeline = self.timeline.finish();
+        analysis
+    }
+}
+
+impl StatementUse {
+    fn take(&mut self, event: &Event, autocommit_write: bool) {
+        let duration = unsigned(event.duration_ns.unwrap_or(0));
+        self.count += 1;
+        self.total_ns += duration;
+        self.longest_ns = self.longest_ns.max(duration);
+        self.rows += unsigned(event.rows);
+        self.changes += unsigned(event.changes);
+        self.vm_steps += unsigned(event.vm_steps);
+        self.scan_steps += unsigned(event.scan_steps);
+        self.sorts += unsigned(event.sorts);
+        self.automatic_index_rows += unsigned(event.automatic_index_rows);
+        self.early += u64::from(event.early);
+        self.prepared += u64::from(event.prepared);
+        self.autocommit_writes += u64::from(autocommit_write);
+        self.failed += u64::from(event.result.is_some_and(|code| code != 0));
+    }
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

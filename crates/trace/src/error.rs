@@ -1,0 +1,47 @@
+//! Why there is no trace.
+
+use std::path::PathBuf;
+
+use engine::EngineError;
+use recorder::read::ReadError;
+
+/// Why a trace could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] ReadError),
+    /// SQLite could not write or read the trace.
+    #[error("{}: {source}", path.display())]
+    Database {
+        /// The trace.
+        path: PathBuf,
+        /// SQLite's reason.
+        source: EngineError,
+    },
+    /// A file could not be read or written.
+    #[error("cannot use {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The file exists.
+    #[error("{} exists", .0.display())]
+    Exists(PathBuf),
+    /// The file is no trace.
+    #[error("{} is not a trace", .0.display())]
+    NotATrace(PathBuf),
+    /// The trace has another format.
+    #[error("{} has trace format {found}; this version of pragmark reads format {}", path.display(), crate::FORMAT)]
+    Format {
+        /// The trace.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+    },
+    /// Sealing was interrupted, so the trace has a part only.
+    #[error("{} is incomplete: its recording was not sealed to the end", .0.display())]
+    Incomplete(PathBuf),
+}

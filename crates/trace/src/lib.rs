@@ -1,0 +1,20 @@
+#![forbid(unsafe_code)]
+//! Traces: what an application did with SQLite, as one SQLite database that users can query.
+//!
+//! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
+//! what the application does: pure functions over events, without files or databases. [`normalised`] gives
+//! statements that differ in their values only the same text.
+//!
+//! This crate knows neither statistics nor printing.
+
+pub mod analysis;
+mod error;
+mod normalise;
+mod read;
+mod schema;
+pub mod seal;
+
+pub use error::TraceError;
+pub use normalise::normalised;
+pub use read::{Connection, Meta, Note, Process, Setting, Snapshot, Trace};
+pub use schema::{FORMAT, state};

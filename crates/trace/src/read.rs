@@ -1,0 +1,330 @@
+//! Reads a trace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::{Connection as Database, EngineError, Library, OpenFlags, Statement, Step, Value};
+
+use crate::TraceError;
+use crate::analysis::{Event, Normalised};
+use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
+
+/// A trace.
+pub struct Trace {
+    database: Database,
+    path: PathBuf,
+}
+
+/// Facts about the whole trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// When recording began, in nanoseconds since 1970.
+    pub started_ns: i64,
+    /// From the beginning to the end of the last statement, in microseconds.
+    pub duration_us: i64,
+    /// Whether texts and blobs were hashed.
+    pub redacted: bool,
+    /// Statements.
+    pub events: i64,
+    /// Bytes of the recording that could not be read.
+    pub unreadable_bytes: i64,
+    /// Whether some process stopped recording before it ended.
+    pub lost: bool,
+}
+
+/// A process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Its number in the trace.
+    pub id: i64,
+    /// Its id in the system.
+    pub pid: i64,
+    /// Its program.
+    pub program: String,
+    /// Its arguments, as a JSON array.
+    pub arguments: String,
+    /// Whether its end was recorded: a process that is killed has none.
+    pub ended: bool,
+    /// The versions of SQLite that it used.
+    pub versions: String,
+    /// Whether all bound values were recorded exactly.
+    pub exact_values: bool,
+}
+
+/// A connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Its number.
+    pub id: i64,
+    /// Its process.
+    pub process: i64,
+    /// Its database; empty for one in memory.
+    pub database: String,
+    /// When it was opened, in microseconds since recording began.
+    pub opened_us: i64,
+    /// When it was closed.
+    pub closed_us: Option<i64>,
+}
+
+/// A setting as read back when a connection was closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The PRAGMA.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// How many connections had it.
+    pub connections: i64,
+}
+
+/// Something to know about a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What: 1 a library that cannot be recorded, 2 a callback that the program replaced, 3 a key was set, 4 a
+    /// library that is too old.
+    pub code: i64,
+    /// The file that it is about.
+    pub words: String,
+}
+
+/// The state of a database when it was first opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The database.
+    pub database: String,
+    /// `taken`, `empty` for a new database, `failed` or `skipped`.
+    pub state: String,
+    /// SQLite's result code if it failed.
+    pub result: Option<i64>,
+}
+
+impl Trace {
+    /// Opens a trace for reading.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no trace, has another format, or was not sealed to the end.
+    pub fn open(library: &Arc<Library>, path: &Path) -> Result<Trace, TraceError> {
+        let exists = std::fs::metadata(path);
+        exists.map_err(|source| TraceError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        let not_a_trace = |_| TraceError::NotATrace(path.to_owned());
+        let database =
+            Database::open(library, path, OpenFlags::READ_ONLY, None).map_err(not_a_trace)?;
+        let number = |sql| database.query_i64(sql).map_err(not_a_trace);
+        if number("PRAGMA application_id")? != APPLICATION_ID {
+            return Err(TraceError::NotATrace(path.to_owned()));
+        }
+        let found = number("PRAGMA user_version")?;
+        if found != FORMAT {
+            return Err(TraceError::Format {
+                path: path.to_owned(),
+                found,
+            });
+        }
+        let is_whole = database
+            .query_i64("SELECT count(*) FROM meta")
+            .is_ok_and(|facts| facts > 0);
+        if !is_whole {
+            return Err(TraceError::Incomplete(path.to_owned()));
+        }
+        Ok(Trace {
+            database,
+            path: path.to_owned(),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+        result.map_err(|source| TraceError::Database {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn rows<T>(&self, sql: &str, row: impl Fn(&[Value]) -> T) -> Result<Vec<T>, TraceError> {
+        let rows = self.named(self.database.query_all(sql))?;
+        Ok(rows.iter().map(|values| row(values)).collect())
+    }
+
+    /// Facts about the whole trace.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn meta(&self) -> Result<Meta, TraceError> {
+        let facts = self.rows("SELECT name, value FROM meta", |row| {
+            (text(&row[0]), integer(&row[1]))
+        })?;
+        let fact = |name: &str| {
+            facts
+                .iter()
+                .find(|(it, _)| it == name)
+                .map_or(0, |(_, value)| *value)
+        };
+        Ok(Meta {
+            started_ns: fact("started_ns"),
+            duration_us: fact("duration_us"),
+            redacted: fact("redacted") != 0,
+            events: fact("events"),
+            unreadable_bytes: fact("unreadable_bytes"),
+            lost: ["lost_space", "lost_file", "lost_memory", "lost_statements"]
+                .iter()
+                .any(|name| fact(name) != 0),
+        })
+    }
+
+    /// The processes that used SQLite.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn processes(&self) -> Result<Vec<Process>, TraceError> {
+        let sql = "SELECT id, pid, program, arguments, ended, \
+                   (SELECT group_concat(DISTINCT version) FROM library WHERE process = process.id), \
+                   (SELECT min(exact_values) FROM library WHERE process = process.id) FROM process ORDER BY id";
+        self.rows(sql, |row| Process {
+            id: integer(&row[0]),
+            pid: integer(&row[1]),
+            program: text(&row[2]),
+            arguments: text(&row[3]),
+            ended: integer(&row[4]) != 0,
+            versions: text(&row[5]),
+            exact_values: integer(&row[6]) != 0,
+        })
+    }
+
+    /// The connections.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn connections(&self) -> Result<Vec<Connection>, TraceError> {
+        let sql = "SELECT id, process, database, opened_us, closed_us FROM connection ORDER BY id";
+        self.rows(sql, |row| Connection {
+            id: integer(&row[0]),
+            process: integer(&row[1]),
+            database: text(&row[2]),
+            opened_us: integer(&row[3]),
+            closed_us: optional(&row[4]),
+        })
+    }
+
+    /// The settings of connections when they were closed, by how many had them.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn settings(&self) -> Result<Vec<Setting>, TraceError> {
+        let sql = "SELECT name, value, count(*) FROM setting GROUP BY name, value ORDER BY name, count(*) DESC";
+        self.rows(sql, |row| Setting {
+            name: text(&row[0]),
+            value: text(&row[1]),
+            connections: integer(&row[2]),
+        })
+    }
+
+    /// What there is to know about processes, each once.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn notes(&self) -> Result<Vec<Note>, TraceError> {
+        self.rows(
+            "SELECT DISTINCT code, words FROM note ORDER BY code, words",
+            |row| Note {
+                code: integer(&row[0]),
+                words: text(&row[1]),
+            },
+        )
+    }
+
+    /// The states of databases when they were first opened.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn snapshots(&self) -> Result<Vec<Snapshot>, TraceError> {
+        self.rows(
+            "SELECT database, state, result FROM snapshot ORDER BY id",
+            |row| Snapshot {
+                database: text(&row[0]),
+                state: text(&row[1]),
+                result: optional(&row[2]),
+            },
+        )
+    }
+
+    /// The normalised texts with their numbers, and to which one each statement belongs.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn normalised(&self) -> Result<Normalised, TraceError> {
+        let mut texts = Normalised::default();
+        for (id, sql) in self.rows("SELECT id, sql FROM normalised", |row| {
+            (integer(&row[0]), text(&row[1]))
+        })? {
+            texts.add_text(id, sql);
+        }
+        let sql = "SELECT id, normalised, readonly FROM statement";
+        for (id, form, readonly) in self.rows(sql, |row| {
+            (integer(&row[0]), integer(&row[1]), integer(&row[2]))
+        })? {
+            texts.add_statement(id, form, readonly != 0);
+        }
+        Ok(texts)
+    }
+
+    /// Passes all events; those of a connection in the order of their starts.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn for_each_event(&self, mut visit: impl FnMut(&Event)) -> Result<(), TraceError> {
+        let sql = "SELECT id, connection, statement, start_us, duration_ns, rows, changes, result, vm_steps, \
+                   scan_steps, sorts, automatic_index_rows, ticket, state FROM event ORDER BY id";
+        let mut read = || {
+            let mut statement = self.database.prepare(sql)?;
+            while statement.step()? == Step::Row {
+                visit(&event(&statement));
+            }
+            Ok(())
+        };
+        self.named(read())
+    }
+}
+
+fn event(row: &Statement<'_, '_>) -> Event {
+    let optional = |column| (!row.column_is_null(column)).then(|| row.column_i64(column));
+    let state = row.column_i64(13);
+    Event {
+        id: row.column_i64(0),
+        connection: row.column_i64(1),
+        statement: row.column_i64(2),
+        start_us: row.column_i64(3),
+        duration_ns: optional(4),
+        rows: row.column_i64(5),
+        changes: row.column_i64(6),
+        result: optional(7),
+        vm_steps: row.column_i64(8),
+        scan_steps: row.column_i64(9),
+        sorts: row.column_i64(10),
+        automatic_index_rows: row.column_i64(11),
+        committed: !row.column_is_null(12),
+        prepared: state & bits::PREPARED != 0,
+        early: state & bits::EARLY != 0,
+        autocommit: state & bits::AUTOCOMMIT != 0,
+        transaction: (state & bits::TRANSACTION) >> bits::TRANSACTION_SHIFT,
+    }
+}
+
+fn integer(value: &Value) -> i64 {
+    optional(value).unwrap_or(0)
+}
+
+fn optional(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        _ => String::new(),
+    }
+}

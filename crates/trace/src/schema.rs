@@ -1,0 +1,45 @@
+//! The tables of a trace.
+//!
+//! A column is left at 0 or NULL where there is nothing to say, because that takes no space. The document
+//! on recording (`docs/recording.md`) describes the columns for users.
+
+/// The format of traces that this version writes and reads.
+pub const FORMAT: i64 = 1;
+
+/// SQLite's `application_id` of a trace: `prgt`.
+pub(crate) const APPLICATION_ID: i64 = 0x7072_6774;
+
+/// The bits of `event.state`.
+pub mod state {
+    /// The first execution since the statement was prepared.
+    pub const PREPARED: i64 = 1;
+    /// The application stopped before the last row.
+    pub const EARLY: i64 = 2;
+    /// The connection was outside of `BEGIN` and `COMMIT` afterwards.
+    pub const AUTOCOMMIT: i64 = 4;
+    /// Two bits: after the statement the transaction had 0 no lock, 1 read, 2 written, 3 not known.
+    pub const TRANSACTION: i64 = 24;
+    /// By how many bits they are shifted.
+    pub const TRANSACTION_SHIFT: u32 = 3;
+}
+
+/// Creates the tables.
+pub(crate) const TABLES: &str = "
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE process(id INTEGER PRIMARY KEY, pid INTEGER, parent_pid INTEGER, program TEXT, arguments TEXT,
+  ended INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE library(process INTEGER, number INTEGER, version TEXT, source_id TEXT, path TEXT, door TEXT,
+  exact_values INTEGER, results INTEGER, PRIMARY KEY (process, number)) WITHOUT ROWID;
+CREATE TABLE note(process INTEGER, code INTEGER, words TEXT);
+CREATE TABLE connection(id INTEGER PRIMARY KEY, process INTEGER, library INTEGER, database TEXT, vfs TEXT,
+  readonly INTEGER, inherited INTEGER, opened_us INTEGER, closed_us INTEGER);
+CREATE TABLE setting(connection INTEGER, name TEXT, value TEXT, PRIMARY KEY (connection, name)) WITHOUT ROWID;
+CREATE TABLE normalised(id INTEGER PRIMARY KEY, sql TEXT);
+CREATE TABLE statement(id INTEGER PRIMARY KEY, normalised INTEGER, readonly INTEGER, sql TEXT);
+CREATE TABLE event(id INTEGER PRIMARY KEY, connection INTEGER, statement INTEGER, start_us INTEGER,
+  duration_ns INTEGER, rows INTEGER, changes INTEGER, result INTEGER, vm_steps INTEGER, scan_steps INTEGER,
+  sorts INTEGER, automatic_index_rows INTEGER, ticket INTEGER, state INTEGER, \"values\" TEXT);
+CREATE TABLE blob(id INTEGER PRIMARY KEY, content);
+CREATE TABLE snapshot(id INTEGER PRIMARY KEY, database TEXT, state TEXT, result INTEGER);
+CREATE TABLE snapshot_part(snapshot INTEGER, part INTEGER, content BLOB, PRIMARY KEY (snapshot, part));
+";

@@ -1,0 +1,248 @@
+//! Records put together to events.
+
+use std::collections::{HashMap, HashSet};
+
+use recorder::Door;
+use recorder::read::{Chunk, Ended, Record, Transaction, Where};
+
+use super::Sealed;
+use super::texts::Texts;
+use super::write::{Event, Writer};
+use crate::TraceError;
+use crate::schema::state;
+
+/// The codes of notes.
+const NOTE_STUB: u64 = 1;
+const NOTE_OLD: u64 = 4;
+
+/// The state of reading a recording.
+pub struct Events {
+    started: u64,
+    texts: Texts,
+    next: i64,
+    connections: HashMap<u32, Connection>,
+    processes: HashSet<u32>,
+    sealed: Sealed,
+}
+
+/// What is known of a connection so far.
+#[derive(Default)]
+struct Connection {
+    open: HashMap<usize, Event>,
+    /// The latest event that is written.
+    last: Option<i64>,
+}
+
+impl Events {
+    pub fn new(started: u64, texts: Texts) -> Events {
+        Events {
+            started,
+            texts,
+            next: 1,
+            connections: HashMap::new(),
+            processes: HashSet::new(),
+            sealed: Sealed::default(),
+        }
+    }
+
+    /// Takes the records of a chunk; returns how many of its bytes were unreadable.
+    pub fn take(&mut self, chunk: Chunk<'_>, writer: &Writer<'_>) -> Result<u64, TraceError> {
+        let mut records = chunk.records();
+        for (at, record) in records.by_ref() {
+            self.record(at, record, writer)?;
+        }
+        writer.statements(&mut self.texts)?;
+        Ok(records.unreadable() as u64)
+    }
+
+    fn record(
+        &mut self,
+        at: Where,
+        record: Record<'_>,
+        writer: &Writer<'_>,
+    ) -> Result<(), TraceError> {
+        match record {
+            Record::Begin {
+                place,
+                text,
+                prepared,
+                values,
+            } => {
+                let event = Event {
+                    id: self.next,
+                    connection: at.connection,
+                    statement: self.texts.of(at.process, text),
+                    start: at.time,
+                    start_us: self.microseconds(at.time),
+                    values: writer.values(values)?,
+                    state: if prepared { state::PREPARED } else { 0 },
+                    ..Event::default()
+                };
+                self.next += 1;
+                let replaced = self.connection(at).open.insert(place, event);
+                replaced.map_or(Ok(()), |event| writer.event(&event))
+            }
+            Record::End { place, ended } => self.end(at, place, &ended, writer),
+            Record::Commit { ticket } => self.commit(at, ticket, writer),
+            Record::Text { .. } => Ok(()),
+            other => self.rare(at, other, writer),
+        }
+    }
+
+    fn connection(&mut self, at: Where) -> &mut Connection {
+        self.connections.entry(at.connection).or_default()
+    }
+
+    /// Microseconds since recording began.
+    fn microseconds(&self, time: u64) -> i64 {
+        (time.saturating_sub(self.started) / 1000) as i64
+    }
+
+    fn end(
+        &mut self,
+        at: Where,
+        place: usize,
+        ended: &Ended,
+        writer: &Writer<'_>,
+    ) -> Result<(), TraceError> {
+        let connection = self.connection(at);
+        // A recording that is damaged may lack the start.
+        let Some(mut event) = connection.open.remove(&place) else {
+            return Ok(());
+        };
+        event.duration = Some(at.time.saturating_sub(event.start) as i64);
+        event.state |= state_of(ended);
+        event.ended = Some(*ended);
+        connection.last = Some(event.id);
+        writer.event(&event)
+    }
+
+    /// A commit belongs to the statement that is running, or to the last one if it was reset.
+    fn commit(&mut self, at: Where, ticket: u64, writer: &Writer<'_>) -> Result<(), TraceError> {
+        let connection = self.connection(at);
+        let running = connection.open.values_mut().max_by_key(|event| event.id);
+        match (running, connection.last) {
+            (Some(event), _) => {
+                event.ticket = ticket as i64;
+                Ok(())
+            }
+            (None, Some(event)) => writer.ticket(event, ticket),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn rare(
+        &mut self,
+        at: Where,
+        record: Record<'_>,
+        writer: &Writer<'_>,
+    ) -> Result<(), TraceError> {
+        match record {
+            Record::Connection {
+                library,
+                readonly,
+                inherited,
+                file,
+                vfs,
+            } => {
+                self.sealed.connections += 1;
+                let opened = self.microseconds(at.time);
+                writer.connection(at, library, (readonly, inherited), (file, vfs), opened)
+            }
+            Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
+            Record::Process {
+                pid,
+                parent,
+                program,
+                arguments,
+            } => {
+                if self.processes.insert(at.process) {
+                    self.sealed.processes += 1;
+                }
+                writer.process(at.process, (pid, parent), program, arguments)
+            }
+            Record::Exit => writer.exit(at.process),
+            Record::Library {
+                number,
+                door,
+                exact,
+                results,
+                version,
+                source,
+                path,
+                ..
+            } => writer.library(
+                (at.process, number),
+                [version, source, path],
+                door_name(door),
+                (exact, results),
+            ),
+            Record::Setting { name, value } => writer.setting(at.connection, name, value),
+            Record::Snapshot {
+                state,
+                number,
+                file,
+                reason,
+            } => writer.snapshot(state, number, file, reason),
+            Record::Note { code, words } => {
+                self.remember(code, words);
+                writer.note(at.process, code, words)
+            }
+            Record::Begin { .. }
+            | Record::End { .. }
+            | Record::Commit { .. }
+            | Record::Text { .. } => Ok(()),
+        }
+    }
+
+    fn remember(&mut self, code: u64, words: &[u8]) {
+        let list = match code {
+            NOTE_STUB => &mut self.sealed.stubs,
+            NOTE_OLD => &mut self.sealed.old,
+            _ => return,
+        };
+        let words = String::from_utf8_lossy(words).into_owned();
+        if !list.contains(&words) {
+            list.push(words);
+        }
+    }
+
+    /// Writes the statements that had not ended.
+    pub fn finish(mut self, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
+        for event in self
+            .connections
+            .values()
+            .flat_map(|connection| connection.open.values())
+        {
+            writer.event(event)?;
+        }
+        self.sealed.events = self.next as u64 - 1;
+        writer.statements(&mut self.texts)?;
+        Ok(self.sealed)
+    }
+}
+
+fn state_of(ended: &Ended) -> i64 {
+    let transaction = match ended.transaction {
+        Transaction::None => 0,
+        Transaction::Read => 1,
+        Transaction::Write => 2,
+        Transaction::Unknown => 3,
+    };
+    (if ended.early { state::EARLY } else { 0 })
+        | (if ended.autocommit {
+            state::AUTOCOMMIT
+        } else {
+            0
+        })
+        | transaction << state::TRANSACTION_SHIFT
+}
+
+fn door_name(door: Door) -> &'static str {
+    match door {
+        Door::Any => "any",
+        Door::Table => "table",
+        Door::Symbol => "symbol",
+        Door::Extension => "extension",
+    }
+}

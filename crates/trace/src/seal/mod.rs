@@ -1,0 +1,120 @@
+//! Makes a trace of a recording.
+//!
+//! The recording is read twice: once for the texts of statements, to which other chunks refer, and once for
+//! everything else. An event gets its number when its statement starts, so the events of a connection are
+//! in the order of their starts, and is written when the statement ends.
+
+mod events;
+mod json;
+mod texts;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use engine::Library;
+use recorder::Folder;
+use recorder::read::{Lost, ReadError, Recording};
+use std::sync::Arc;
+
+use crate::TraceError;
+use events::Events;
+use texts::Texts;
+use write::Writer;
+
+/// What a trace contains, and what its recording lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sealed {
+    /// Processes in which the recorder was loaded.
+    pub preloaded: u32,
+    /// Processes that used SQLite.
+    pub processes: u64,
+    /// Connections.
+    pub connections: u64,
+    /// Statements executed.
+    pub events: u64,
+    /// Bytes of the recording that could not be read.
+    pub unreadable: u64,
+    /// Why processes stopped recording early.
+    pub lost: Lost,
+    /// Libraries that were recognised but could not be recorded.
+    pub stubs: Vec<String>,
+    /// Libraries that are too old.
+    pub old: Vec<String>,
+    /// Databases of which there is no snapshot, with SQLite's result code.
+    pub without_snapshot: Vec<(String, i64)>,
+}
+
+/// Seals the recording in a folder into a trace. The trace has its name only when it is whole.
+///
+/// # Errors
+/// When the recording cannot be read, the trace exists or cannot be written.
+pub fn seal(library: &Arc<Library>, folder: &Folder, trace: &Path) -> Result<Sealed, TraceError> {
+    if trace.exists() {
+        return Err(TraceError::Exists(trace.to_owned()));
+    }
+    folder.seal().map_err(|source| TraceError::File {
+        path: folder.raw(),
+        source,
+    })?;
+    let recording = Recording::open(&folder.raw())?;
+    let unfinished = Unfinished::of(trace);
+    let connection = write::open(library, &unfinished.0)?;
+    let writer = Writer::new(&connection, &unfinished.0)?;
+    let mut sealed = fill(&recording, &writer)?;
+    sealed.without_snapshot = writer.snapshots(folder)?;
+    writer.meta(&recording, &sealed)?;
+    writer.finish()?;
+    connection.close().map_err(|source| TraceError::Database {
+        path: unfinished.0.clone(),
+        source,
+    })?;
+    let file = |source| TraceError::File {
+        path: trace.to_owned(),
+        source,
+    };
+    std::fs::rename(&unfinished.0, trace).map_err(file)?;
+    Ok(sealed)
+}
+
+/// A trace that does not have its name yet; removed unless it gets one.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn of(trace: &Path) -> Unfinished {
+        let mut name = trace.as_os_str().to_owned();
+        name.push(".unfinished");
+        let unfinished = Unfinished(name.into());
+        unfinished.remove();
+        unfinished
+    }
+
+    fn remove(&self) {
+        // There is none where it has got its name.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn fill(recording: &Recording, writer: &Writer<'_>) -> Result<Sealed, TraceError> {
+    let mut texts = Texts::default();
+    recording.for_each_chunk::<ReadError>(|chunk| {
+        texts.collect(chunk);
+        Ok(())
+    })?;
+    let mut events = Events::new(recording.started(), texts);
+    let mut torn = 0;
+    let unreadable = recording.for_each_chunk::<TraceError>(|chunk| {
+        torn += events.take(chunk, writer)?;
+        Ok(())
+    })?;
+    let mut sealed = events.finish(writer)?;
+    sealed.unreadable = unreadable + torn;
+    sealed.lost = recording.lost();
+    sealed.preloaded = recording.preloaded();
+    Ok(sealed)
+}

@@ -1,0 +1,77 @@
+//! The texts of statements, each once for all processes.
+
+use std::collections::HashMap;
+
+use recorder::read::{Chunk, Record, Text};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::normalised;
+
+/// A text of a statement.
+#[derive(Debug)]
+pub struct Statement {
+    pub sql: String,
+    pub readonly: bool,
+}
+
+/// All texts, numbered from 1.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// The number of each text, by its hash.
+    numbers: HashMap<u128, i64>,
+    /// The number of each text by its number in a process.
+    of_processes: HashMap<(u32, u32), i64>,
+    /// Texts that have not been written yet.
+    new: Vec<(i64, Statement)>,
+    /// The number of each normalised text, by its hash.
+    normalised: HashMap<u128, i64>,
+}
+
+impl Texts {
+    /// Takes the texts of a chunk that others refer to.
+    pub fn collect(&mut self, chunk: Chunk<'_>) {
+        for (at, record) in chunk.records() {
+            if let Record::Text {
+                id, readonly, sql, ..
+            } = record
+            {
+                let number = self.number(sql, readonly);
+                self.of_processes.insert((at.process, id), number);
+            }
+        }
+    }
+
+    /// The number of a text in the trace; 0 for one that the recording lacks.
+    pub fn of(&mut self, process: u32, text: Text<'_>) -> i64 {
+        match text {
+            Text::Known(id) => self.of_processes.get(&(process, id)).copied().unwrap_or(0),
+            Text::Inline(sql) => self.number(sql, false),
+        }
+    }
+
+    fn number(&mut self, sql: &[u8], readonly: bool) -> i64 {
+        let next = self.numbers.len() as i64 + 1;
+        let number = *self.numbers.entry(xxh3_128(sql)).or_insert(next);
+        if number == next {
+            let sql = String::from_utf8_lossy(sql).into_owned();
+            self.new.push((number, Statement { sql, readonly }));
+        }
+        number
+    }
+
+    /// The texts that are new since the last time.
+    pub fn drain(&mut self) -> Vec<(i64, Statement)> {
+        std::mem::take(&mut self.new)
+    }
+
+    /// The number of the normalised form of a text, and the form if it is new.
+    pub fn normalised(&mut self, sql: &str) -> (i64, Option<String>) {
+        let form = normalised(sql);
+        let next = self.normalised.len() as i64 + 1;
+        let number = *self
+            .normalised
+            .entry(xxh3_128(form.as_bytes()))
+            .or_insert(next);
+        (number, (number == next).then_some(form))
+    }
+}

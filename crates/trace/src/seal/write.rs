@@ -1,0 +1,455 @@
+//! Writes the tables of a trace.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::{Connection, EngineError, Library, OpenFlags, Statement, Value};
+use recorder::Folder;
+use recorder::read::{Ended, Recording, Values, Where};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::Sealed;
+use super::json::{self, Store};
+use super::texts::Texts;
+use crate::TraceError;
+use crate::schema::{APPLICATION_ID, FORMAT, TABLES};
+
+/// The bytes of a snapshot in one row.
+const PART: usize = 1 << 20;
+
+/// The most long values whose equality is noticed, to bound the memory.
+const KNOWN_BLOBS: usize = 100_000;
+
+/// What the trace says of one execution.
+#[derive(Debug, Default)]
+pub struct Event {
+    pub id: i64,
+    pub connection: u32,
+    pub statement: i64,
+    /// In nanoseconds of the recording's clock.
+    pub start: u64,
+    pub start_us: i64,
+    /// In nanoseconds.
+    pub duration: Option<i64>,
+    pub ended: Option<Ended>,
+    pub ticket: i64,
+    pub state: i64,
+    pub values: Option<String>,
+}
+
+/// Opens a new trace.
+pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, TraceError> {
+    let flags = OpenFlags::READ_WRITE | OpenFlags::CREATE;
+    let opened = Connection::open(library, path, flags, None).and_then(|connection| {
+        // A trace that is not whole has no name, so nothing has to survive a crash.
+        connection.execute(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384",
+        )?;
+        connection.execute(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}"
+        ))?;
+        connection.execute("BEGIN")?;
+        connection.execute(TABLES)?;
+        Ok(connection)
+    });
+    opened.map_err(|source| TraceError::Database {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The tables, being filled.
+pub struct Writer<'c> {
+    connection: &'c Connection,
+    path: PathBuf,
+    event: RefCell<Statement<'c, 'static>>,
+    blob: RefCell<Statement<'c, 'static>>,
+    blobs: RefCell<HashMap<u128, i64>>,
+    next_blob: Cell<i64>,
+}
+
+/// Stores long values in the table `blob`.
+struct Blobs<'w, 'c>(&'w Writer<'c>);
+
+impl Store for Blobs<'_, '_> {
+    type Error = EngineError;
+
+    fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, EngineError> {
+        let hash = xxh3_128(bytes) ^ u128::from(is_text);
+        if let Some(id) = self.0.blobs.borrow().get(&hash) {
+            return Ok(*id);
+        }
+        let id = self.0.next_blob.get();
+        self.0.next_blob.set(id + 1);
+        self.0.insert_blob(id, bytes, is_text)?;
+        let mut blobs = self.0.blobs.borrow_mut();
+        if blobs.len() < KNOWN_BLOBS {
+            blobs.insert(hash, id);
+        }
+        Ok(id)
+    }
+}
+
+impl<'c> Writer<'c> {
+    pub fn new(connection: &'c Connection, path: &Path) -> Result<Writer<'c>, TraceError> {
+        let prepare = |sql| {
+            let prepared = connection.prepare(sql);
+            prepared.map_err(|source| TraceError::Database {
+                path: path.to_owned(),
+                source,
+            })
+        };
+        Ok(Writer {
+            connection,
+            path: path.to_owned(),
+            event: RefCell::new(prepare(
+                "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            )?),
+            blob: RefCell::new(prepare("INSERT INTO blob VALUES (?, ?)")?),
+            blobs: RefCell::default(),
+            next_blob: Cell::new(1),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+        result.map_err(|source| TraceError::Database {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
+        let run = || {
+            let mut statement = self.connection.prepare(sql)?;
+            for (index, value) in (1..).zip(values) {
+                statement.bind_value(index, value)?;
+            }
+            statement.run()
+        };
+        self.named(run())
+    }
+
+    fn insert_blob(&self, id: i64, bytes: &[u8], is_text: bool) -> Result<(), EngineError> {
+        self.blob.borrow_mut().with_borrowed(|insert| {
+            insert.bind_i64(1, id)?;
+            match std::str::from_utf8(bytes) {
+                Ok(text) if is_text => insert.bind_text_borrowed(2, text)?,
+                _ => insert.bind_blob_borrowed(2, bytes)?,
+            }
+            insert.run()
+        })
+    }
+
+    /// The values of an execution as JSON; nothing where there are none.
+    pub fn values(&self, values: Values<'_>) -> Result<Option<String>, TraceError> {
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let mut out = String::new();
+        self.named(json::write(values, &mut Blobs(self), &mut out))?;
+        Ok(Some(out))
+    }
+
+    pub fn event(&self, event: &Event) -> Result<(), TraceError> {
+        self.named(self.insert_event(event))
+    }
+
+    fn insert_event(&self, event: &Event) -> Result<(), EngineError> {
+        self.event.borrow_mut().with_borrowed(|insert| {
+            let mut place = 0;
+            let mut bind = |value: Option<i64>| {
+                place += 1;
+                match value {
+                    Some(value) => insert.bind_i64(place, value),
+                    None => insert.bind_null(place),
+                }
+            };
+            bind(Some(event.id))?;
+            bind(Some(event.connection.into()))?;
+            bind(Some(event.statement))?;
+            bind(Some(event.start_us))?;
+            bind(event.duration)?;
+            let of = |what: fn(&Ended) -> u64| event.ended.as_ref().map(|ended| what(ended) as i64);
+            bind(of(|it| it.rows))?;
+            bind(of(|it| it.changes.into()))?;
+            bind(event.ended.and_then(|it| it.result).map(i64::from))?;
+            bind(of(|it| it.vm_steps))?;
+            bind(of(|it| it.scan_steps))?;
+            bind(of(|it| it.sorts))?;
+            bind(of(|it| it.automatic_index_rows))?;
+            bind((event.ticket > 0).then_some(event.ticket))?;
+            bind(Some(event.state))?;
+            match &event.values {
+                Some(values) => insert.bind_text_borrowed(15, values)?,
+                None => insert.bind_null(15)?,
+            }
+            insert.run()
+        })
+    }
+
+    /// The ticket of an event that is written.
+    pub fn ticket(&self, event: i64, ticket: u64) -> Result<(), TraceError> {
+        let values = [Value::Integer(ticket as i64), Value::Integer(event)];
+        self.run("UPDATE event SET ticket = ? WHERE id = ?", &values)
+    }
+
+    /// Writes the texts that are new.
+    pub fn statements(&self, texts: &mut Texts) -> Result<(), TraceError> {
+        for (id, statement) in texts.drain() {
+            let (normalised, form) = texts.normalised(&statement.sql);
+            if let Some(form) = form {
+                self.run(
+                    "INSERT INTO normalised VALUES (?, ?)",
+                    &[normalised.integer(), Value::Text(form)],
+                )?;
+            }
+            let readonly = i64::from(statement.readonly);
+            let values = [
+                id.integer(),
+                normalised.integer(),
+                readonly.integer(),
+                Value::Text(statement.sql),
+            ];
+            self.run("INSERT INTO statement VALUES (?, ?, ?, ?)", &values)?;
+        }
+        Ok(())
+    }
+
+    pub fn connection(
+        &self,
+        at: Where,
+        library: u64,
+        (readonly, inherited): (bool, bool),
+        (file, vfs): (&[u8], &[u8]),
+        opened_us: i64,
+    ) -> Result<(), TraceError> {
+        let values = [
+            i64::from(at.connection).integer(),
+            i64::from(at.process).integer(),
+            (library as i64).integer(),
+            text(file),
+            text(vfs),
+            i64::from(readonly).integer(),
+            i64::from(inherited).integer(),
+            opened_us.integer(),
+        ];
+        self.run(
+            "INSERT OR REPLACE INTO connection VALUES (?,?,?,?,?,?,?,?,NULL)",
+            &values,
+        )
+    }
+
+    pub fn closed(&self, connection: u32, closed_us: i64) -> Result<(), TraceError> {
+        let values = [closed_us.integer(), i64::from(connection).integer()];
+        self.run("UPDATE connection SET closed_us = ? WHERE id = ?", &values)
+    }
+
+    pub fn process(
+        &self,
+        process: u32,
+        (pid, parent): (u64, u64),
+        program: &[u8],
+        arguments: &[u8],
+    ) -> Result<(), TraceError> {
+        let arguments: Vec<_> = arguments
+            .split(|byte| *byte == 0)
+            .map(String::from_utf8_lossy)
+            .collect();
+        let arguments = match arguments.split_last() {
+            Some((last, others)) if last.is_empty() => serde_json::json!(others),
+            _ => serde_json::json!(arguments),
+        };
+        let values = [
+            i64::from(process).integer(),
+            (pid as i64).integer(),
+            (parent as i64).integer(),
+            text(program),
+            Value::Text(arguments.to_string()),
+        ];
+        self.run(
+            "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,0)",
+            &values,
+        )
+    }
+
+    /// The process ended by itself.
+    pub fn exit(&self, process: u32) -> Result<(), TraceError> {
+        self.run(
+            "UPDATE process SET ended = 1 WHERE id = ?",
+            &[i64::from(process).integer()],
+        )
+    }
+
+    pub fn library(
+        &self,
+        (process, number): (u32, u64),
+        [version, source, path]: [&[u8]; 3],
+        door: &str,
+        (exact, results): (bool, bool),
+    ) -> Result<(), TraceError> {
+        let values = [
+            i64::from(process).integer(),
+            (number as i64).integer(),
+            text(version),
+            text(source),
+            text(path),
+            Value::Text(door.to_owned()),
+            i64::from(exact).integer(),
+            i64::from(results).integer(),
+        ];
+        self.run(
+            "INSERT OR REPLACE INTO library VALUES (?,?,?,?,?,?,?,?)",
+            &values,
+        )
+    }
+
+    pub fn setting(&self, connection: u32, name: &[u8], value: &[u8]) -> Result<(), TraceError> {
+        let values = [i64::from(connection).integer(), text(name), text(value)];
+        self.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", &values)
+    }
+
+    pub fn note(&self, process: u32, code: u64, words: &[u8]) -> Result<(), TraceError> {
+        let values = [
+            i64::from(process).integer(),
+            (code as i64).integer(),
+            text(words),
+        ];
+        self.run("INSERT INTO note VALUES (?, ?, ?)", &values)
+    }
+
+    pub fn snapshot(
+        &self,
+        state: u8,
+        number: u64,
+        file: &[u8],
+        reason: &[u8],
+    ) -> Result<(), TraceError> {
+        let state = match state {
+            1 => "taken",
+            2 => "empty",
+            3 => "failed",
+            _ => "skipped",
+        };
+        let id = if number > 0 {
+            (number as i64).integer()
+        } else {
+            Value::Null
+        };
+        let result = String::from_utf8_lossy(reason)
+            .parse::<i64>()
+            .map_or(Value::Null, Value::Integer);
+        let values = [id, text(file), Value::Text(state.to_owned()), result];
+        self.run(
+            "INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?)",
+            &values,
+        )
+    }
+
+    /// Takes the snapshots of a recording in; returns the databases without one, with SQLite's result code.
+    pub fn snapshots(&self, folder: &Folder) -> Result<Vec<(String, i64)>, TraceError> {
+        let rows = self.named(
+            self.connection
+                .query_all("SELECT id, database, state, result FROM snapshot"),
+        )?;
+        let mut without = Vec::new();
+        for row in rows {
+            match row.as_slice() {
+                [Value::Integer(id), _, Value::Text(state), _] if state == "taken" => {
+                    self.parts(*id, &folder.snapshot(*id as u64))?;
+                }
+                [_, Value::Text(database), Value::Text(state), result] if state == "failed" => {
+                    let result = if let Value::Integer(code) = result {
+                        *code
+                    } else {
+                        0
+                    };
+                    without.push((database.clone(), result));
+                }
+                _ => {}
+            }
+        }
+        Ok(without)
+    }
+
+    fn parts(&self, id: i64, path: &Path) -> Result<(), TraceError> {
+        let failed = |source| TraceError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = File::open(path).map_err(failed)?;
+        for part in 0.. {
+            let mut content = Vec::with_capacity(PART);
+            file.by_ref()
+                .take(PART as u64)
+                .read_to_end(&mut content)
+                .map_err(failed)?;
+            if content.is_empty() {
+                break;
+            }
+            let values = [
+                id.integer(),
+                i64::from(part).integer(),
+                Value::Blob(content),
+            ];
+            self.run("INSERT INTO snapshot_part VALUES (?, ?, ?)", &values)?;
+        }
+        Ok(())
+    }
+
+    pub fn meta(&self, recording: &Recording, sealed: &Sealed) -> Result<(), TraceError> {
+        let lost = sealed.lost;
+        let duration =
+            "SELECT coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM event";
+        let duration = self.named(self.connection.query_value(duration))?;
+        let facts = [
+            ("started_ns", (recording.started_wall() as i64).integer()),
+            ("duration_us", duration),
+            ("redacted", i64::from(recording.is_redacted()).integer()),
+            ("tickets", (recording.tickets() as i64).integer()),
+            ("events", (sealed.events as i64).integer()),
+            ("unreadable_bytes", (sealed.unreadable as i64).integer()),
+            ("lost_space", i64::from(lost.space).integer()),
+            ("lost_file", i64::from(lost.file).integer()),
+            ("lost_memory", i64::from(lost.memory).integer()),
+            ("lost_statements", i64::from(lost.statements).integer()),
+            (
+                "architecture",
+                Value::Text(std::env::consts::ARCH.to_owned()),
+            ),
+            (
+                "pragmark",
+                Value::Text(env!("CARGO_PKG_VERSION").to_owned()),
+            ),
+        ];
+        for (name, value) in facts {
+            self.run(
+                "INSERT INTO meta VALUES (?, ?)",
+                &[Value::Text(name.to_owned()), value],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes the trace whole; statements must end before their connection is closed.
+    pub fn finish(self) -> Result<(), TraceError> {
+        self.named(self.connection.execute("COMMIT"))
+    }
+}
+
+fn text(bytes: &[u8]) -> Value {
+    Value::Text(String::from_utf8_lossy(bytes).into_owned())
+}
+
+trait AsInteger {
+    fn integer(self) -> Value;
+}
+
+impl AsInteger for i64 {
+    fn integer(self) -> Value {
+        Value::Integer(self)
+    }
+}

@@ -1,0 +1,265 @@
+//! Recordings of real programs, sealed: the trace can be queried, and says the same as the program did.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source, Value};
+use pragmark_trace::analysis::{Analyser, Analysis};
+use pragmark_trace::seal::{Sealed, seal};
+use pragmark_trace::{Trace, TraceError};
+use recorder::{Folder, Options};
+
+struct Desk {
+    temp: tempfile::TempDir,
+    library: Arc<Library>,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        Desk {
+            temp: tempfile::tempdir().unwrap(),
+            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
+        }
+    }
+
+    fn trace(&self) -> PathBuf {
+        self.temp.path().join("app.trace")
+    }
+
+    /// Records a Python script and seals it; nothing where there is no Python with `sqlite3`.
+    fn sealed(&self, script: &str, options: &Options) -> Option<Sealed> {
+        let has = Command::new("python3")
+            .args(["-c", "import sqlite3"])
+            .output();
+        if !has.is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: there is no Python with sqlite3 here");
+            return None;
+        }
+        let folder = Folder::create(&self.temp.path().join("recording"), options).unwrap();
+        let status = Command::new("python3")
+            .args(["-c", script])
+            .env("LD_PRELOAD", folder.preload(None))
+            .current_dir(self.temp.path())
+            .status();
+        assert!(status.unwrap().success());
+        Some(seal(&self.library, &folder, &self.trace()).unwrap())
+    }
+
+    fn query(&self, sql: &str) -> Vec<Vec<Value>> {
+        let connection =
+            Connection::open(&self.library, &self.trace(), OpenFlags::READ_ONLY, None).unwrap();
+        connection.query_all(sql).unwrap()
+    }
+
+    fn text(&self, sql: &str) -> String {
+        let rows = self.query(sql);
+        let words = rows.iter().flatten().map(|value| match value {
+            Value::Text(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            other => format!("{other:?}"),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn analysis(&self) -> Analysis {
+        let trace = Trace::open(&self.library, &self.trace()).unwrap();
+        let mut analyser = Analyser::new(
+            trace.meta().unwrap().duration_us,
+            trace.normalised().unwrap(),
+        );
+        trace.for_each_event(|event| analyser.take(event)).unwrap();
+        analyser.finish()
+    }
+}
+
+const APPLICATION: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, a, b)")
+c.execute("BEGIN")
+for i in range(20): c.execute("INSERT INTO t(a, b) VALUES (?, ?)", (i, "x" * 100))
+c.execute("COMMIT")
+for i in range(30): c.execute("SELECT a FROM t WHERE id = ?", (i,)).fetchall()
+c.execute("SELECT a, 'it''s' FROM t WHERE a = 7").fetchall()
+c.execute("SELECT a, 'other' FROM t WHERE a = 8").fetchall()
+c.execute("INSERT INTO t(a, b) VALUES (?, ?)", (1.5, b"\x00\xff"))
+try: c.execute("INSERT INTO t(id) VALUES (1)")
+except sqlite3.IntegrityError: pass
+c.close()
+"#;
+
+#[test]
+fn a_trace_can_be_queried() {
+    let desk = Desk::new();
+    let Some(sealed) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    assert_eq!(
+        (sealed.connections, sealed.processes, sealed.unreadable),
+        (1, 1, 0)
+    );
+    let insert = "FROM event JOIN statement ON statement.id = event.statement WHERE sql LIKE 'INSERT INTO t(a%'";
+    assert_eq!(
+        desk.text(&format!("SELECT count(*), sum(changes) {insert}")),
+        "21 21"
+    );
+    assert_eq!(
+        desk.text(&format!(
+            "SELECT \"values\" {insert} ORDER BY event.id DESC LIMIT 1"
+        )),
+        r#"[1.5,{"hex":"00ff"}]"#
+    );
+    // Long values are stored once.
+    assert_eq!(
+        desk.text("SELECT count(*), length(content), typeof(content) FROM blob"),
+        "1 100 text"
+    );
+    assert_eq!(
+        desk.text(
+            "SELECT group_concat(ticket) FROM (SELECT ticket FROM event WHERE ticket ORDER BY id)"
+        ),
+        "1,2,3"
+    );
+    assert_eq!(
+        desk.text("SELECT result FROM event WHERE result <> 0"),
+        "1555"
+    );
+    assert_eq!(desk.text("SELECT state FROM snapshot"), "empty");
+    assert_eq!(desk.text("PRAGMA integrity_check"), "ok");
+}
+
+#[test]
+fn the_analysis_says_what_the_application_did() {
+    let desk = Desk::new();
+    let Some(_) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    let analysis = desk.analysis();
+    let of = |sql: &str| {
+        analysis
+            .statements
+            .iter()
+            .find(|it| it.sql == sql)
+            .unwrap()
+            .clone()
+    };
+    let reads = of("SELECT a FROM t WHERE id = ?");
+    assert_eq!(
+        (
+            reads.count,
+            reads.runs,
+            reads.in_runs,
+            reads.rows,
+            reads.scan_steps
+        ),
+        (30, 1, 30, 20, 0)
+    );
+    let scans = of("SELECT a, ? FROM t WHERE a = ?");
+    assert_eq!((scans.count, scans.rows, scans.scan_steps), (2, 2, 38));
+    assert_eq!(
+        (
+            analysis.commits,
+            analysis.autocommit_writes,
+            analysis.transactions
+        ),
+        (3, 2, 1)
+    );
+    assert_eq!(
+        analysis.failures,
+        [(19, "INSERT INTO t(id) VALUES (?)".to_owned(), 1)]
+    );
+    assert_eq!(analysis.read_before_write, Some(0));
+    assert_eq!(analysis.unfinished, 0);
+}
+
+#[test]
+fn a_redacted_trace_contains_no_text() {
+    let desk = Desk::new();
+    let options = Options {
+        redact: true,
+        ..Options::default()
+    };
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('SELECT ?', ('s' + 'ecret',))\nc.close()\n";
+    let Some(_) = desk.sealed(script, &options) else {
+        return;
+    };
+    let bytes = std::fs::read(desk.trace()).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"secret"));
+    assert!(
+        desk.text("SELECT \"values\" FROM event")
+            .contains("text_hash")
+    );
+    assert_eq!(
+        desk.text("SELECT value FROM meta WHERE name = 'redacted'"),
+        "1"
+    );
+}
+
+#[test]
+fn a_database_that_exists_is_in_the_trace_as_it_was() {
+    let desk = Desk::new();
+    let file = desk.temp.path().join("a.db");
+    let connection = Connection::open(
+        &desk.library,
+        &file,
+        OpenFlags::READ_WRITE | OpenFlags::CREATE,
+        None,
+    )
+    .unwrap();
+    connection
+        .execute("CREATE TABLE before(a); INSERT INTO before VALUES (zeroblob(2000000))")
+        .unwrap();
+    connection.close().unwrap();
+    let script =
+        "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('DROP TABLE before')\nc.close()\n";
+    let Some(sealed) = desk.sealed(script, &Options::default()) else {
+        return;
+    };
+    assert_eq!(sealed.without_snapshot, []);
+    let parts = desk.query("SELECT content FROM snapshot_part ORDER BY snapshot, part");
+    assert!(parts.len() >= 2);
+    let copy = desk.temp.path().join("copy.db");
+    let bytes: Vec<u8> = parts
+        .iter()
+        .flat_map(|row| match &row[0] {
+            Value::Blob(part) => part.clone(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    std::fs::write(&copy, bytes).unwrap();
+    let copy = Connection::open(&desk.library, &copy, OpenFlags::READ_WRITE, None).unwrap();
+    assert_eq!(
+        copy.query_i64("SELECT length(a) FROM before").unwrap(),
+        2_000_000
+    );
+}
+
+#[test]
+fn what_is_no_trace_is_refused() {
+    let desk = Desk::new();
+    let open = |path: &Path| Trace::open(&desk.library, path).map(|_| ()).unwrap_err();
+    assert!(matches!(open(&desk.trace()), TraceError::File { .. }));
+    std::fs::write(desk.trace(), "text").unwrap();
+    assert!(matches!(open(&desk.trace()), TraceError::NotATrace(_)));
+    std::fs::write(desk.trace(), "").unwrap();
+    assert!(matches!(open(&desk.trace()), TraceError::NotATrace(_)));
+    std::fs::remove_file(desk.trace()).unwrap();
+    let Some(_) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    let flags = OpenFlags::READ_WRITE;
+    let change = |sql: &str| {
+        Connection::open(&desk.library, &desk.trace(), flags, None)
+            .unwrap()
+            .execute(sql)
+            .unwrap()
+    };
+    change("PRAGMA user_version = 99");
+    assert!(matches!(
+        open(&desk.trace()),
+        TraceError::Format { found: 99, .. }
+    ));
+    change("PRAGMA user_version = 1; DELETE FROM meta");
+    assert!(matches!(open(&desk.trace()), TraceError::Incomplete(_)));
+}
