@@ -127,6 +127,8 @@ pub(crate) struct Findings {
 #[derive(Default)]
 struct Evidence {
     violation: Option<Witness>,
+    /// A violation that was judged as the witness of other moments, for want of a better one.
+    known: Option<Witness>,
     loss: Option<Witness>,
     /// How often a violation was minimised.
     minimised: u32,
@@ -161,6 +163,22 @@ impl Findings {
             }
         }
     }
+
+    /// Whether some of these moments have no violation as evidence.
+    fn lacks_any(&mut self, touched: Occasions) -> bool {
+        let evidence = self.evidence(touched);
+        let mut known = evidence
+            .iter()
+            .map(|it| it.violation.as_ref().or(it.known.as_ref()));
+        known.any(|known| known.is_none())
+    }
+
+    /// Keeps a violation for moments that have none so far.
+    fn keep_known(&mut self, witness: &Witness) {
+        for evidence in self.evidence(witness.occasions) {
+            evidence.known.get_or_insert_with(|| witness.clone());
+        }
+    }
 }
 
 impl Survey<'_, '_> {
@@ -181,7 +199,11 @@ impl Survey<'_, '_> {
         let is_new = match self.findings.seen.get_mut(&key) {
             Some(seen) if seen.acknowledged >= crash.acknowledged => {
                 seen.note(self.recording, crash.acknowledged, crash.touched);
-                return Ok(());
+                let violates = seen.committed.is_none();
+                return match violates {
+                    true => self.keep_known_violation(&crash, candidate.files),
+                    false => Ok(()),
+                };
             }
             before => before.is_none(),
         };
@@ -253,14 +275,39 @@ impl Survey<'_, '_> {
         let (files, smallest) = self.smallest(crash)?;
         // The smallest image may show another violation than the original one, touch fewer occasions,
         // and be one that has not been seen: it counts like any other.
-        let violation = match self.judged(hash(&files), files.clone(), &smallest)? {
+        let of_smallest = match self.judged(hash(&files), files.clone(), &smallest)? {
             Judgement::Violated(now) => now,
-            Judgement::Committed(_) => violation,
+            Judgement::Committed(_) => violation.clone(),
         };
         self.findings.keep(&Witness {
-            violation: Some(violation),
+            violation: Some(of_smallest),
             ..smallest.witness(files)
         });
+        if self.findings.lacks_any(crash.touched) {
+            self.findings.keep_known(&Witness {
+                violation: Some(violation),
+                ..crash.witness(crash.files(&self.recording.trace))
+            });
+        }
+        Ok(())
+    }
+
+    /// Keeps an image that was judged before as the witness of moments that have none: it was kept for
+    /// others, but counts for these too.
+    fn keep_known_violation(
+        &mut self,
+        crash: &Crash<'_>,
+        files: Vec<File>,
+    ) -> Result<(), CrashError> {
+        if !self.findings.lacks_any(crash.touched) {
+            return Ok(());
+        }
+        if let Judgement::Violated(violation) = self.judge.judge(self.recording, files.clone())? {
+            self.findings.keep_known(&Witness {
+                violation: Some(violation),
+                ..crash.witness(files)
+            });
+        }
         Ok(())
     }
 
@@ -367,7 +414,7 @@ impl Survey<'_, '_> {
             attribute(&mut tally, seen);
         }
         let best = evidence.into_iter().filter_map(|(place, evidence)| {
-            let mut witness = evidence.violation.or(evidence.loss)?;
+            let mut witness = evidence.violation.or(evidence.known).or(evidence.loss)?;
             witness.committed = neighbours(self.recording, witness.acknowledged);
             Some((place, witness))
         });

@@ -385,3 +385,31 @@ fn attached_databases_are_torn_apart_only_where_nothing_ties_them() {
         .and_then(|witness| witness.violation.clone());
     assert!(!matches!(violation, Some(Violation::Split)));
 }
+
+/// Where an image was seen on an occasion first, it still counts for ordinary commits, and proves it.
+#[test]
+fn whatever_is_counted_as_corrupt_has_a_witness() {
+    for seed in 1..=6 {
+        let variants = [JournalMode::Delete, JournalMode::Wal];
+        let variants = variants
+            .map(|mode| variant(mode, Synchronous::Off))
+            .to_vec();
+        let plan = Plan {
+            seed: Seed(seed),
+            ..plan(variants, Model::ALL, 40)
+        };
+        for cell in measured(&plan).cells {
+            let safety = &cell.safety;
+            let ordinary = (safety.ordinary.counts().unwrap(), &safety.witness);
+            let rare = safety.occasions.iter().map(|on| (on.counts, &on.witness));
+            for (counts, witness) in rare.chain([ordinary]) {
+                let shown = counts.corrupt == 0 || witness.is_some();
+                assert!(
+                    shown,
+                    "{} {} seed {seed}: {counts:?}",
+                    cell.variant, cell.model
+                );
+            }
+        }
+    }
+}
