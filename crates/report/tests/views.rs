@@ -271,19 +271,28 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
 }
 
 #[test]
-fn a_finding_that_its_confirmation_run_does_not_show_says_so_at_once() {
+fn a_winner_that_its_confirmation_run_does_not_show_is_no_finding() {
     let mut analysis = made_up::analysis().clone();
-    let finding = &mut analysis.findings[0];
-    (finding.gain, finding.confirmation_rounds) = (1.02, Some(7));
-    (finding.interval.low, finding.interval.high) = (0.97, 1.07);
-    let caveat = "Not confirmed: its confirmation run shows no detectable difference.";
-    let text = report::markdown(&analysis);
-    let (_, findings) = text.split_once("What matters").unwrap();
+    let winner = analysis.findings[0].clone();
+    let experiments = &mut analysis.experiments;
+    let experiment = experiments
+        .iter_mut()
+        .find(|it| it.key == winner.experiment);
+    let variant = &mut experiment.unwrap().variants[winner.variant];
+    let mut confirmation = variant.effect.as_ref().unwrap().estimate.clone();
+    confirmation.centre = 1.02;
+    (confirmation.interval.low, confirmation.interval.high) = (0.97, 1.07);
+    variant.confirmation = Some(confirmation);
+    analysis.findings = findings(&analysis.experiments);
     assert!(
-        findings.split("\n## ").next().unwrap().contains(caveat),
-        "{findings}"
+        analysis
+            .findings
+            .iter()
+            .all(|it| it.experiment != winner.experiment)
     );
-    assert!(!report::markdown(made_up::analysis()).contains(caveat));
+    let text = report::markdown(&analysis);
+    assert!(text.contains("No variant was confirmed to be better than the baseline"));
+    assert!(text.contains("×1.02"), "{text}");
 }
 
 #[test]

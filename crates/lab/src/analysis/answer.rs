@@ -1,6 +1,7 @@
 //! Which answer an experiment gives to its question; the sentences are the report's.
 
 use super::choice::{Choice, choose};
+use super::findings::unconfirmed;
 use super::{ExperimentAnalysis, Finding, Standing, VariantAnalysis};
 use crate::tier::{Class, SCHEDULES};
 
@@ -33,13 +34,25 @@ pub enum Answer<'a> {
     Unresolved(usize),
     /// There is nothing to compare the baseline with.
     OnlyBaseline,
-    /// No variant was found to be better than the baseline: so many are worse, so many not distinguishable from it.
-    NothingBetter {
-        /// Worse variants.
-        worse: usize,
-        /// Variants without a detectable difference.
-        same: usize,
-    },
+    /// The variant that was chosen from many and that its confirmation run does not show to be better.
+    Unconfirmed(usize),
+    /// No variant is chosen before the baseline.
+    NothingBetter(Compared),
+}
+
+/// How variants compare with the baseline, of which none is chosen before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// Better ones that are not distinguishable from it as firmly as a choice requires.
+    pub better: usize,
+    /// Worse ones.
+    pub worse: usize,
+    /// Ones without a detectable difference.
+    pub same: usize,
+    /// Ones whose intervals exclude no difference, but not after the correction.
+    pub lost_in_correction: usize,
+    /// Ones that were not compared or not measured.
+    pub unknown: usize,
 }
 
 impl ExperimentAnalysis {
@@ -57,6 +70,9 @@ impl ExperimentAnalysis {
         }
         if let Some(finding) = finding {
             return Answer::Finding(finding);
+        }
+        if let Some(chosen) = unconfirmed(self) {
+            return Answer::Unconfirmed(chosen);
         }
         let not_less_safe = |variant: &VariantAnalysis| !self.is_less_safe(variant);
         if let Some(Choice::Unresolved(tied)) = choose(self, not_less_safe) {
@@ -91,17 +107,30 @@ impl ExperimentAnalysis {
     }
 
     fn nothing_better(&self, has_choice: bool) -> Answer<'_> {
-        let count = |wanted| {
-            let counts = |variant: &&VariantAnalysis| {
-                (!has_choice || self.is_alternative(variant))
-                    && variant.standing(&self.metric) == wanted
-            };
-            self.variants.iter().filter(counts).count()
+        let others = self.variants.iter().skip(1);
+        let others = others.filter(|variant| !has_choice || self.is_alternative(variant));
+        let others: Vec<&VariantAnalysis> = others.collect();
+        let count = |wanted: &[Standing]| {
+            let standings = others.iter().map(|it| it.standing(&self.metric));
+            standings.filter(|it| wanted.contains(it)).count()
         };
-        match (count(Standing::Same), count(Standing::Worse)) {
-            (0, 0) if count(Standing::Uncompared) > 0 => Answer::TooFewRounds,
-            (0, 0) => Answer::OnlyBaseline,
-            (same, worse) => Answer::NothingBetter { worse, same },
+        let lost = others.iter().filter(|it| it.is_lost_in_correction());
+        let lost = lost.count();
+        let compared = Compared {
+            better: count(&[Standing::Better]),
+            worse: count(&[Standing::Worse]),
+            same: count(&[Standing::Same]) - lost,
+            lost_in_correction: lost,
+            unknown: count(&[
+                Standing::Uncompared,
+                Standing::NoRatio,
+                Standing::Unmeasured,
+            ]),
+        };
+        match compared.unknown {
+            unknown if unknown < others.len() => Answer::NothingBetter(compared),
+            _ if count(&[Standing::Uncompared, Standing::NoRatio]) > 0 => Answer::TooFewRounds,
+            _ => Answer::OnlyBaseline,
         }
     }
 

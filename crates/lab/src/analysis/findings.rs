@@ -142,11 +142,6 @@ pub enum SafetyChange {
 }
 
 impl Finding {
-    /// Whether the confirmation run, where there was one, distinguishes the variant from the baseline.
-    pub fn is_confirmed(&self) -> bool {
-        self.confirmation_rounds.is_none() || !self.interval.contains(1.0)
-    }
-
     /// What choosing its variant changes in safety.
     pub fn safety_change(&self) -> SafetyChange {
         let Some(change) = &self.tiers else {
@@ -225,28 +220,66 @@ fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option
 }
 
 /// As [`gain_of`], by the rounds in which the variant was measured again after it was chosen from many, where
-/// there were some. The other rounds only choose.
+/// there were some, and none where these do not show a gain. The other rounds only choose.
 fn reported_gain(
     experiment: &ExperimentAnalysis,
     variant: &VariantAnalysis,
 ) -> Option<(f64, Interval)> {
     match &variant.confirmation {
-        Some(confirmation) => better_by(experiment, confirmation),
+        Some(confirmation) => better_by(experiment, confirmation)
+            .filter(|(gain, interval)| *gain > 1.0 && interval.low > 1.0),
         None => gain_of(experiment, variant),
     }
 }
 
-/// The finding of an experiment.
-pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
-    if tries_accidents(&experiment.workload) {
-        // The speed of crash tests is no reason to choose anything.
-        return None;
+/// The experiment as its rounds show it, without confirmation runs: what was chosen stays so, whatever they
+/// show, because what comes next was never measured again.
+pub(super) fn by_rounds(experiment: &ExperimentAnalysis) -> ExperimentAnalysis {
+    let mut by_rounds = experiment.clone();
+    for variant in &mut by_rounds.variants {
+        variant.confirmation = None;
     }
-    let fastest = better_where(experiment, |_| true);
-    let not_less_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
-    let on_the_ladder = better_on_the_ladder(experiment);
-    let as_safe = on_the_ladder.or_else(|| better_where(experiment, not_less_safe));
-    let index = as_safe.or(fastest)?;
+    by_rounds
+}
+
+/// What the rounds of an experiment choose: the best of those that are not known to be less safe than the
+/// baseline, and the best of all.
+struct Chosen {
+    as_safe: Option<usize>,
+    fastest: Option<usize>,
+}
+
+impl Chosen {
+    /// None where nothing is better than the baseline; the speed of crash tests is no reason to choose
+    /// anything.
+    fn of(experiment: &ExperimentAnalysis) -> Option<Chosen> {
+        let experiment = &by_rounds(experiment);
+        let not_less_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
+        let on_the_ladder = better_on_the_ladder(experiment);
+        let chosen = Chosen {
+            as_safe: on_the_ladder.or_else(|| better_where(experiment, not_less_safe)),
+            fastest: better_where(experiment, |_| true),
+        };
+        (!tries_accidents(&experiment.workload)).then_some(chosen)
+    }
+
+    fn variant(&self) -> Option<usize> {
+        self.as_safe.or(self.fastest)
+    }
+}
+
+/// The variant that the rounds of an experiment choose and that its confirmation run does not show to be better.
+pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
+    let chosen = Chosen::of(experiment)?.variant()?;
+    let variant = &experiment.variants[chosen];
+    let is_shown = reported_gain(experiment, variant).is_some();
+    (variant.confirmation.is_some() && !is_shown).then_some(chosen)
+}
+
+/// The finding of an experiment; none where no variant is shown to be better than the baseline.
+pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
+    let chosen = Chosen::of(experiment)?;
+    let index = chosen.variant()?;
     let best = &experiment.variants[index];
     let baseline = &experiment.variants[0];
     let (gain, interval) = reported_gain(experiment, best)?;
@@ -279,13 +312,13 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
         preliminary: is_preliminary(best),
-        is_less_safe: as_safe.is_none(),
+        is_less_safe: chosen.as_safe.is_none(),
         tiers: TierChange::of(experiment, best),
         survives: SurvivalChange::of(experiment, best),
-        faster: as_safe
-            .and(fastest)
+        faster: (chosen.fastest)
             .filter(|fastest| is_faster(experiment, *fastest, index))
-            .and_then(|fastest| faster(experiment, fastest)),
+            .and_then(|fastest| faster(experiment, fastest))
+            .filter(|faster| faster.gain > gain),
     })
 }
 

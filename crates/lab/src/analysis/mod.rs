@@ -39,7 +39,7 @@ use crate::trial::{
     Artifact, BindingMark, DataTable, EngineMark, Outcome, ReadBack, StatementRecord,
 };
 
-pub use answer::Answer;
+pub use answer::{Answer, Compared};
 pub use bindings::{BindingCosts, Bindings, Cost, Over};
 pub use collect::{Collector, observation};
 pub use curve::Curve;

@@ -2,7 +2,8 @@
 //! question of each experiment.
 
 use lab::analysis::{
-    Analysis, Answer, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
+    Analysis, Answer, Compared, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange,
+    TierChange,
 };
 use lab::design::MANY;
 use lab::level::label;
@@ -100,10 +101,7 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
     let losses = &subject.experiment.variants[finding.variant].recall_losses;
-    let unconfirmed = (!finding.is_confirmed())
-        .then(|| " Not confirmed: its confirmation run shows no detectable difference.".into());
     let risks = [
-        unconfirmed,
         risk(finding),
         finding.survives.as_ref().map(|it| survival(it).into()),
         losses.first().map(|_| recall(subject, losses).into()),
@@ -235,32 +233,71 @@ fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .words(". There is nothing to compare it with."),
             None => "There is nothing to compare.".into(),
         },
-        Answer::NothingBetter { worse: 0, .. } => {
-            let detectable = subject.experiment.detectable.map(figures::percent);
-            let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
-            Sentence::from("No detectable difference from ")
-                .and(names.sentence(0))
-                .and(explained(&format!("{}.", detectable.unwrap_or_default())))
-        }
-        Answer::NothingBetter { worse, same } => Sentence::from("Nothing beats the baseline ")
-            .and(names.sentence(0))
-            .words(others(worse, same)),
+        Answer::Unconfirmed(variant) => unconfirmed(subject, variant),
+        Answer::NothingBetter(compared) => nothing_better(subject, compared),
     }
 }
 
-fn others(worse: usize, same: usize) -> String {
-    match (worse, same) {
-        (1, 0) => ": the other variant is worse.".to_owned(),
-        (_, 0) => ": every other variant is worse.".to_owned(),
-        _ => format!(
-            ": {} worse, and {} no detectable difference.",
-            plural(worse, "variant is", "variants are"),
-            plural(same, "has", "have")
+/// That nothing is chosen before the baseline, and how the others compare with it.
+fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
+    let baseline = subject.names.sentence(0);
+    let Compared {
+        better,
+        worse,
+        same,
+        lost_in_correction: lost,
+        unknown,
+    } = compared;
+    if better + worse + lost + unknown == 0 {
+        let detectable = subject.experiment.detectable.map(figures::percent);
+        let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
+        return Sentence::from("No detectable difference from ")
+            .and(baseline)
+            .and(explained(&format!("{}.", detectable.unwrap_or_default())));
+    }
+    if better + same + lost + unknown == 0 {
+        let all = if worse == 1 {
+            "the other variant"
+        } else {
+            "every other variant"
+        };
+        return Sentence::from("Nothing beats the baseline ")
+            .and(baseline)
+            .words(format!(": {all} is worse."));
+    }
+    let parts = [
+        (better, "better, but too little to be chosen every time"),
+        (worse, "worse"),
+        (same, "without a detectable difference"),
+        (
+            lost,
+            "different only before the correction for the number of comparisons",
         ),
-    }
+        (unknown, "not compared"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| format!("{} {what}", figures::count(count)))
+        .collect();
+    Sentence::from("No variant is chosen before the baseline ")
+        .and(baseline)
+        .words(format!(". Of the others: {}.", parts.join(", ")))
 }
 
-/// How many variants have which tier, the safest first.
+/// The best of many, and what its confirmation run shows.
+fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
+    let variant = &subject.experiment.variants[index];
+    let estimate = variant.confirmation.as_ref();
+    let ratio = estimate.map(|it| figures::ratio(it.centre, it.interval));
+    Sentence::from("No variant was confirmed to be better than the baseline ")
+        .and(subject.names.sentence(0))
+        .words(". The best of many was ")
+        .and(subject.names.sentence(index))
+        .and(explained(", but its confirmation run shows "))
+        .figure(ratio.unwrap_or_default())
+        .words(".")
+}
+
 fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
     let variants = subject.experiment.variants.len();
     let classes = classes.iter().map(|(class, n)| {
@@ -334,12 +371,8 @@ fn choice(finding: &Finding) -> String {
             "The same rounds chose it out of {many} variants, so the true gain is probably a little smaller."
         );
     };
-    let held = match finding.is_confirmed() {
-        true => "which confirm this gain",
-        false => "which show no detectable difference",
-    };
     format!(
-        "It was chosen out of {many} variants; the confirmation run has {}, {held}.",
+        "It was chosen out of {many} variants; the confirmation run has {}, which confirm this gain.",
         plural(rounds, "round", "rounds")
     )
 }

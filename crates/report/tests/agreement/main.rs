@@ -72,16 +72,20 @@ fn faults(recipe: &RunRecipe) -> Vec<String> {
     checks::faults(&Reading::of(&analysis))
 }
 
+/// The first of the runs, which are always the same, that is as wanted.
+fn first_run(is_wanted: impl Fn(&Analysis) -> bool) -> Analysis {
+    let mut runner = TestRunner::deterministic();
+    let recipes = std::iter::repeat_with(|| runs().new_tree(&mut runner).unwrap().current());
+    let mut analyses = recipes.map(|recipe| trials::analysis(&recipe));
+    analyses.find(is_wanted).unwrap()
+}
+
 /// An analysis of which one experiment is as wanted, and the place of this one.
 fn first(is_wanted: impl Fn(&ExperimentAnalysis) -> bool) -> (Analysis, usize) {
-    let mut runner = TestRunner::deterministic();
-    loop {
-        let recipe = runs().new_tree(&mut runner).unwrap().current();
-        let analysis = trials::analysis(&recipe);
-        if let Some(place) = analysis.experiments.iter().position(&is_wanted) {
-            return (analysis, place);
-        }
-    }
+    let place = |it: &Analysis| it.experiments.iter().position(&is_wanted);
+    let analysis = first_run(|it| place(it).is_some());
+    let place = place(&analysis).unwrap();
+    (analysis, place)
 }
 
 /// A variant of this standing.
@@ -159,4 +163,19 @@ fn an_upper_bound_that_is_exceeded_in_silence_is_noticed() {
         experiment.upper_bounds[0].exceeded_by.clear();
     });
     assert!(faults.contains("is exceeded"), "{faults}");
+}
+
+#[test]
+fn a_finding_that_its_rounds_do_not_show_is_noticed() {
+    let mut analysis = first_run(|it| !it.findings.is_empty());
+    let finding = &mut analysis.findings[0];
+    let mut experiments = analysis.experiments.iter();
+    let experiment = experiments.find(|it| it.key == finding.experiment);
+    let baseline = &experiment.unwrap().variants[0];
+    finding.tied.push(baseline.label.clone());
+    finding.interval.low = 0.9;
+    let faults = checks::faults(&Reading::of(&analysis)).join("\n");
+    for fault in ["it ties with the baseline", "its rounds do not show it"] {
+        assert!(faults.contains(fault), "{faults}");
+    }
 }

@@ -36,6 +36,18 @@ impl<'a> Reading<'a> {
                 section,
             })
     }
+
+    /// The list of findings; none where there are none.
+    pub fn findings(&self) -> Vec<&Item> {
+        let sections = self.document.sections.iter();
+        let highlights = sections.filter(|it| it.kind == Kind::Highlights);
+        let blocks = highlights.flat_map(|it| all(&it.blocks));
+        let lists = blocks.filter_map(|block| match block {
+            Block::List(list) => Some(&list.items),
+            _ => None,
+        });
+        lists.flatten().collect()
+    }
 }
 
 impl Chapter<'_> {

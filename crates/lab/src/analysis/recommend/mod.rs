@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::choice::{Choice, NEAR, better_by, choose};
 use super::classes::shares_a_label;
-use super::findings::{candidates, finding, is_preliminary};
+use super::findings::{by_rounds, candidates, finding, is_preliminary};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::design::MANY;
 use crate::level::{Settings, picked};
@@ -271,6 +271,7 @@ pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usiz
     if tries_accidents(&experiment.workload) || candidates(experiment) < MANY {
         return BTreeSet::new();
     }
+    let experiment = &by_rounds(experiment);
     let rungs = ladder(experiment)
         .into_iter()
         .flat_map(|ladder| ladder.rungs);

@@ -100,7 +100,7 @@ fn printed(ratio: &str) -> Option<(f64, f64)> {
     let (low, high) = inside.split_once(", ")?;
     let end = |text: &str| match text {
         "∞" => Some(f64::INFINITY),
-        text => text.parse().ok(),
+        text => text.replace(',', "").parse().ok(),
     };
     Some((end(low)?, end(high)?))
 }
