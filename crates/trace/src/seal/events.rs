@@ -85,7 +85,7 @@ impl Events {
             Record::End { place, ended } => self.end(at, place, &ended, writer),
             Record::Commit { ticket } => self.commit(at, ticket, writer),
             Record::Text { .. } => Ok(()),
-            other => self.rare(at, other, writer),
+            other => self.of_connection(at, other, writer),
         }
     }
 
@@ -131,7 +131,7 @@ impl Events {
         }
     }
 
-    fn rare(
+    fn of_connection(
         &mut self,
         at: Where,
         record: Record<'_>,
@@ -150,18 +150,36 @@ impl Events {
                 writer.connection(at, library, (readonly, inherited), (file, vfs), opened)
             }
             Record::Close => writer.closed(at.connection, self.microseconds(at.time)),
+            Record::Setting { name, value } => writer.setting(at.connection, name, value),
+            Record::Snapshot {
+                state,
+                number,
+                file,
+                reason,
+            } => writer.snapshot(state, number, file, reason),
+            other => self.of_process(at.process, other, writer),
+        }
+    }
+
+    fn of_process(
+        &mut self,
+        process: u32,
+        record: Record<'_>,
+        writer: &Writer<'_>,
+    ) -> Result<(), TraceError> {
+        match record {
             Record::Process {
                 pid,
                 parent,
                 program,
                 arguments,
             } => {
-                if self.processes.insert(at.process) {
+                if self.processes.insert(process) {
                     self.sealed.processes += 1;
                 }
-                writer.process(at.process, (pid, parent), program, arguments)
+                writer.process(process, (pid, parent), program, arguments)
             }
-            Record::Exit => writer.exit(at.process),
+            Record::Exit => writer.exit(process),
             Record::Library {
                 number,
                 door,
@@ -171,27 +189,20 @@ impl Events {
                 source,
                 path,
                 ..
-            } => writer.library(
-                (at.process, number),
-                [version, source, path],
-                door_name(door),
-                (exact, results),
-            ),
-            Record::Setting { name, value } => writer.setting(at.connection, name, value),
-            Record::Snapshot {
-                state,
-                number,
-                file,
-                reason,
-            } => writer.snapshot(state, number, file, reason),
+            } => {
+                let door = door_name(door);
+                writer.library(
+                    (process, number),
+                    [version, source, path],
+                    door,
+                    (exact, results),
+                )
+            }
             Record::Note { code, words } => {
                 self.remember(code, words);
-                writer.note(at.process, code, words)
+                writer.note(process, code, words)
             }
-            Record::Begin { .. }
-            | Record::End { .. }
-            | Record::Commit { .. }
-            | Record::Text { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 

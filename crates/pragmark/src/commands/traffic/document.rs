@@ -5,13 +5,13 @@ use std::path::Path;
 
 use indicatif::HumanCount;
 use report::document::{
-    Abridge, Block, Cell, Column, Document, Item, Kind, Row, Section, Sentence, Table,
+    Abridge, Block, Cell, Column, Document, Kind, Row, Section, Sentence, Table,
 };
 use report::figures::percent;
 use trace::analysis::{Analysis, StatementUse};
 
-use super::Traffic;
 use super::words::{item, plural, shortened, time};
+use super::{Traffic, completeness};
 
 /// How much of a statement a table quotes, in characters.
 const QUOTED: usize = 60;
@@ -27,7 +27,11 @@ pub fn document(path: &Path, traffic: &Traffic) -> Document {
         failures(&traffic.analysis),
         connections(traffic),
         over_time(&traffic.analysis),
-        completeness(traffic),
+        section(
+            "completeness",
+            "What the trace lacks",
+            completeness::blocks(traffic),
+        ),
     ];
     Document {
         title: format!("What the application does: {}", path.display()),
@@ -246,7 +250,7 @@ fn failures(analysis: &Analysis) -> Option<Section> {
 }
 
 /// SQLite's name of a primary result code.
-fn error_name(code: i64) -> String {
+pub fn error_name(code: i64) -> String {
     let name = match code {
         1 => "SQLITE_ERROR",
         3 => "SQLITE_PERM",
@@ -347,93 +351,4 @@ fn over_time(analysis: &Analysis) -> Option<Section> {
             vec![Block::table(table)]
         },
     )
-}
-
-/// What the trace lacks, and what limits the use of it.
-fn completeness(traffic: &Traffic) -> Option<Section> {
-    let doubt = |words: String| Item::doubt(None, words);
-    let killed = traffic
-        .processes
-        .iter()
-        .filter(|process| !process.ended)
-        .count() as u64;
-    let inexact = traffic
-        .processes
-        .iter()
-        .filter(|process| !process.exact_values)
-        .count() as u64;
-    let mut items = Vec::new();
-    let mut say = |count: u64, words: String| {
-        if count > 0 {
-            items.push(doubt(words));
-        }
-    };
-    say(
-        killed,
-        format!(
-            "{} ended without saying so: killed, or still running.",
-            plural(killed, "process", "processes")
-        ),
-    );
-    say(
-        inexact,
-        format!(
-            "In {}, values are inexact: REAL has 15 digits, and a text ends at NUL.",
-            plural(inexact, "process", "processes")
-        ),
-    );
-    say(
-        traffic.analysis.unfinished,
-        format!(
-            "The end of {} was not recorded.",
-            plural(traffic.analysis.unfinished, "statement", "statements")
-        ),
-    );
-    say(
-        traffic.meta.unreadable_bytes.unsigned_abs(),
-        format!(
-            "{} bytes of the recording were unreadable.",
-            traffic.meta.unreadable_bytes
-        ),
-    );
-    say(
-        u64::from(traffic.meta.lost),
-        "A part of the recording is missing; the table `meta` says why.".to_owned(),
-    );
-    say(
-        u64::from(traffic.meta.redacted),
-        "Texts and blobs are hashed and there are no snapshots, so the trace cannot be replayed."
-            .to_owned(),
-    );
-    for note in &traffic.notes {
-        say(1, note_words(note.code, &note.words));
-    }
-    for snapshot in traffic.snapshots.iter().filter(|it| it.state == "failed") {
-        let code = snapshot.result.unwrap_or(0);
-        say(
-            1,
-            format!(
-                "There is no snapshot of {}: {}.",
-                snapshot.database,
-                error_name(code & 0xff)
-            ),
-        );
-    }
-    section(
-        "completeness",
-        "What the trace lacks",
-        Block::list(items).into_iter().collect(),
-    )
-}
-
-fn note_words(code: i64, words: &str) -> String {
-    match code {
-        1 => format!("The SQLite library in {words} could not be recorded."),
-        2 => format!(
-            "The program replaced the recorder's callback in {words}; statements after that are missing."
-        ),
-        3 => format!("A key was set for {words}; values of that connection are omitted."),
-        4 => format!("SQLite in {words} is older than 3.14 and was not recorded."),
-        _ => format!("Note {code}: {words}"),
-    }
 }

@@ -1,5 +1,6 @@
 //! `pragmark trace`: what a recorded application does.
 
+mod completeness;
 mod document;
 mod words;
 
