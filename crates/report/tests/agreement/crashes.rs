@@ -63,15 +63,7 @@ fn outcome(seed: Seed) -> Outcome {
 
 fn model(name: &str, accident: Accident, ordinary: Losses) -> ModelSafety {
     ModelSafety {
-        model: name.to_owned(),
-        accident,
-        assumed: true,
         ordinary,
-        occasions: Vec::new(),
-        adds_up: false,
-        documented: None,
-        witness: None,
-        again: None,
-        cause: None,
+        ..ModelSafety::not_measured(name, accident, true, "")
     }
 }
