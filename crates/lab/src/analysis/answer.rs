@@ -30,7 +30,7 @@ pub enum Answer<'a> {
     NoBaseline(Option<&'a str>),
     /// Too few rounds compare anything with the baseline.
     TooFewRounds,
-    /// So many variants are not distinguishable from the best, and look too different to choose one.
+    /// Any of so many variants may be the best, and they look too different to choose one.
     Unresolved(usize),
     /// There is nothing to compare the baseline with.
     OnlyBaseline,

@@ -224,8 +224,8 @@ fn answer_words(subject: &Subject<'_>) -> Sentence {
                 .words(".")
         }
         Answer::Unresolved(tied) => format!(
-            "No answer yet: {} not distinguishable from the best and look too different to choose one; more rounds may decide.",
-            plural(tied, "variant is", "variants are")
+            "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide.",
+            plural(tied, "variant", "variants")
         )
         .into(),
         Answer::OnlyBaseline => match subject.median(0) {

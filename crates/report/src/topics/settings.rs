@@ -264,8 +264,8 @@ fn withheld(why: &Withheld, names: &Names) -> Sentence {
         }
         Withheld::NoVariant => "no variant of this experiment is known to.".into(),
         Withheld::Unresolved(tied) => none.words(format!(
-            "{} not distinguishable from the best and look too different to choose one; more rounds may decide.",
-            plural(*tied, "variant is", "variants are")
+            "any of {} may be the best, and they look too different to choose one; more rounds may decide.",
+            plural(*tied, "variant", "variants")
         )),
         Withheld::Unconfirmed(variant) => none
             .words("the confirmation run does not distinguish ")

@@ -95,7 +95,7 @@ pub enum Withheld {
     NotMeasured(String),
     /// No variant loses so little.
     NoVariant,
-    /// So many variants are not distinguishable, and look too different to choose one.
+    /// Any of so many variants may be the best, and they look too different to choose one.
     Unresolved(usize),
     /// The confirmation run does not distinguish this variant from the baseline.
     Unconfirmed(usize),
