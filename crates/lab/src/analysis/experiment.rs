@@ -62,14 +62,9 @@ pub(super) fn analyse(
     let figures_by_row = figures_by_row(&gathered, &dropped);
     let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
     mark_zeros(&mut variants, metric);
-    let upper_bounds = exceeded(upper_bounds, &variants, metric);
-    for (variant, losses) in variants.iter_mut().zip(recall_losses) {
-        variant.recall_losses = losses;
-    }
-    for ranked in &firmly {
-        variants[ranked.variant].firm_groups = ranked.letters();
-    }
+    set_groups_and_recall(&mut variants, &firmly, recall_losses);
     cap_durability(&mut variants, planned, environment);
+    let upper_bounds = exceeded(upper_bounds, &variants, metric);
     ExperimentAnalysis {
         preliminary,
         detectable,
@@ -88,6 +83,20 @@ pub(super) fn analyse(
         variants,
         upper_bounds,
         ..ExperimentAnalysis::of_plan(planned)
+    }
+}
+
+/// Notes the letters of variants that are firmly distinguished, and what each no longer finds.
+fn set_groups_and_recall(
+    variants: &mut [VariantAnalysis],
+    firmly: &[RankedVariant],
+    recall_losses: Vec<Vec<RecallLoss>>,
+) {
+    for ranked in firmly {
+        variants[ranked.variant].firm_groups = ranked.letters();
+    }
+    for (variant, losses) in variants.iter_mut().zip(recall_losses) {
+        variant.recall_losses = losses;
     }
 }
 
