@@ -35,7 +35,7 @@ fn crashes_are_measured_and_witnesses_written() {
     laboratory
         .pragmark(&["report", "crashes", "--format", "markdown"])
         .exits(0)
-        .says(&["✘ 7", "may corrupt", "delete-off-normal-reorder"]);
+        .says(&["| ✘ ", "may corrupt", "delete-off-normal-reorder"]);
     let models = models_of(&laboratory, "crashes");
     assert_eq!(models.len(), 4, "two settings under two models");
     let witness = "crashes/artifacts/crash/0-0-0/delete-off-normal-reorder";
@@ -236,7 +236,10 @@ fn without_powersafe_overwrite_sqlite_protects_what_lies_beside_a_write() {
             "markdown",
         ])
         .exits(0)
-        .says(&["| `psow=true` | ◐ ", "| `psow=false` | ● "]);
+        .says(&[
+            "| `psow=true` | – not measured | – not measured | ◕ ",
+            "| `psow=false` | – not measured | ● nothing<br>",
+        ]);
     laboratory
         .pragmark(&["crash", "--psow", "2"])
         .exits(2)
@@ -298,7 +301,10 @@ fn the_command_beside_a_tier_makes_its_witness_again() {
 /// Runs the scripts of all witnesses, where there is a shell.
 fn convinces_a_stock_shell(witnesses: &std::path::Path) {
     let places: Vec<_> = std::fs::read_dir(witnesses).unwrap().flatten().collect();
-    assert_eq!(places.len(), 1);
+    assert!(
+        !places.is_empty(),
+        "one of ordinary commits or of each occasion"
+    );
     if Command::new("sqlite3").arg("--version").output().is_err() {
         testing::skip("there is no sqlite3 shell here");
         return;

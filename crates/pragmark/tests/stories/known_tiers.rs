@@ -73,7 +73,7 @@ fn the_commands_of_the_programs_tiers_make_their_witnesses_again() {
         let words: Vec<&str> = again.split(' ').skip(1).collect();
         laboratory.pragmark(&words).exits(0);
         let trials = laboratory.trials("witness");
-        assert_eq!(safety(&trials[0]), [known.clone()], "{again}");
+        assert_eq!(safety(&trials[0]), std::slice::from_ref(known), "{again}");
         let artifacts = &trials[0]["outcome"]["measured"]["artifacts"];
         assert!(!artifacts.as_array().unwrap().is_empty(), "{again}");
         std::fs::remove_dir_all(laboratory.path().join("witness")).unwrap();
