@@ -1,5 +1,6 @@
 //! The experiments: those included in pragmark, and the user's own files.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
@@ -36,24 +37,26 @@ pub fn ids() -> Vec<String> {
 
 /// Every included experiment, by id.
 pub fn all(catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
-    let mut experiments = Vec::new();
-    for file in files(&FILES) {
-        let name = format!("experiments/{}", file.path().display());
-        let text = file
-            .contents_utf8()
-            .ok_or_else(|| Failure::usage(format!("{name} is not UTF-8")))?;
-        experiments.push(parse(&name, text, catalogue).map_err(Failure::usage)?);
-    }
+    let files = files(&FILES).into_iter();
+    let experiments = files.map(|file| included(file, catalogue));
+    let mut experiments: Vec<Experiment> = experiments.collect::<Result<_, _>>()?;
     experiments.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(experiments)
 }
 
+fn included(file: &include_dir::File<'_>, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+    let name = format!("experiments/{}", file.path().display());
+    let text = file
+        .contents_utf8()
+        .ok_or_else(|| Failure::usage(format!("{name} is not UTF-8")))?;
+    parse(&name, text, catalogue).map_err(Failure::usage)
+}
+
 /// The experiments that the user names: ids of included ones, or paths of files.
 pub fn named(names: &[String], catalogue: &Catalogue) -> Result<Vec<Experiment>, Failure> {
-    let known = all(catalogue)?;
     let mut chosen: Vec<Experiment> = Vec::new();
     for name in names {
-        let experiment = one(name, &known, catalogue)?;
+        let experiment = one(name, catalogue)?;
         if chosen.iter().any(|other| other.id == experiment.id) {
             return Err(Failure::usage(format!(
                 "the experiment `{}` is named twice",
@@ -87,13 +90,15 @@ pub fn of_source(source: &str, catalogue: &Catalogue) -> Result<Vec<String>, Fai
         .hint(format!("the sources are {}", sources.join(", "))))
 }
 
-fn one(name: &str, known: &[Experiment], catalogue: &Catalogue) -> Result<Experiment, Failure> {
-    if let Some(experiment) = known.iter().find(|experiment| experiment.id == name) {
-        return Ok(experiment.clone());
+/// Reads no other experiment, because the user's own drivers may not be able to run it.
+fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+    let stem = |file: &&include_dir::File<'_>| file.path().file_stem() == Some(OsStr::new(name));
+    if let Some(file) = files(&FILES).into_iter().find(stem) {
+        return included(file, catalogue);
     }
     let looks_like_a_path = name.ends_with(".toml") || name.contains('/');
     if !looks_like_a_path && !Path::new(name).exists() {
-        return Err(unknown(name, known));
+        return Err(unknown(name));
     }
     let text = text_of(Path::new(name))?;
     parse(name, &text, catalogue).map_err(|problems| {
@@ -127,9 +132,9 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     String::from_utf8(text).map_err(|_| failure(&"it is not UTF-8 text"))
 }
 
-fn unknown(name: &str, known: &[Experiment]) -> Failure {
+fn unknown(name: &str) -> Failure {
     let failure = Failure::usage(format!("unknown experiment `{name}`"));
-    match nearest(name, known.iter().map(|experiment| experiment.id.as_str())) {
+    match nearest(name, ids().iter().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure
             .hint("`pragmark list` shows all experiments; refer to your own file by its path"),

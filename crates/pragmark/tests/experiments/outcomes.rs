@@ -13,10 +13,10 @@ use lab::record::{EnvironmentFile, FORMAT, PlannedExperiment, RunPlan, TrialReco
 use lab::seed::Seed;
 use lab::trial::{Measured, Outcome};
 
-/// Enough for the smallest error rate that any one claim needs: 240 changes of places among 16 variants. Of many
-/// variants, only means over pairs and the best are claimed.
+/// Enough for the smallest error rate that any one claim needs: 240 changes of places among 16 variants. Of more
+/// than 32 variants, only means over pairs and the best are claimed.
 fn rounds(variants: usize) -> u32 {
-    if variants <= 16 { 16 } else { 7 }
+    if variants <= 32 { 16 } else { 7 }
 }
 
 /// Where made-up trials ran, and on what.

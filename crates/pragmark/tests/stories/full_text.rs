@@ -85,7 +85,7 @@ fn queries_are_drawn_from_ones_own_text_and_published_claims_are_not_judged() {
         "0",
     ];
     laboratory
-        .pragmark(&[&run[..], &["--no-tiers", "--out", "run"]].concat())
+        .pragmark(&[&run[..], &["--out", "run"]].concat())
         .exits(0)
         .complains(&[
             "The queries are drawn from the documents",
