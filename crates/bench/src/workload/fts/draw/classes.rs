@@ -259,7 +259,7 @@ fn prefixes(survey: &Survey) -> Drawn {
     each(
         "prefix",
         &long,
-        "no word is longer than four letters",
+        "no word that is not common is longer than four letters",
         |word| {
             let prefix = prefix(word)?;
             Some((
