@@ -2,7 +2,7 @@
 //!
 //! `run.json` is written last and by renaming, so a folder that has one is a whole run. The
 //! outcomes are only ever appended to; a line that a kill cut short is cut off on resuming, and its
-//! trial is run again. What is read may come from anywhere: [`files`] follows no link, and a trial that
+//! trial is run again. What is read may come from anywhere: `files.rs` follows no link, and a trial that
 //! does not belong to the run is refused.
 
 mod belonging;
