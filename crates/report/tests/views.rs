@@ -3,7 +3,7 @@
 
 mod made_up;
 
-use lab::analysis::{SteadinessCounts, Summary, findings};
+use lab::analysis::{Analysis, Finding, SteadinessCounts, Summary, findings};
 use lab::record::TrialRecord;
 use pragmark_report as report;
 use report::export::{Columns, TrialsCsv, claims_csv, json, metrics_csv, variants_csv};
@@ -270,29 +270,47 @@ fn a_run_without_a_trial_has_its_views_all_the_same() {
     );
 }
 
+/// The made-up run in which confirmation runs of these variants of its first finding's experiment show
+/// nothing.
+fn unconfirmed(variants: &[usize]) -> Analysis {
+    let mut analysis = made_up::analysis().clone();
+    let key = analysis.findings[0].experiment.clone();
+    let mut experiments = analysis.experiments.iter_mut();
+    let experiment = experiments.find(|it| it.key == key).unwrap();
+    for index in variants {
+        let variant = &mut experiment.variants[*index];
+        let mut confirmation = variant.effect.as_ref().unwrap().estimate.clone();
+        confirmation.centre = 1.02;
+        (confirmation.interval.low, confirmation.interval.high) = (0.97, 1.07);
+        variant.confirmation = Some(confirmation);
+    }
+    analysis.findings = findings(&analysis.experiments);
+    analysis
+}
+
 #[test]
 fn a_winner_that_its_confirmation_run_does_not_show_is_no_finding() {
-    let mut analysis = made_up::analysis().clone();
-    let winner = analysis.findings[0].clone();
-    let experiments = &mut analysis.experiments;
-    let experiment = experiments
-        .iter_mut()
-        .find(|it| it.key == winner.experiment);
-    let variant = &mut experiment.unwrap().variants[winner.variant];
-    let mut confirmation = variant.effect.as_ref().unwrap().estimate.clone();
-    confirmation.centre = 1.02;
-    (confirmation.interval.low, confirmation.interval.high) = (0.97, 1.07);
-    variant.confirmation = Some(confirmation);
-    analysis.findings = findings(&analysis.experiments);
-    assert!(
-        analysis
-            .findings
-            .iter()
-            .all(|it| it.experiment != winner.experiment)
-    );
+    let finding = made_up::analysis().findings[0].clone();
+    let next = finding.faster.unwrap();
+    let analysis = unconfirmed(&[finding.variant, next.variant]);
+    let of_others = |it: &Finding| it.experiment != finding.experiment;
+    assert!(analysis.findings.iter().all(of_others));
     let text = report::markdown(&analysis);
     assert!(text.contains("No variant was confirmed to be better than the baseline"));
     assert!(text.contains("×1.02"), "{text}");
+}
+
+#[test]
+fn where_the_first_rung_is_not_confirmed_the_next_one_is_the_finding() {
+    let finding = made_up::analysis().findings[0].clone();
+    let next = finding.faster.unwrap();
+    let analysis = unconfirmed(&[finding.variant]);
+    let mut found = analysis.findings.iter();
+    let found = found
+        .find(|it| it.experiment == finding.experiment)
+        .unwrap();
+    assert_eq!((found.variant, found.is_less_safe), (next.variant, true));
+    assert_eq!(found.faster, None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::choice::{better_by, choose, is_found_better};
 use super::classes::shares_a_group;
-use super::recommend::{is_faster, ladder};
+use super::recommend::{Ladder, MayLose, is_faster, ladder, of_sqlite};
 use super::{ExperimentAnalysis, VariantAnalysis};
 use crate::durability::Durability;
 use crate::level::{Settings, label, picked};
@@ -13,7 +13,7 @@ use crate::tier::{Tier, tries_accidents};
 
 /// The best of an experiment's variants against its baseline, under the baseline's conditions: the best
 /// of those that are not known to be less safe than the baseline, or of all where none of these is
-/// better.
+/// better. Among settings of SQLite it is always what the ladder advises.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Key of the experiment.
@@ -58,7 +58,7 @@ pub struct Finding {
     /// What survives of an acknowledged change with the best variant; none where no target says it, or
     /// where the same survives with the baseline.
     pub survives: Option<SurvivalChange>,
-    /// What is better still, but less safe than the baseline.
+    /// What is better still, but not known to be as safe as the baseline: the next rung of the ladder.
     pub faster: Option<Faster>,
 }
 
@@ -107,7 +107,7 @@ impl SurvivalChange {
     }
 }
 
-/// The best variant of all, where it is less safe than the baseline.
+/// The next step: a variant that is better still, but less safe than the baseline, as far as is known.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Faster {
     /// Its place in the experiment.
@@ -201,17 +201,6 @@ fn better_where(
     is_found_better(experiment, &experiment.variants[chosen]).then_some(chosen)
 }
 
-/// The safest rung of the ladder that is found to be better than the baseline and not less safe: a finding
-/// and the settings to use must not differ.
-fn better_on_the_ladder(experiment: &ExperimentAnalysis) -> Option<usize> {
-    let rungs = ladder(experiment)?.rungs.into_iter();
-    let mut advised = rungs.filter_map(|rung| Some(rung.advice.ok()?.variant));
-    advised.find(|index| {
-        let variant = &experiment.variants[*index];
-        is_found_better(experiment, variant) && !experiment.is_less_safe(variant)
-    })
-}
-
 /// How many times better than the baseline a variant is, with its interval at 95 %; none where it
 /// cannot be distinguished.
 fn gain_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Option<(f64, Interval)> {
@@ -242,47 +231,89 @@ pub(super) fn by_rounds(experiment: &ExperimentAnalysis) -> ExperimentAnalysis {
     by_rounds
 }
 
-/// What the rounds of an experiment choose: the best of those that are not known to be less safe than the
-/// baseline, and the best of all.
+/// What the rounds of an experiment choose.
+///
+/// Where settings of SQLite are compared, the ladder chooses among them, because a finding and the settings
+/// to use must not differ: what a rung withholds is no finding either.
 struct Chosen {
+    /// The best of those that are not known to be less safe than the baseline.
     as_safe: Option<usize>,
-    fastest: Option<usize>,
+    /// The next step: what is better still, for those who accept that it is less safe.
+    faster: Option<usize>,
 }
 
 impl Chosen {
-    /// None where nothing is better than the baseline; the speed of crash tests is no reason to choose
-    /// anything.
+    /// None where the speed is no reason to choose anything, because crashes were tried.
     fn of(experiment: &ExperimentAnalysis) -> Option<Chosen> {
+        if tries_accidents(&experiment.workload) {
+            return None;
+        }
         let experiment = &by_rounds(experiment);
-        let not_less_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
-        let on_the_ladder = better_on_the_ladder(experiment);
-        let chosen = Chosen {
-            as_safe: on_the_ladder.or_else(|| better_where(experiment, not_less_safe)),
-            fastest: better_where(experiment, |_| true),
+        let ladder = ladder(experiment);
+        let is_left = |variant: &VariantAnalysis| ladder.is_none() || !of_sqlite(variant);
+        let is_as_safe = |variant: &VariantAnalysis| !experiment.is_less_safe(variant);
+        let is_better = |index: usize| is_found_better(experiment, &experiment.variants[index]);
+        let rungs = ladder
+            .iter()
+            .flat_map(advised)
+            .filter(|rung| is_better(rung.1));
+        let mut rungs: Vec<(MayLose, usize)> = rungs.collect();
+        let mut places = rungs.iter();
+        let place = places.position(|rung| is_as_safe(&experiment.variants[rung.1]));
+        let rung = place.map(|place| rungs.remove(place).1);
+        let other = better_where(experiment, |it| is_left(it) && is_as_safe(it));
+        let as_safe = match (rung, other) {
+            (Some(rung), Some(other)) if is_faster(experiment, other, rung) => Some(other),
+            _ => rung.or(other),
         };
-        (!tries_accidents(&experiment.workload)).then_some(chosen)
+        // What can destroy a database is no step further, only what is left where nothing else is better.
+        let is_known = experiment.variants[0].class().is_measured();
+        let is_step = |may_lose| may_lose < MayLose::Anything || as_safe.is_none() || !is_known;
+        let step = rungs.into_iter().find(|rung| is_step(rung.0));
+        let faster = step.map(|rung| rung.1);
+        Some(Chosen {
+            as_safe,
+            faster: faster.or_else(|| better_where(experiment, is_left)),
+        })
     }
 
-    fn variant(&self) -> Option<usize> {
-        self.as_safe.or(self.fastest)
+    /// What is chosen, the safest first.
+    fn variants(&self) -> impl Iterator<Item = usize> {
+        [self.as_safe, self.faster].into_iter().flatten()
     }
 }
 
-/// The variant that the rounds of an experiment choose and that its confirmation run does not show to be better.
+/// The variants that a ladder advises with what they may lose, the safest first.
+fn advised(ladder: &Ladder) -> impl Iterator<Item = (MayLose, usize)> {
+    let rungs = ladder.rungs.iter();
+    rungs.filter_map(|rung| Some((rung.may_lose, rung.advice.as_ref().ok()?.variant)))
+}
+
+/// The variant that the rounds of an experiment choose, where no confirmation run shows a gain.
 pub(super) fn unconfirmed(experiment: &ExperimentAnalysis) -> Option<usize> {
-    let chosen = Chosen::of(experiment)?.variant()?;
-    let variant = &experiment.variants[chosen];
-    let is_shown = reported_gain(experiment, variant).is_some();
-    (variant.confirmation.is_some() && !is_shown).then_some(chosen)
+    let chosen = Chosen::of(experiment)?;
+    let first = chosen.variants().next()?;
+    let is_confirmed = experiment.variants[first].confirmation.is_some();
+    (is_confirmed && reported(experiment, &chosen).is_none()).then_some(first)
+}
+
+/// The first of what was chosen that is shown to be better than the baseline, with its gain.
+fn reported(experiment: &ExperimentAnalysis, chosen: &Chosen) -> Option<(usize, (f64, Interval))> {
+    let gain = |index| {
+        Some((
+            index,
+            reported_gain(experiment, &experiment.variants[index])?,
+        ))
+    };
+    chosen.variants().find_map(gain)
 }
 
 /// The finding of an experiment; none where no variant is shown to be better than the baseline.
 pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
     let chosen = Chosen::of(experiment)?;
-    let index = chosen.variant()?;
+    let (index, (gain, interval)) = reported(experiment, &chosen)?;
     let best = &experiment.variants[index];
     let baseline = &experiment.variants[0];
-    let (gain, interval) = reported_gain(experiment, best)?;
     let levels = levels_of(experiment, best);
     let instead_of = picked(&baseline.levels, |name| levels.contains_key(name));
     Some(Finding {
@@ -312,12 +343,12 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
         preliminary: is_preliminary(best),
-        is_less_safe: chosen.as_safe.is_none(),
+        is_less_safe: experiment.is_less_safe(best),
         tiers: TierChange::of(experiment, best),
         survives: SurvivalChange::of(experiment, best),
-        faster: (chosen.fastest)
-            .filter(|fastest| is_faster(experiment, *fastest, index))
-            .and_then(|fastest| faster(experiment, fastest))
+        faster: (chosen.faster)
+            .filter(|faster| is_faster(experiment, *faster, index))
+            .and_then(|index| faster(experiment, index))
             .filter(|faster| faster.gain > gain),
     })
 }

@@ -7,7 +7,7 @@ use lab::analysis::{
 };
 use lab::design::MANY;
 use lab::level::label;
-use lab::tier::{Accident, Class, Loss};
+use lab::tier::{Accident, Class, Loss, Tier};
 
 use super::{Subject, anchor, run};
 use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
@@ -62,6 +62,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if let Some(directory) = directory {
         link = link.words(" on ").and_code(directory);
     }
+    let step = finding.faster.as_ref().map(|it| step(&subject, it));
     Some(Item {
         lead: Some((
             figures::ratio_alone(finding.gain, finding.interval),
@@ -69,7 +70,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
         )),
         badge: finding.preliminary.then(|| "preliminary".to_owned()),
         tone: crate::document::Tone::Doubt,
-        below: vec![link],
+        below: step.into_iter().chain([link]).collect(),
         ..Item::new(sentence(&subject, finding))
     })
 }
@@ -134,24 +135,52 @@ fn risk(finding: &Finding) -> Option<Sentence> {
     }
 }
 
-/// `Lost if the process dies: nothing acknowledged; in a power cut: recent transactions (baseline: …)`.
+/// `In a power cut it can lose recent transactions (baseline: nothing acknowledged)`; the same of a dying
+/// process where that takes anything.
 fn lost(tiers: &TierChange) -> String {
     let (own, baseline) = (tiers.own.class(), tiers.baseline.class());
-    if own.uncrashed {
+    let compared = |accident: Accident| match (own.loss(accident), baseline.loss(accident)) {
+        (own, baseline) if own == baseline => ", like the baseline".to_owned(),
+        (_, baseline) => format!(" (baseline: {})", loss_words(baseline)),
+    };
+    loses(
+        own,
+        |it| takes_anything(own, it) || takes_anything(baseline, it),
+        compared,
+    )
+}
+
+/// Whether an accident takes anything, as far as that was measured.
+fn takes_anything(class: Class, accident: Accident) -> bool {
+    class.loss(accident) != Some(Loss::Nothing)
+}
+
+/// What a power cut takes, and a dying process where that `is_told`, each with what `compared` adds.
+fn loses(
+    class: Class,
+    is_told: impl Fn(Accident) -> bool,
+    compared: impl Fn(Accident) -> String,
+) -> String {
+    if class.uncrashed {
         return format!("It {UNCRASHED}");
     }
+    let told = Accident::ALL.into_iter();
+    let told = told.filter(|it| *it == Accident::Power || is_told(*it));
     let part = |accident: Accident| {
-        let [own, baseline] = [own, baseline].map(|it| loss_words(it.loss(accident)));
         let when = match accident {
-            Accident::Process => "if the process dies",
-            Accident::Power => "in a power cut",
+            Accident::Process => "If the process dies it",
+            Accident::Power => "In a power cut it",
         };
-        match own == baseline {
-            true => format!("{when}: {own}"),
-            false => format!("{when}: {own} (baseline: {baseline})"),
-        }
+        let loses = match class.loss(accident) {
+            Some(Loss::Nothing) => "loses nothing acknowledged",
+            Some(Loss::LastTransaction) => "can lose the last transaction",
+            Some(Loss::RecentTransactions) => "can lose recent transactions",
+            Some(Loss::Corruption) => "can corrupt the database",
+            None => "may lose anything: not measured",
+        };
+        format!("{when} {loses}{}", compared(accident))
     };
-    format!("Lost {}", Accident::ALL.map(part).join("; "))
+    told.map(part).collect::<Vec<_>>().join(". ")
 }
 
 /// What an acknowledged change survives, where that differs from the baseline.
@@ -401,20 +430,46 @@ fn safety_detail(finding: &Finding) -> Option<Sentence> {
     Some(sentence.into())
 }
 
-/// What is better still, but less safe.
+/// The next step in a line: what is better still, and what it loses.
+fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
+    let class = faster.tier.as_ref().map(Tier::class);
+    let lost = match (class, faster.survives) {
+        (Some(class), _) if class.is_measured() => {
+            loses(class, |it| takes_anything(class, it), |_| String::new())
+        }
+        (_, Some(survives)) => format!("What survives: {survives}"),
+        _ => "What a crash takes was not measured".to_owned(),
+    };
+    better_still(subject, faster)
+        .words(". ")
+        .and(explained(&format!("{lost}.")))
+}
+
+/// The same with the counts of its tier.
 fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let tier = faster.tier.as_ref().map(tier_words);
     let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
     let tier = tier.unwrap_or_else(|| "what a crash takes was not measured".to_owned());
-    Sentence::from("Better still, but less safe: ")
+    better_still(subject, faster)
+        .words("; ")
+        .and(explained(&format!("{tier}.")))
+}
+
+/// Which variant is better still than that of the finding, and how much better than the baseline.
+fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
+    let experiment = subject.experiment;
+    let safety = match experiment.is_less_safe(&experiment.variants[faster.variant]) {
+        true => "but less safe",
+        false => "but with unknown safety",
+    };
+    Sentence::from(format!("Better still, {safety}: "))
         .and(named(faster.name.as_ref(), &faster.levels))
         .words(", ")
         .figure(format!(
             "{} times",
             figures::times(faster.gain, faster.interval)
         ))
-        .words(format!(" {} the baseline; ", gain_words(subject.metric())))
-        .and(explained(&format!("{tier}.")))
+        .words(format!(" {} the baseline", gain_words(subject.metric())))
 }
 
 /// What weakens one experiment, a short word and a sentence each.

@@ -288,7 +288,7 @@ pub(super) fn chosen_from_many(experiment: &ExperimentAnalysis) -> BTreeSet<usiz
 }
 
 /// Other targets have no settings of SQLite.
-fn of_sqlite(variant: &VariantAnalysis) -> bool {
+pub(super) fn of_sqlite(variant: &VariantAnalysis) -> bool {
     target::is_sqlite(&variant.settings)
 }
 

@@ -63,11 +63,31 @@ fn of_finding(reading: &Reading<'_>, finding: &Finding) -> Vec<String> {
             variant.standing(&experiment.metric) != Standing::Better,
             "its row is not better",
         ),
+        (
+            !is_advised(reading, experiment, finding.variant),
+            "the settings to use are others",
+        ),
+        (
+            (finding.faster.as_ref())
+                .is_some_and(|it| !is_advised(reading, experiment, it.variant)),
+            "better still is no setting to use",
+        ),
     ];
     let contradicted = contradicted.into_iter().filter(|(is_so, _)| *is_so);
     contradicted
         .map(|(_, why)| format!("finding of {}: {why}: {finding:?}", finding.experiment))
         .collect()
+}
+
+/// Whether the settings to use name a variant too; true for what no settings to use are of.
+fn is_advised(reading: &Reading<'_>, experiment: &ExperimentAnalysis, variant: usize) -> bool {
+    let mut ladders = reading.analysis.ladders.iter();
+    let Some(ladder) = ladders.find(|it| it.experiment == experiment.key) else {
+        return true;
+    };
+    let mut advised = ladder.rungs.iter().filter_map(|it| it.advice.as_ref().ok());
+    !lab::target::is_sqlite(&experiment.variants[variant].settings)
+        || advised.any(|advice| advice.variant == variant)
 }
 
 /// Whether the gain is that of the confirmation run, or else that of the row.
