@@ -61,8 +61,8 @@ fn times_in_a_zone_with_a_name_are_read_by_the_date_functions() {
         assert_eq!(
             rows(&database, "SELECT at, datetime(at) FROM t"),
             [
-                "2024-01-01T00:00:00Z|2024-01-01 00:00:00",
-                "2024-01-01T00:00:00.123Z|2024-01-01 00:00:00"
+                "2024-01-01T00:00:00.000000Z|2024-01-01 00:00:00",
+                "2024-01-01T00:00:00.123000Z|2024-01-01 00:00:00"
             ]
         );
     }

@@ -1,9 +1,6 @@
 //! The experiments: those included in pragmark, and the user's own files.
 
 use std::ffi::OsStr;
-use std::fmt::Display;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use include_dir::{Dir, include_dir};
@@ -11,6 +8,7 @@ use lab::catalogue::Catalogue;
 use lab::experiment::{Experiment, MOST_BYTES, nearest, parse};
 
 use crate::failure::Failure;
+use crate::text_file::text_of;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
 
@@ -100,36 +98,11 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     if !looks_like_a_path && !Path::new(name).exists() {
         return Err(unknown(name));
     }
-    let text = text_of(Path::new(name))?;
+    let text = text_of("the experiment file", Path::new(name), MOST_BYTES)?;
     parse(name, &text, catalogue).map_err(|problems| {
         Failure::usage(problems)
             .hint("`pragmark list --workloads` and `pragmark list --pragmas` show all valid names")
     })
-}
-
-/// The text of an experiment file. Devices, pipes and large files are refused before they are read.
-fn text_of(path: &Path) -> Result<String, Failure> {
-    let failure = |why: &dyn Display| {
-        Failure::usage(format!(
-            "cannot read the experiment file {}: {why}",
-            path.display()
-        ))
-    };
-    let metadata = std::fs::metadata(path).map_err(|error| failure(&error))?;
-    if !metadata.is_file() {
-        return Err(failure(&"it is not a regular file"));
-    }
-    let mut text = Vec::new();
-    let file = File::open(path).map_err(|error| failure(&error))?;
-    let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
-    read.map_err(|error| failure(&error))?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(failure(&format!(
-            "it is larger than {} KiB",
-            MOST_BYTES / 1024
-        )));
-    }
-    String::from_utf8(text).map_err(|_| failure(&"it is not UTF-8 text"))
 }
 
 fn unknown(name: &str) -> Failure {

@@ -2,6 +2,7 @@
 
 mod made_up;
 
+use lab::analysis::{Analysis, MayLose};
 use lab::claims::Verdict;
 use pragmark_report as report;
 
@@ -391,4 +392,25 @@ fn settings_to_use_are_printed_for_every_binding_where_settings_were_compared() 
     assert!(journal.contains("Better still, but less safe"));
     assert!(!journal.contains("PRAGMA synchronous = off"));
     assert!(!section(&page, "insert-growth").contains("Settings to use"));
+}
+
+#[test]
+fn settings_of_a_safer_rung_say_why_they_are_printed_for_a_riskier_one() {
+    let mut analysis = made_up::analysis().clone();
+    let mut ladders = analysis.ladders.iter_mut();
+    let ladder = ladders.find(|it| it.experiment == "journal-and-sync");
+    let ladder = ladder.unwrap();
+    let printed = |analysis: &Analysis| {
+        let query = report::SettingsQuery {
+            experiment: Some("journal-and-sync".to_owned()),
+            binding: None,
+            may_lose: MayLose::Recent,
+        };
+        report::settings_to_use(analysis, &query)
+    };
+    let why = "No variant that may lose more is chosen before it.";
+    ladder.rungs.retain(|rung| rung.may_lose != MayLose::Recent);
+    let safer = printed(&analysis);
+    assert!(safer.contains("To lose nothing acknowledged") && safer.contains(why));
+    assert!(!printed(made_up::analysis()).contains(why));
 }

@@ -4,18 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::timezone::Tz;
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryArrayType, Float64Array, Int64Array, RecordBatch,
-    StringArray, StringArrayType, UInt64Array,
+    StringArray, StringArrayType, UInt64Array, downcast_primitive_array,
 };
-use arrow_cast::display::array_value_to_string;
-use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::DataType;
+use arrow_select::take::take;
 use engine::ValueRef;
 
-use super::Cells;
+use super::{Cells, calendar};
 use crate::batch::{Batch, Fault, Malformed, record_batch};
 use crate::error::LoadError;
 
@@ -71,7 +69,10 @@ pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
         DataType::UInt16 => integers::<UInt16Type>(array),
         DataType::UInt32 => integers::<UInt32Type>(array),
         DataType::UInt64 => Arc::new(signed(array.as_primitive::<UInt64Type>())?),
-        DataType::Float16 => cast(array, &DataType::Float64)?,
+        DataType::Float16 => {
+            let reals: Float64Array = array.as_primitive::<Float16Type>().unary(f64::from);
+            Arc::new(reals)
+        }
         DataType::Float32 => {
             let reals: Float64Array = array.as_primitive::<Float32Type>().unary(f64::from);
             Arc::new(reals)
@@ -81,25 +82,33 @@ pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
         DataType::LargeBinary => blobs(array.as_binary::<i64>())?,
         DataType::BinaryView => blobs(array.as_binary_view())?,
         DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary())?,
-        DataType::Dictionary(_, values) => converted(&cast(array, values)?)?,
-        // The library knows zones that are offsets. One with a name is converted to UTC, in which the values
-        // are whatever the zone.
-        DataType::Timestamp(unit, Some(zone)) if zone.parse::<Tz>().is_err() => {
-            let in_utc = DataType::Timestamp(*unit, Some("+00:00".into()));
-            converted(&cast(array, &in_utc)?)?
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_any_dictionary();
+            // Values that no row has are not converted, because SQLite may have nothing like them.
+            let values = take(dictionary.values(), dictionary.keys(), None);
+            converted(&values.map_err(|error| Unfit::Values(error.to_string()))?)?
         }
-        // As text, the form that SQLite's date functions read; decimals keep every digit.
-        DataType::Date32
-        | DataType::Date64
-        | DataType::Time32(_)
-        | DataType::Time64(_)
-        | DataType::Timestamp(_, _)
-        | DataType::Decimal32(_, _)
-        | DataType::Decimal64(_, _)
-        | DataType::Decimal128(_, _)
-        | DataType::Decimal256(_, _) => cast(array, &DataType::Utf8)?,
-        _ => return Err(Unfit::Type),
+        DataType::Decimal32(_, _) => digits::<Decimal32Type>(array)?,
+        DataType::Decimal64(_, _) => digits::<Decimal64Type>(array)?,
+        DataType::Decimal128(_, _) => digits::<Decimal128Type>(array)?,
+        DataType::Decimal256(_, _) => digits::<Decimal256Type>(array)?,
+        _ => return calendar::texts(array).unwrap_or(Err(Unfit::Type)),
     })
+}
+
+/// Decimals as text, with every digit.
+fn digits<T: DecimalType>(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
+    let decimals = array.as_primitive::<T>();
+    // A sign, a zero and a point besides the digits.
+    let width = usize::from(T::MAX_PRECISION) + 3;
+    check_length(std::iter::repeat_n(width, decimals.len()))?;
+    let text = |row| {
+        decimals
+            .is_valid(row)
+            .then(|| decimals.value_as_string(row))
+    };
+    let texts: StringArray = (0..decimals.len()).map(text).collect();
+    Ok(Arc::new(texts))
 }
 
 fn signed(values: &UInt64Array) -> Result<Int64Array, Unfit> {
@@ -123,7 +132,7 @@ fn blobs<'b>(values: impl BinaryArrayType<'b>) -> Result<ArrayRef, Unfit> {
 
 /// Whether texts or blobs of these lengths make a column, in which 32 bits tell where each begins; the
 /// library panics where they do not.
-fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), Unfit> {
+pub(super) fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), Unfit> {
     let bytes: usize = lengths.sum();
     match i32::try_from(bytes) {
         Ok(_) => Ok(()),
@@ -131,20 +140,6 @@ fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), Unfit> {
             "{bytes} bytes exceed SQLite's limit for a value"
         ))),
     }
-}
-
-/// The same in another type; a value that cannot be converted is an error, not NULL.
-fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, Unfit> {
-    let options = CastOptions {
-        safe: false,
-        ..CastOptions::default()
-    };
-    cast_with_options(array, to, &options).map_err(|error| {
-        Unfit::Values(match error {
-            ArrowError::CastError(reason) => reason,
-            error => error.to_string(),
-        })
-    })
 }
 
 /// A batch in SQLite's own types, without the rows that have a value for which SQLite has nothing: these are
@@ -245,16 +240,22 @@ fn converted_columns(rows: &RecordBatch) -> Result<Vec<ArrayRef>, (usize, Unfit)
         .collect()
 }
 
-/// A value in an array of its own as it is shown; one that cannot be converted as the number that it is, or as
-/// the library shows it.
+/// A value in an array of its own as it is shown; one that cannot be converted as the number that it is.
 fn field_text(value: &ArrayRef) -> String {
     let Ok(cells) = Cells::new(value, "") else {
-        let number = cast(value, &DataType::Int64);
-        return array_value_to_string(number.as_ref().unwrap_or(value), 0).unwrap_or_default();
+        return number_text(value);
     };
     match cells.value(0) {
         ValueRef::Null => String::new(),
         value => value.to_value().to_string(),
+    }
+}
+
+/// The number that a value is to Arrow, such as the days of a date; nothing where it is none.
+fn number_text(value: &ArrayRef) -> String {
+    downcast_primitive_array! {
+        value => format!("{:?}", value.value(0)),
+        _ => String::new()
     }
 }
 
@@ -328,7 +329,7 @@ mod tests {
                 "13 id 18446744073709551615,1970-01-02: its UInt64 value cannot be loaded: \
                  18446744073709551615 is above SQLite's largest, 9223372036854775807",
                 "15 day 4,2147483647: its Date32 value cannot be loaded: \
-                 Failed to convert 2147483647 to temporal for Date32",
+                 2147483647 is beyond the calendar",
             ]
         );
     }

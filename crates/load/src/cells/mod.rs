@@ -1,5 +1,6 @@
 //! A batch as SQLite sees it: Arrow's many types reduced to SQLite's five.
 
+mod calendar;
 mod convert;
 
 pub(crate) use convert::sifted;

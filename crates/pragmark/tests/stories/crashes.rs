@@ -470,6 +470,10 @@ fn mistakes_are_named_and_nothing_is_written() {
         .exits(2)
         .complains(&["absent.sql"]);
     laboratory
+        .pragmark(&["crash", "--script", "/dev/zero", "--out", "crashes"])
+        .exits(2)
+        .complains(&["/dev/zero", "not a regular file"]);
+    laboratory
         .pragmark(&["crash", "--page-size", "1000"])
         .exits(2)
         .complains(&["power of two"]);

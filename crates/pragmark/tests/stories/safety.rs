@@ -57,7 +57,7 @@ fn variants_have_their_tiers_and_those_of_the_built_in_engine_are_known() {
     assert!(models.as_array().unwrap().len() > 5, "{models}");
     let page = laboratory.read("run/report.html");
     assert!(page.contains("Safety by storage model") && page.contains("can corrupt"));
-    assert!(page.contains("2 safety tiers of the built-in engine from the program"));
+    assert!(page.contains("2 safety tiers supplied with pragmark"));
     assert!(laboratory.left_over().is_empty());
 }
 

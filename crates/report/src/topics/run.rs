@@ -63,7 +63,7 @@ fn minute(created: &str) -> String {
     }
 }
 
-/// How the trials ended: `186 trials: 180 measured, 4 skipped, 2 failed`.
+/// How the trials ended: `186 trials: 180 measured, 4 skipped, 2 failed`, or `186 trials, all measured`.
 fn trials(analysis: &Analysis) -> String {
     let counts = analysis.trials;
     let endings = [
@@ -79,6 +79,9 @@ fn trials(analysis: &Analysis) -> String {
     let all = plural(counts.total(), "trial", "trials");
     let all = match endings.is_empty() {
         true => all,
+        false if counts.total() > 1 && counts.measured == counts.total() => {
+            format!("{all}, all measured")
+        }
         false => format!("{all}: {}", endings.join(", ")),
     };
     let later = [
@@ -120,7 +123,7 @@ fn known_tiers(tiers: &TierPlan) -> Vec<String> {
         (known > 0).then(|| format!("{} {whence}", plural(known, "safety tier", "safety tiers")))
     };
     let origins = [
-        from(Origin::Program, "of the built-in engine from the program"),
+        from(Origin::Program, "supplied with pragmark"),
         from(Origin::Cache, "from earlier runs"),
     ];
     origins.into_iter().flatten().collect()
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(
             known_tiers(&tiers),
             [
-                "2 safety tiers of the built-in engine from the program",
+                "2 safety tiers supplied with pragmark",
                 "1 safety tier from earlier runs"
             ]
         );

@@ -54,7 +54,11 @@ fn text_of(analysis: &Analysis, ladder: &Ladder, query: &SettingsQuery) -> Optio
     });
     let unsafe_hint = (rung.may_lose == MayLose::Anything && rung.advice.is_ok())
         .then(|| comment(mark, "For data that you can afford to lose only."));
-    let parts = [head, line(rung), unsafe_hint.unwrap_or_default(), text];
+    let is_safer = rung.may_lose < query.may_lose && rung.advice.is_ok();
+    let safer =
+        is_safer.then(|| comment(mark, "No variant that may lose more is chosen before it."));
+    let hints = [safer, unsafe_hint].into_iter().flatten().collect();
+    let parts = [head, line(rung), hints, text];
     Some(parts.concat() + &next.unwrap_or_default())
 }
 

@@ -20,6 +20,7 @@ use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::is_bar_wanted;
+use crate::text_file::text_of;
 
 /// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
@@ -50,13 +51,15 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     })
 }
 
+/// A longer script would give recordings that no crash laboratory can look through.
+const MOST_SCRIPT_BYTES: u64 = 16 << 20;
+
 /// Refuses a script that cannot be crashed: it is parsed and recorded once.
 fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result<(), Failure> {
     let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
     let source: Source = to_load.parse().map_err(Failure::usage)?;
     let library = Library::load(&source).map_err(Failure::unusable)?;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let text = text_of("the script", path, MOST_SCRIPT_BYTES)?;
     let script = Script::parse(&library, path, &text).map_err(failure)?;
     let settings = CrashSettings {
         journal_mode: JournalMode::Delete,
