@@ -135,7 +135,7 @@ mod tests {
         TimestampNanosecondArray,
     };
 
-    fn shown<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> Vec<Option<String>> {
+    fn column<T: ArrowPrimitiveType>(array: PrimitiveArray<T>) -> Vec<Option<String>> {
         let array: ArrayRef = Arc::new(array);
         let texts = texts(&array)
             .unwrap()
@@ -153,7 +153,7 @@ mod tests {
         let times = vec![43_200_000, 43_200_500, 43_201_000];
         for zone in [None, Some("UTC"), Some("+05:30"), Some("Europe/Vienna")] {
             let array = TimestampMillisecondArray::from(times.clone()).with_timezone_opt(zone);
-            let texts = shown(array);
+            let texts = column(array);
             assert!(texts.is_sorted(), "{texts:?}");
         }
     }
@@ -166,13 +166,13 @@ mod tests {
             "1970-01-01T00:00:01.500000000",
         ]);
         expected.insert(1, None);
-        assert_eq!(shown(stamps), expected);
+        assert_eq!(column(stamps), expected);
         let times = Time64MicrosecondArray::from(vec![0, 1]);
-        assert_eq!(shown(times), some(&["00:00:00.000000", "00:00:00.000001"]));
+        assert_eq!(column(times), some(&["00:00:00.000000", "00:00:00.000001"]));
         let before = TimestampMillisecondArray::from(vec![-1]).with_timezone("-03:00");
-        assert_eq!(shown(before), some(&["1969-12-31T20:59:59.999-03:00"]));
+        assert_eq!(column(before), some(&["1969-12-31T20:59:59.999-03:00"]));
         assert_eq!(
-            shown(Date64Array::from(vec![86_400_000])),
+            column(Date64Array::from(vec![86_400_000])),
             some(&["1970-01-02"])
         );
     }

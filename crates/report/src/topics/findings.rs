@@ -14,9 +14,7 @@ use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
 use crate::names::named;
-use crate::words::{
-    UNCRASHED, gain_words, loss_short, loss_words, metric_heading, plural, tier_words,
-};
+use crate::words::{UNCRASHED, gain_words, loss_short, metric_heading, plural, tier_words};
 
 /// Variants that are named; of more only the number is given.
 const NAMED: usize = 3;
@@ -62,6 +60,9 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
     if let Some(directory) = directory {
         link = link.words(" on ").and_code(directory);
     }
+    if finding.confirmation_rounds.is_some() {
+        link = link.and(explained(" (gain of the confirmation run)"));
+    }
     let step = finding.faster.as_ref().map(|it| step(&subject, it));
     Some(Item {
         lead: Some((
@@ -89,15 +90,12 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         _ if can_corrupt(finding) => Sentence::from("Only what can corrupt is faster: ")
             .and(name())
             .words(", "),
-        Some(answer) => Sentence::marked(answer.trim_end()).words(" That is "),
+        Some(answer) => instruction(answer),
         None => Sentence::from("Use ").and(name()).words(": "),
     }
     .figure(times)
     .words(format!(" {} ", gain_words(subject.metric())))
     .and(baseline);
-    if finding.confirmation_rounds.is_some() {
-        sentence = sentence.words(" (confirmation run)");
-    }
     if !finding.conditions.is_empty() {
         sentence = sentence.words(", at ").and_code(label(&finding.conditions));
     }
@@ -111,6 +109,15 @@ fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
         .into_iter()
         .flatten()
         .fold(sentence.words("."), Sentence::and)
+}
+
+/// What to do, up to what it brings.
+fn instruction(answer: &str) -> Sentence {
+    let answer = answer.trim_end();
+    match answer.strip_suffix('.') {
+        Some(alone) if !alone.contains(". ") => Sentence::marked(alone).words(": "),
+        _ => Sentence::marked(answer).words(" That is "),
+    }
 }
 
 /// Whether the variant is known to be less safe than the baseline, and to corrupt.
@@ -135,13 +142,13 @@ fn risk(finding: &Finding) -> Option<Sentence> {
     }
 }
 
-/// `In a power cut it can lose recent transactions (baseline: nothing acknowledged)`; the same of a dying
+/// `In a power cut it can lose recent transactions (baseline: nothing)`; the same of a dying
 /// process where that takes anything.
 fn lost(tiers: &TierChange) -> String {
     let (own, baseline) = (tiers.own.class(), tiers.baseline.class());
     let compared = |accident: Accident| match (own.loss(accident), baseline.loss(accident)) {
         (own, baseline) if own == baseline => ", like the baseline".to_owned(),
-        (_, baseline) => format!(" (baseline: {})", loss_words(baseline)),
+        (_, baseline) => format!(" (baseline: {})", loss_short(baseline)),
     };
     loses(
         own,
@@ -172,7 +179,7 @@ fn loses(
             Accident::Power => "In a power cut it",
         };
         let loses = match class.loss(accident) {
-            Some(Loss::Nothing) => "loses nothing acknowledged",
+            Some(Loss::Nothing) => "loses nothing",
             Some(Loss::LastTransaction) => "can lose the last transaction",
             Some(Loss::RecentTransactions) => "can lose recent transactions",
             Some(Loss::Corruption) => "can corrupt the database",

@@ -134,6 +134,7 @@ impl Writer {
                 html.leaf("b", &[], figure);
                 html.text(" ");
                 html.leaf("span", &[("class", "between")], interval);
+                lead(html, item);
             });
         }
         html.element("div", &[], |html| {
@@ -142,9 +143,6 @@ impl Writer {
                     lead(html, item);
                 }
                 self.sentence(html, &item.text);
-                if item.lead.is_some() {
-                    lead(html, item);
-                }
             });
             for below in &item.below {
                 html.class("p", "below", |html| self.sentence(html, below));
