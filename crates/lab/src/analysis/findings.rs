@@ -47,6 +47,9 @@ pub struct Finding {
     pub confirmation_rounds: Option<usize>,
     /// Other variants that are not distinguishable from the best.
     pub tied: Vec<String>,
+    /// The places of others that look better and are distinguishable from it, but not as firmly as a choice
+    /// requires that is the same in every run.
+    pub passed_over: Vec<usize>,
     /// Whether there were too few rounds for more than a preliminary answer.
     pub preliminary: bool,
     /// Settings among `levels` that decide what a crash can destroy.
@@ -342,6 +345,7 @@ pub(super) fn finding(experiment: &ExperimentAnalysis) -> Option<Finding> {
             .as_ref()
             .map(|confirmation| confirmation.n),
         tied: tied_with(best, experiment),
+        passed_over: passed_over(index, experiment),
         preliminary: is_preliminary(best),
         is_less_safe: experiment.is_less_safe(best),
         tiers: TierChange::of(experiment, best),
@@ -388,6 +392,27 @@ fn levels_of(experiment: &ExperimentAnalysis, variant: &VariantAnalysis) -> Sett
     picked(&variant.levels, |name| {
         variant.levels.get(name) != baseline.get(name)
     })
+}
+
+/// The alternatives, not known to be less safe than what is chosen, that look better than it and do not share a
+/// group, but are not better by as much as a choice requires.
+fn passed_over(chosen: usize, experiment: &ExperimentAnalysis) -> Vec<usize> {
+    let best = &experiment.variants[chosen];
+    let is_as_safe = |variant: &VariantAnalysis| {
+        variant.class().is_at_least_as_safe_as(best.class()) != Some(false)
+            && variant.durability >= best.durability
+    };
+    let is_passed_over = |index: &usize| {
+        let variant = &experiment.variants[*index];
+        experiment.is_alternative(variant)
+            && is_found_better(experiment, variant)
+            && !shares_a_group(variant, best)
+            && !is_faster(experiment, *index, chosen)
+            && is_as_safe(variant)
+    };
+    let better = experiment.ranking.iter().copied();
+    let better = better.take_while(|index| *index != chosen);
+    better.filter(is_passed_over).collect()
 }
 
 fn tied_with(best: &VariantAnalysis, experiment: &ExperimentAnalysis) -> Vec<String> {

@@ -134,7 +134,7 @@ impl Counts {
                 format!("can lose the last transaction ({shown}, none corrupt)")
             }
             Loss::RecentTransactions => format!(
-                "can lose recent transactions ({shown}, up to {}, none corrupt)",
+                "can lose recent transactions ({shown}, up to {} in the test, none corrupt)",
                 count(self.most)
             ),
             Loss::Corruption => format!("can corrupt ({shown})"),

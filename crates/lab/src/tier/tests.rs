@@ -59,7 +59,7 @@ fn losses_are_worded_as_what_the_images_show() {
     );
     assert_eq!(
         said(losing(2, 12, 3)),
-        "can lose recent transactions (2 of 12 images, up to 3, none corrupt)"
+        "can lose recent transactions (2 of 12 images, up to 3 in the test, none corrupt)"
     );
     assert_eq!(said(corrupt(5, 12)), "can corrupt (5 of 12 images)");
     assert_eq!(said(clean(0)), "not measured (no crash image was checked)");
@@ -76,7 +76,7 @@ fn a_tier_says_what_each_accident_takes() {
     assert_eq!(
         safety.tier.to_string(),
         "process dies: loses nothing acknowledged in 100 images; power cut: can lose recent \
-         transactions (5 of 110 images, up to 5, none corrupt)"
+         transactions (5 of 110 images, up to 5 in the test, none corrupt)"
     );
     assert_eq!(safety.beyond, None);
 }

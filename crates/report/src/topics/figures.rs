@@ -255,9 +255,23 @@ fn row(subject: &Subject<'_>, index: usize, has_tiers: bool) -> Row {
     let groups = Cell::new(variant.groups.as_str());
     Row {
         cells: cells.into_iter().chain(tier).chain([groups]).collect(),
-        keep: variant.baseline,
+        keep: variant.baseline || is_chosen(subject, index),
         minor: variant.unmeasured(),
     }
+}
+
+/// Whether the answer or the settings to use name the variant.
+fn is_chosen(subject: &Subject<'_>, index: usize) -> bool {
+    let finding = subject.finding.iter();
+    let by_finding = finding.flat_map(|it| {
+        let faster = it.faster.as_ref().map(|faster| faster.variant);
+        [Some(it.variant), faster].into_iter().flatten()
+    });
+    let mut ladders = subject.analysis.ladders.iter();
+    let ladder = ladders.find(|it| it.experiment == subject.experiment.key);
+    let rungs = ladder.into_iter().flat_map(|ladder| &ladder.rungs);
+    let advised = rungs.filter_map(|rung| Some(rung.advice.as_ref().ok()?.variant));
+    by_finding.chain(advised).any(|chosen| chosen == index)
 }
 
 /// A ratio, and its interval as a word of its own.

@@ -179,7 +179,7 @@ fn loses(
             Accident::Power => "In a power cut it",
         };
         let loses = match class.loss(accident) {
-            Some(Loss::Nothing) => "loses nothing",
+            Some(Loss::Nothing) => "loses nothing acknowledged",
             Some(Loss::LastTransaction) => "can lose the last transaction",
             Some(Loss::RecentTransactions) => "can lose recent transactions",
             Some(Loss::Corruption) => "can corrupt the database",
@@ -385,7 +385,13 @@ fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
     let safety = safety_detail(finding);
     let faster = finding.faster.as_ref().map(|it| faster(subject, it));
     let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
-    let all = [tied(subject, finding), choice, safety, faster];
+    let all = [
+        tied(subject, finding),
+        passed_over(subject, finding),
+        choice,
+        safety,
+        faster,
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -399,6 +405,16 @@ fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
     (!tied.is_empty()).then(|| sentence.words("."))
 }
 
+/// The variants that looked better, and why none of them was chosen.
+fn passed_over(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
+    let names = subject.names.list(&finding.passed_over, NAMED);
+    let sentence = names.words(
+        " looked better here, but not so clearly that every run would choose the same; of such variants, \
+         the one that changes the least is chosen.",
+    );
+    (!finding.passed_over.is_empty()).then_some(sentence)
+}
+
 /// What there is to say of the gain where the variant was chosen out of many.
 fn choice(finding: &Finding) -> String {
     let many = finding.chosen_from;
@@ -408,7 +424,7 @@ fn choice(finding: &Finding) -> String {
         );
     };
     format!(
-        "It was chosen out of {many} variants; the confirmation run has {}, which confirm this gain.",
+        "It was chosen out of {many} variants. The gain is that of its confirmation run ({}), because the rounds that choose the best of many overrate it.",
         plural(rounds, "round", "rounds")
     )
 }

@@ -142,7 +142,8 @@ fn table(subject: &Subject<'_>) -> Table {
 
 /// What a reader must know of the best at a tier besides.
 fn remark(best: &BestAtTier) -> Option<String> {
-    let beaten = (!best.pareto).then(|| "a safer variant is as good".to_owned());
+    let beaten =
+        (!best.pareto).then(|| "a safer variant is better or not distinguishable".to_owned());
     let tied = best.tied.len();
     let tied = (tied > 0).then(|| {
         let others = plural(tied, "other variant", "other variants");
