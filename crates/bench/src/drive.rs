@@ -58,6 +58,7 @@ pub fn describe_engine(name: &str) -> Result<EngineRecord, TrialError> {
         source_id: identity.source_id.clone(),
         compile_options: identity.compile_options.clone(),
         provenance,
+        syncs: None,
     })
 }
 

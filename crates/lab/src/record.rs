@@ -280,9 +280,49 @@ pub struct EngineRecord {
     /// How it was made, for engines that pragmark keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<ProvenanceRecord>,
+    /// Whether its own VFS syncs; none for the engine that is part of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<SyncCheck>,
+}
+
+/// The compile-time option without whose absence nothing is ever synced.
+const NO_SYNC: &str = "NO_SYNC";
+
+/// Whether an engine's own VFS passes on the syncs that SQLite requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncCheck {
+    /// The syncs of a few commits.
+    Counted {
+        /// Requested by SQLite.
+        requested: u64,
+        /// System calls that sync a file.
+        reached: u64,
+    },
+    /// It could not be observed.
+    NotChecked {
+        /// Why.
+        why: String,
+    },
 }
 
 impl EngineRecord {
+    /// Why a power cut can take everything whatever the settings; none for an engine that syncs, as far as that
+    /// is known.
+    pub fn why_unsynced(&self) -> Option<String> {
+        match self.syncs {
+            Some(SyncCheck::Counted { requested, reached }) if reached < requested => {
+                Some(format!(
+                    "its own VFS passes on {reached} of {requested} syncs that SQLite requests"
+                ))
+            }
+            _ if self.compile_options.iter().any(|it| it == NO_SYNC) => {
+                Some("it is compiled with SQLITE_NO_SYNC".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// One that cannot be used, and why.
     pub fn unusable(name: &str, problem: String) -> EngineRecord {
         EngineRecord {
@@ -403,6 +443,28 @@ mod tests {
             at("system", "/usr/lib/libsqlite3.so.0"),
             EngineRecord::unusable("3.46.0+lto", "the compiler failed".to_owned()),
         ]
+    }
+
+    #[test]
+    fn an_engine_is_unsynced_by_its_system_calls_or_by_its_compile_options() {
+        let why = |syncs, options: &[&str]| {
+            let compile_options = options.iter().map(|it| (*it).to_owned()).collect();
+            let engine = EngineRecord {
+                syncs,
+                compile_options,
+                ..EngineRecord::default()
+            };
+            engine.why_unsynced()
+        };
+        let counted = |requested, reached| Some(SyncCheck::Counted { requested, reached });
+        assert_eq!(why(None, &["THREADSAFE=1"]), None);
+        assert_eq!(why(counted(20, 23), &[]), None);
+        assert!(why(counted(20, 19), &[]).unwrap().contains("19 of 20"));
+        let unknown = Some(SyncCheck::NotChecked { why: String::new() });
+        assert_eq!(why(unknown.clone(), &[]), None);
+        for syncs in [None, unknown, counted(0, 0)] {
+            assert!(why(syncs, &["NO_SYNC"]).unwrap().contains("SQLITE_NO_SYNC"));
+        }
     }
 
     #[test]

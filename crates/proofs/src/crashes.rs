@@ -238,7 +238,7 @@ mod tests {
                 .filter(|setting| settings(setting).is_some());
             let wanted = match mutation.found_by {
                 crate::Instrument::Crash => mutation.settings.len(),
-                crate::Instrument::Schedule => 0,
+                crate::Instrument::Schedule | crate::Instrument::Syncs => 0,
             };
             assert_eq!(named.count(), wanted, "{}", mutation.id);
         }

@@ -2,8 +2,10 @@
 //! The proofs as commands, for the runs that are too long for tests.
 
 use accidents::schedule::Extent;
+use accidents::syncs;
 use clap::{Parser, Subcommand};
 use engine::{Library, Source};
+use lab::record::SyncCheck;
 use pragmark_proofs::{Crashes, Instrument, Mutants, Mutation, look_for_alarms, noticed_by};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::error::Error;
@@ -64,6 +66,12 @@ enum Command {
         #[arg(long, default_value_t = threads())]
         threads: usize,
     },
+    /// Commit with an engine while the parent counts the system calls.
+    #[command(name = syncs::COMMAND, hide = true)]
+    MakeSyncedCommits {
+        /// The engine.
+        engine: String,
+    },
 }
 
 fn threads() -> usize {
@@ -103,6 +111,7 @@ fn main() -> ExitCode {
             seed,
             threads,
         } => no_false_alarm(images, &engine, seed, threads),
+        Command::MakeSyncedCommits { engine } => make_synced_commits(&engine),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -112,6 +121,11 @@ fn main() -> ExitCode {
             ExitCode::from(3)
         }
     }
+}
+
+fn make_synced_commits(engine: &str) -> Result<bool, Box<dyn Error>> {
+    syncs::make_synced_commits(engine, std::io::stdin().lock(), std::io::stdout())?;
+    Ok(true)
 }
 
 fn list() -> Result<bool, Box<dyn Error>> {
@@ -172,6 +186,7 @@ fn judge_mutants(names: &[String], images: usize, extent: Extent) -> Result<bool
         let result = match mutation.found_by {
             Instrument::Crash => by_crashes(mutation, &Source::Path(mutant), &mut crashes),
             Instrument::Schedule => by_schedules(mutation, mutant, folder.path(), extent),
+            Instrument::Syncs => by_syncs(&Source::Path(mutant)),
         };
         let (word, detail, count) = in_words(&result, expected(mutation));
         counts[count] += 1;
@@ -238,6 +253,18 @@ fn by_schedules(
         None if STOP.load(Ordering::Relaxed) => return Err("stopped".into()),
         None => Finding::Unnoticed,
     })
+}
+
+fn by_syncs(mutant: &Source) -> Result<Finding, Box<dyn Error>> {
+    let own = std::env::current_exe()?;
+    match syncs::check(&own, &mutant.to_string()) {
+        SyncCheck::Counted { requested, reached } if reached < requested => {
+            let how = format!("{reached} of {requested} syncs reach the system");
+            Ok(Finding::Noticed(how))
+        }
+        SyncCheck::Counted { .. } => Ok(Finding::Unnoticed),
+        SyncCheck::NotChecked { why } => Err(why.into()),
+    }
 }
 
 fn no_false_alarm(

@@ -48,6 +48,8 @@ pub enum Instrument {
     Crash,
     /// Schedules of two connections.
     Schedule,
+    /// The system calls of a few commits.
+    Syncs,
 }
 
 /// What is wrong with the table, or with its fit to a version of SQLite.

@@ -11,11 +11,15 @@ use super::{
     Analysis, ExperimentAnalysis, TrialCounts, VariantAnalysis, experiment, findings, ladder,
 };
 use crate::claims::{Claim, DeviceLevels};
-use crate::design::{Course, Done, History, Observation, Role};
+use crate::design::{Course, Done, History, Observation, Role, Variant};
+use crate::engine_name::engine_of;
 use crate::metric;
-use crate::record::{EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord};
+use crate::record::{
+    EngineRecord, EnvironmentFile, PlannedExperiment, Purpose, RunPlan, TrialRecord,
+};
 use crate::stats::{ALPHA, Estimate, SteadinessLabel, steadiness};
-use crate::tier::{ModelSafety, Schedules, merged};
+use crate::target;
+use crate::tier::{ModelSafety, Safety, Schedules, merged};
 use crate::trial::{Measured, Outcome};
 
 /// Takes the trials of a run one by one.
@@ -117,8 +121,9 @@ impl Collector {
                 devices,
             );
             for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
-                let safety = self.tiers.safety_of(planned, variant);
-                analysed.safety = analysed.safety.take().or(safety);
+                let safety = analysed.safety.take();
+                let safety = safety.or_else(|| self.tiers.safety_of(planned, variant));
+                analysed.safety = self.with_syncs(variant, safety);
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);
             analysed.engine_differences = engine_differences(&analysed.variants);
@@ -128,6 +133,22 @@ impl Collector {
         };
         let experiments = courses.iter().zip(gathered).enumerate();
         experiments.map(analyse).collect()
+    }
+
+    /// The safety of a variant, with what is known of its engine's own syncs.
+    fn with_syncs(&self, variant: &Variant, safety: Option<Safety>) -> Option<Safety> {
+        let name = engine_of(&variant.settings, &self.plan.engine);
+        let mut engines = self.environment.engines.iter();
+        let engine = engines.find(|engine| engine.name == name);
+        let why = engine.filter(|_| target::is_sqlite(&variant.settings));
+        match why.and_then(EngineRecord::why_unsynced) {
+            Some(why) => {
+                let safety =
+                    safety.unwrap_or_else(|| Safety::not_measured("no setting decides it"));
+                Some(safety.unsynced(why))
+            }
+            None => safety,
+        }
     }
 }
 

@@ -263,7 +263,10 @@ impl ExperimentAnalysis {
         let guarantees = variant.durability.zip(baseline.durability);
         let guarantees_less = guarantees.is_some_and(|(own, baseline)| own < baseline);
         let as_safe = variant.class().is_at_least_as_safe_as(baseline.class());
-        guarantees_less || as_safe == Some(false)
+        let is_unsynced =
+            |it: &VariantAnalysis| it.safety.as_ref().is_some_and(Safety::is_unsynced);
+        let only_baseline_syncs = is_unsynced(variant) && !is_unsynced(baseline);
+        guarantees_less || only_baseline_syncs || as_safe == Some(false)
     }
 }
 

@@ -148,6 +148,11 @@ impl Counts {
 pub enum Losses {
     /// Crash images were judged.
     Measured(Counts),
+    /// Everything can be lost, because syncs do not reach the system, whatever crash images show.
+    Unsynced {
+        /// How that is known.
+        why: String,
+    },
     /// Nothing can be said.
     NotMeasured {
         /// Why.
@@ -173,27 +178,32 @@ impl Losses {
     pub fn counts(&self) -> Option<Counts> {
         match self {
             Losses::Measured(counts) => Some(*counts),
-            Losses::NotMeasured { .. } => None,
+            Losses::Unsynced { .. } | Losses::NotMeasured { .. } => None,
         }
     }
 
     /// Why nothing was measured; none where something was.
     pub fn why_not(&self) -> Option<&str> {
         match self {
-            Losses::Measured(_) => None,
+            Losses::Measured(_) | Losses::Unsynced { .. } => None,
             Losses::NotMeasured { why } => Some(why),
         }
     }
 
     /// How much is lost; none where that was not measured.
     pub fn loss(&self) -> Option<Loss> {
-        self.counts().map(|counts| counts.loss())
+        match self {
+            Losses::Measured(counts) => Some(counts.loss()),
+            Losses::Unsynced { .. } => Some(Loss::Corruption),
+            Losses::NotMeasured { .. } => None,
+        }
     }
 
     /// The same in words, with counts written as `count` writes them.
     pub fn words(&self, count: impl Fn(u64) -> String) -> String {
         match self {
             Losses::Measured(counts) => counts.words(count),
+            Losses::Unsynced { why } => format!("can corrupt ({why})"),
             Losses::NotMeasured { why } => format!("not measured ({why})"),
         }
     }
@@ -207,6 +217,7 @@ impl Losses {
         let mut gap = None;
         for (model, losses) in models {
             match losses {
+                Losses::Unsynced { .. } => return losses.clone(),
                 Losses::Measured(counts) => all = all.plus(*counts),
                 Losses::NotMeasured { why } => {
                     gap.get_or_insert_with(|| format!("model {model}: {why}"));

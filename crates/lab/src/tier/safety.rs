@@ -209,6 +209,19 @@ impl Safety {
         self
     }
 
+    /// The same for an engine whose syncs do not reach the system, for this reason: a power cut takes anything,
+    /// whatever the images of another VFS show.
+    #[must_use]
+    pub fn unsynced(mut self, why: String) -> Safety {
+        self.tier.power = Losses::Unsynced { why };
+        self
+    }
+
+    /// Whether the engine's syncs do not reach the system.
+    pub fn is_unsynced(&self) -> bool {
+        matches!(self.tier.power, Losses::Unsynced { .. })
+    }
+
     /// Whether SQLite's documentation says that these settings may corrupt, within its assumptions about
     /// hardware. That no image showed it proves nothing.
     pub fn is_documented_to_corrupt(&self) -> bool {

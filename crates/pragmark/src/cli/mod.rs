@@ -134,6 +134,12 @@ Examples:
     /// Start a driver in another language so that it ends with its parent.
     #[command(hide = true)]
     Become(BecomeArgs),
+    /// Commit with an engine after a line of standard input; print the syncs that SQLite requested.
+    #[command(name = accidents::syncs::COMMAND, hide = true)]
+    MakeSyncedCommits {
+        /// The engine.
+        engine: String,
+    },
     /// Describe an engine as JSON.
     #[command(hide = true)]
     DescribeEngine {

@@ -54,6 +54,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::WriteUntilKilled => trial::write_until_killed(),
         Command::Driver(args) => driver::execute(&args),
         Command::Become(args) => driver::become_program(&args),
+        Command::MakeSyncedCommits { engine } => trial::make_synced_commits(&engine),
         Command::DescribeEngine { engine } => trial::describe_engine(&engine),
     }
 }

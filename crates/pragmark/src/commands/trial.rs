@@ -24,6 +24,17 @@ pub fn write_until_killed() -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+/// Commits with an engine while the parent counts the system calls.
+pub fn make_synced_commits(engine: &str) -> Result<Exit, Failure> {
+    accidents::syncs::make_synced_commits(
+        engine,
+        std::io::stdin().lock(),
+        std::io::stdout().lock(),
+    )
+    .map_err(Failure::unusable)?;
+    Ok(Exit::Success)
+}
+
 /// Describes an engine in a process of its own, because loading a library runs its code.
 pub fn describe_engine(engine: &str) -> Result<Exit, Failure> {
     let record = bench::describe_engine(engine).map_err(Failure::unusable)?;

@@ -3,13 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::bad_builds::engine;
 use crate::laboratory::Laboratory;
-
-/// An engine with one safeguard removed, or the same without that, as a file of the laboratory.
-fn engine(laboratory: &Laboratory, mutation: Option<&str>) -> PathBuf {
-    let mutants = proofs::Mutants::new().unwrap();
-    mutants.write(mutation, laboratory.path()).unwrap()
-}
 
 #[test]
 fn crashes_are_measured_and_witnesses_written() {
@@ -81,52 +76,6 @@ fn crashes_that_were_stopped_go_on_and_the_same_seed_gives_the_same_counts() {
         models_of(&laboratory, "cut"),
         models_of(&laboratory, "whole")
     );
-}
-
-#[test]
-fn a_bad_build_is_caught_beside_a_sound_one() {
-    let laboratory = Laboratory::new();
-    engine(&laboratory, None);
-    engine(&laboratory, Some("wal-sync-before-checkpoint"));
-    laboratory
-        .pragmark(&[
-            "crash",
-            "--engine",
-            "./sound.so",
-            "--engine",
-            "./wal-sync-before-checkpoint.so",
-            "--journal-mode",
-            "wal",
-            "--synchronous",
-            "normal",
-            "--locking-mode",
-            "normal",
-            "--model",
-            "kill,reorder",
-            "--images",
-            "300",
-            "--format",
-            "markdown",
-            "--out",
-            "crashes",
-        ])
-        .exits(0)
-        .says(&[
-            "- Engines differ with `journal_mode=wal locking_mode=normal synchronous=normal` under reorder: ",
-            "sound.so: can lose recent transactions",
-            "wal-sync-before-checkpoint.so: can corrupt",
-        ]);
-    let json = laboratory
-        .pragmark(&["export", "crashes", "--format", "json"])
-        .exits(0)
-        .stdout();
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    let differences = &json["experiments"][0]["engine_differences"];
-    let differences = differences.as_array().unwrap();
-    assert_eq!(differences.len(), 1, "the kill model shows no difference");
-    assert_eq!(differences[0]["model"], "reorder");
-    let witnesses = laboratory.path().join("crashes/artifacts/crash/0-0-1");
-    assert!(witnesses.join("wal-normal-normal-reorder/show.sh").exists());
 }
 
 /// What an application never does is not held against its settings: it is told where the harm is done.

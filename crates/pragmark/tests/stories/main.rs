@@ -1,6 +1,7 @@
 //! Tests of the whole program: user actions and their effects on files, processes and exit codes.
 
 mod accidents;
+mod bad_builds;
 mod bindings;
 mod contention;
 mod crashes;

@@ -1,23 +1,17 @@
-//! What matters most: for each finding what to do, what it brings and what it risks; and the answer to the
-//! question of each experiment.
+//! What matters most: for each finding what to do, what it brings and what it risks.
 
 use lab::analysis::{
-    Analysis, Answer, Compared, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange,
-    TierChange,
+    Analysis, Faster, Finding, RecallLoss, SafetyChange, SurvivalChange, TierChange,
 };
-use lab::design::MANY;
 use lab::level::label;
 use lab::tier::{Accident, Class, Loss, Tier};
 
 use super::{Subject, anchor, run};
-use crate::document::{Block, Item, Kind, List, Piece, Role, Section, Sentence};
+use crate::document::{Block, Item, Kind, List, Piece, Section, Sentence};
 use crate::figures;
 use crate::glossary::explained;
 use crate::names::named;
-use crate::words::{UNCRASHED, gain_words, loss_short, metric_heading, plural, tier_words};
-
-/// Variants that are named; of more only the number is given.
-const NAMED: usize = 3;
+use crate::words::{UNCRASHED, gain_words, loss_short, metric_heading};
 
 /// The findings of a run; nothing where crashes alone were tried, which have no speed to compare.
 pub(super) fn sections(analysis: &Analysis) -> Vec<Section> {
@@ -77,7 +71,7 @@ fn item(analysis: &Analysis, finding: &Finding) -> Option<Item> {
 }
 
 /// What to do, what it brings, what it risks: two lines at most.
-fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
+pub(super) fn sentence(subject: &Subject<'_>, finding: &Finding) -> Sentence {
     let times = format!("{} times", figures::times(finding.gain, finding.interval));
     let baseline = match finding.instead_of.is_empty() {
         // A variant of a list may name settings that the baseline leaves as they are.
@@ -220,239 +214,6 @@ fn recall(subject: &Subject<'_>, losses: &[RecallLoss]) -> String {
     let losses: Vec<String> = losses.iter().map(loss).collect();
     format!(" It finds less: {}.", losses.join(", "))
 }
-
-/// The answer to the question of an experiment, what weakens it, and what else there is to know of it.
-pub(super) fn answer(subject: &Subject<'_>) -> Vec<Block> {
-    let experiment = subject.experiment;
-    let doubts = doubts(subject).into_iter();
-    let doubts = doubts.map(|(badge, why)| Item::doubt(Some(badge), explained(&why)));
-    let details = subject
-        .finding
-        .into_iter()
-        .flat_map(|it| details(subject, it));
-    let note = experiment.note.as_deref().map(Sentence::marked);
-    let note = note.map(|note| Block::Paragraph(note, Role::Quote));
-    [Block::Paragraph(answer_words(subject), Role::Answer)]
-        .into_iter()
-        .chain(Block::list(details.map(Item::new)))
-        .chain(Block::list(doubts))
-        .chain(note.map(|note| Block::full(vec![note])))
-        .collect()
-}
-
-fn answer_words(subject: &Subject<'_>) -> Sentence {
-    let names = &subject.names;
-    match subject.experiment.answer(subject.finding) {
-        Answer::Tiers(classes) => tiers(subject, &classes),
-        Answer::Schedules {
-            corrupting,
-            variants,
-        } => schedules(corrupting, variants),
-        Answer::Finding(finding) => sentence(subject, finding),
-        Answer::Range { best, worst } => range(subject, best, worst),
-        Answer::NoBaseline(Some(why)) => {
-            format!("No answer: the baseline was not measured ({why}).").into()
-        }
-        Answer::NoBaseline(None) => "No answer yet: nothing was measured.".into(),
-        Answer::TooFewRounds => {
-            Sentence::from("No answer yet: too few rounds to compare anything with ")
-                .and(names.sentence(0))
-                .words(".")
-        }
-        Answer::Unresolved(tied) => format!(
-            "No answer yet: any of {} may be the best, and they look too different to choose one; more rounds may decide.",
-            plural(tied, "variant", "variants")
-        )
-        .into(),
-        Answer::OnlyBaseline => match subject.median(0) {
-            Some(median) => (names.sentence(0).words(": ").figure(median))
-                .words(". There is nothing to compare it with."),
-            None => "There is nothing to compare.".into(),
-        },
-        Answer::Unconfirmed(variant) => unconfirmed(subject, variant),
-        Answer::NothingBetter(compared) => nothing_better(subject, compared),
-    }
-}
-
-/// That nothing is chosen before the baseline, and how the others compare with it.
-fn nothing_better(subject: &Subject<'_>, compared: Compared) -> Sentence {
-    let baseline = subject.names.sentence(0);
-    let Compared {
-        better,
-        worse,
-        same,
-        lost_in_correction: lost,
-        unknown,
-    } = compared;
-    if better + worse + lost + unknown == 0 {
-        let detectable = subject.experiment.detectable.map(figures::percent);
-        let detectable = detectable.map(|it| format!(" (detectable difference {it})"));
-        return Sentence::from("No detectable difference from ")
-            .and(baseline)
-            .and(explained(&format!("{}.", detectable.unwrap_or_default())));
-    }
-    if better + same + lost + unknown == 0 {
-        let all = if worse == 1 {
-            "the other variant"
-        } else {
-            "every other variant"
-        };
-        return Sentence::from("Nothing beats the baseline ")
-            .and(baseline)
-            .words(format!(": {all} is worse."));
-    }
-    let parts = [
-        (better, "better, but too little to be chosen every time"),
-        (worse, "worse"),
-        (same, "without a detectable difference"),
-        (
-            lost,
-            "different only before the correction for the number of comparisons",
-        ),
-        (unknown, "not compared"),
-    ];
-    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = parts
-        .map(|(count, what)| format!("{} {what}", figures::count(count)))
-        .collect();
-    Sentence::from("No variant is chosen before the baseline ")
-        .and(baseline)
-        .words(format!(". Of the others: {}.", parts.join(", ")))
-}
-
-/// The best of many, and what its confirmation run shows.
-fn unconfirmed(subject: &Subject<'_>, index: usize) -> Sentence {
-    let variant = &subject.experiment.variants[index];
-    let estimate = variant.confirmation.as_ref();
-    let ratio = estimate.map(|it| figures::ratio(it.centre, it.interval));
-    Sentence::from("No variant was confirmed to be better than the baseline ")
-        .and(subject.names.sentence(0))
-        .words(". The best of many was ")
-        .and(subject.names.sentence(index))
-        .and(explained(", but its confirmation run shows "))
-        .figure(ratio.unwrap_or_default())
-        .words(".")
-}
-
-fn tiers(subject: &Subject<'_>, classes: &[(Class, usize)]) -> Sentence {
-    let variants = subject.experiment.variants.len();
-    let classes = classes.iter().map(|(class, n)| {
-        let words = match class.uncrashed {
-            true => UNCRASHED.to_owned(),
-            false => Accident::ALL
-                .map(|accident| loss_short(class.loss(accident)))
-                .join(" / "),
-        };
-        format!("{words}: {}", figures::count(*n))
-    });
-    format!(
-        "Of {}, within what SQLite assumes of hardware, so many lose when the process dies / in a power cut: {}.",
-        plural(variants, "variant", "variants"),
-        classes.collect::<Vec<_>>().join("; ")
-    )
-    .into()
-}
-
-/// How many variants two connections corrupted without a crash.
-fn schedules(corrupting: usize, variants: usize) -> Sentence {
-    let variants = plural(variants, "variant", "variants");
-    match corrupting {
-        0 => format!("No schedule of two connections corrupted any of {variants}."),
-        some => format!(
-            "Schedules of two connections corrupted {} of {variants} without a crash.",
-            figures::count(some)
-        ),
-    }
-    .into()
-}
-
-/// From where to where the figures go when there is nothing to choose.
-fn range(subject: &Subject<'_>, best: usize, worst: usize) -> Sentence {
-    let figure = |variant| subject.median(variant).unwrap_or_default();
-    Sentence::from("From ")
-        .figure(figure(best))
-        .words(" at ")
-        .and(subject.names.sentence(best))
-        .words(" to ")
-        .figure(figure(worst))
-        .words(" at ")
-        .and(subject.names.sentence(worst))
-        .words("; nothing here is to be chosen.")
-}
-
-/// What there is to know of a finding besides.
-fn details(subject: &Subject<'_>, finding: &Finding) -> Vec<Sentence> {
-    let safety = safety_detail(finding);
-    let faster = finding.faster.as_ref().map(|it| faster(subject, it));
-    let choice = (finding.chosen_from >= MANY).then(|| explained(&choice(finding)));
-    let all = [
-        tied(subject, finding),
-        passed_over(subject, finding),
-        choice,
-        safety,
-        faster,
-    ];
-    all.into_iter().flatten().collect()
-}
-
-/// The variants that are not distinguishable from the best one.
-fn tied(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
-    let variants = subject.experiment.variants.iter().enumerate();
-    let tied = variants.filter(|(_, it)| finding.tied.contains(&it.label));
-    let tied: Vec<usize> = tied.map(|(index, _)| index).collect();
-    let names = subject.names.list(&tied, NAMED);
-    let sentence = Sentence::from("Not distinguishable from it: ").and(names);
-    (!tied.is_empty()).then(|| sentence.words("."))
-}
-
-/// The variants that looked better, and why none of them was chosen.
-fn passed_over(subject: &Subject<'_>, finding: &Finding) -> Option<Sentence> {
-    let names = subject.names.list(&finding.passed_over, NAMED);
-    let sentence = names.words(
-        " looked better here, but not so clearly that every run would choose the same; of such variants, \
-         the one that changes the least is chosen.",
-    );
-    (!finding.passed_over.is_empty()).then_some(sentence)
-}
-
-/// What there is to say of the gain where the variant was chosen out of many.
-fn choice(finding: &Finding) -> String {
-    let many = finding.chosen_from;
-    let Some(rounds) = finding.confirmation_rounds else {
-        return format!(
-            "The same rounds chose it out of {many} variants, so the true gain is probably a little smaller."
-        );
-    };
-    format!(
-        "It was chosen out of {many} variants. The gain is that of its confirmation run ({}), because the rounds that choose the best of many overrate it.",
-        plural(rounds, "round", "rounds")
-    )
-}
-
-/// The tiers with their counts.
-fn safety_detail(finding: &Finding) -> Option<Sentence> {
-    let sentence = match (finding.safety_change(), &finding.tiers) {
-        (SafetyChange::None, _) => return None,
-        (SafetyChange::NotMeasured(why), _) => {
-            let why = why.map_or(String::new(), |why| format!(" ({why})"));
-            return Some(
-                Sentence::from("What a crash can destroy with this ")
-                    .and_code(finding.crash_relevant.join(", "))
-                    .words(format!(" was not measured{why}.")),
-            );
-        }
-        (_, Some(tiers)) => {
-            format!(
-                "Lost in these images: {}. The baseline: {}.",
-                tier_words(&tiers.own),
-                tier_words(&tiers.baseline)
-            )
-        }
-        (_, None) => return None,
-    };
-    Some(sentence.into())
-}
-
 /// The next step in a line: what is better still, and what it loses.
 fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let class = faster.tier.as_ref().map(Tier::class);
@@ -468,18 +229,8 @@ fn step(subject: &Subject<'_>, faster: &Faster) -> Sentence {
         .and(explained(&format!("{lost}.")))
 }
 
-/// The same with the counts of its tier.
-fn faster(subject: &Subject<'_>, faster: &Faster) -> Sentence {
-    let tier = faster.tier.as_ref().map(tier_words);
-    let tier = tier.or_else(|| faster.survives.map(|class| class.words().to_owned()));
-    let tier = tier.unwrap_or_else(|| "what a crash takes was not measured".to_owned());
-    better_still(subject, faster)
-        .words("; ")
-        .and(explained(&format!("{tier}.")))
-}
-
 /// Which variant is better still than that of the finding, and how much better than the baseline.
-fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
+pub(super) fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
     let experiment = subject.experiment;
     let safety = match experiment.is_less_safe(&experiment.variants[faster.variant]) {
         true => "but less safe",
@@ -493,27 +244,4 @@ fn better_still(subject: &Subject<'_>, faster: &Faster) -> Sentence {
             figures::times(faster.gain, faster.interval)
         ))
         .words(format!(" {} the baseline", gain_words(subject.metric())))
-}
-
-/// What weakens one experiment, a short word and a sentence each.
-fn doubts(subject: &Subject<'_>) -> Vec<(&'static str, String)> {
-    let experiment = subject.experiment;
-    let unfinished = experiment.stop.is_none();
-    let unfinished = unfinished.then(|| ("unfinished", "it did not complete".to_owned()));
-    let preliminary = experiment.preliminary.then(|| {
-        let rounds = plural(experiment.rounds as usize, "round gives", "rounds give");
-        ("preliminary", format!("{rounds} a first answer only"))
-    });
-    let aa_check = experiment.aa_check.as_ref();
-    let alarm = aa_check.filter(|_| experiment.aa_check_alarm()).map(|it| {
-        let ratio = figures::ratio(it.centre, it.interval);
-        (
-            "A/A check alarm",
-            format!("the baseline differs from itself ({ratio}), so do not trust small effects"),
-        )
-    });
-    [unfinished, preliminary, alarm]
-        .into_iter()
-        .flatten()
-        .collect()
 }

@@ -3,6 +3,7 @@
 //! Adding a topic is a file and a line of one of the two lists below; no renderer knows of it.
 
 mod accidents;
+mod answers;
 mod bindings;
 mod claims;
 mod curve;
@@ -40,7 +41,7 @@ type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
 const OF_EXPERIMENT: [OfExperiment; 19] = [
-    findings::answer,
+    answers::answer,
     curve::blocks,
     map::blocks,
     figures::blocks,

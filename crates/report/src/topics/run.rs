@@ -149,7 +149,16 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     let quick = quick.then(|| "a quick run: its answers are preliminary".to_owned());
     let machine = analysis.environment.machine.warnings();
     let machine = machine.iter().map(|warning| warning.to_string());
-    unfinished.into_iter().chain(quick).chain(machine).collect()
+    let engines = analysis.environment.engines.iter();
+    let unsynced = engines.filter_map(|engine| {
+        let why = engine.why_unsynced()?;
+        Some(format!(
+            "the engine {}: {why}, so a power cut can corrupt databases",
+            engine.name
+        ))
+    });
+    let of_run = unfinished.into_iter().chain(quick);
+    of_run.chain(unsynced).chain(machine).collect()
 }
 
 /// The name of the experiment's directory, its whole path where another one ends alike; none where the run

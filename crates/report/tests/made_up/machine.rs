@@ -152,6 +152,7 @@ fn engine() -> EngineRecord {
     EngineRecord {
         problem: None,
         provenance: None,
+        syncs: None,
         name: "default".to_owned(),
         path: None,
         sha256: None,

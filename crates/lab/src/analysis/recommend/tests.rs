@@ -200,3 +200,22 @@ fn what_is_documented_to_corrupt_is_not_advised_because_no_image_shows_it() {
     let all = [(MayLose::Nothing, Some(0)), (MayLose::Anything, Some(1))];
     assert_eq!(advised(&experiment), all);
 }
+
+#[test]
+fn an_engine_that_does_not_sync_is_less_safe_than_one_of_which_nothing_is_known() {
+    let mut unsynced = variant("full", 19.0, "a", None);
+    unsynced.safety = Some(Safety::not_measured("").unsynced("0 of 20".to_owned()));
+    let mut experiment = experiment(vec![variant("delete", 1.0, "b", None), unsynced]);
+    assert!(experiment.is_less_safe(&experiment.variants[1]));
+    let rungs = ladder(&experiment).unwrap().rungs;
+    assert!(rungs.iter().all(|it| {
+        it.may_lose == MayLose::Anything
+            || it
+                .advice
+                .as_ref()
+                .ok()
+                .is_none_or(|advice| advice.variant == 0)
+    }));
+    experiment.variants[0].safety = experiment.variants[1].safety.clone();
+    assert!(!experiment.is_less_safe(&experiment.variants[1]));
+}

@@ -6,9 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use ::engine::Source;
 use ::engine::build::{
     BuildError, BuildEvent, BuildName, Builder, Cache, EngineName, Tools, resolve,
 };
+use accidents::syncs;
 use lab::record::EngineRecord;
 use process::{Group, Limits};
 use runner::Driver;
@@ -152,8 +154,11 @@ pub fn describe(name: &str, library: &str, driver: &Driver) -> Result<EngineReco
             "the description of the engine {name} is invalid: {error}"
         ))
     })?;
+    // The engine that is part of the program is checked by its tests.
+    let is_own = library == Source::default().to_string();
     Ok(EngineRecord {
         name: name.to_owned(),
+        syncs: (!is_own).then(|| syncs::check(&driver.program, library)),
         ..record
     })
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::engine::WHERE_SUPPORTED;
 use ::engine::build::{BuildName, Builder, CRATE, Cache, EngineName, Recipe, Tools};
-use lab::record::EngineRecord;
+use lab::record::{EngineRecord, SyncCheck};
 use serde_json::json;
 
 use super::prepare::located;
@@ -97,7 +97,19 @@ fn as_text(engine: &EngineRecord) -> String {
         "  compile options: {}",
         engine.compile_options.join(" ")
     );
+    if let Some(syncs) = &engine.syncs {
+        let _ = writeln!(text, "  syncs of its own VFS: {}", syncs_words(syncs));
+    }
     text
+}
+
+fn syncs_words(syncs: &SyncCheck) -> String {
+    match syncs {
+        SyncCheck::Counted { requested, reached } => {
+            format!("{reached} system calls for {requested} requests of SQLite, in a few commits")
+        }
+        SyncCheck::NotChecked { why } => format!("not checked ({why})"),
+    }
 }
 
 fn arguments(arguments: &[String], profile_guided: bool) -> String {
