@@ -24,7 +24,7 @@ const LONGEST_RECORD: usize = 256 << 20;
 /// Threads that parse, unless there are fewer processors.
 const MOST_PARSERS: usize = 4;
 /// The mark that may stand before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
+pub(super) const BYTE_ORDER_MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 /// How often it is looked whether anybody still wants rows.
 const LOOK: Duration = Duration::from_millis(50);
 

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::elements::Elements;
 use super::encoding::{Decoded, Encoding};
+use super::foreign;
 use crate::error::LoadError;
 
 /// A stream of bytes with a name, that knows how much of it has been read.
@@ -23,6 +25,8 @@ pub struct Input {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The first bytes of a Zstandard frame (RFC 8878, section 3.1.1).
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes from which the format of a text is told.
+const BEGINNING: u64 = 512;
 /// How much is read from the file at a time.
 const BUFFER: usize = 256 << 10;
 
@@ -32,7 +36,7 @@ impl Input {
     /// without one.
     ///
     /// # Errors
-    /// The file cannot be opened or read.
+    /// The file cannot be opened or read, or is of a format that is no text.
     pub fn open(path: &Path, encoding: Option<Encoding>) -> Result<Input, LoadError> {
         if path == Path::new("-") {
             return Input::new("standard input".to_owned(), io::stdin(), None, encoding);
@@ -51,7 +55,7 @@ impl Input {
     /// Bytes in memory, under a name for messages; otherwise as a file.
     ///
     /// # Errors
-    /// None that is known; decompression is set up as for a file.
+    /// They are of a format that is no text, or cannot be decompressed.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Input, LoadError> {
         let total = Some(bytes.len() as u64);
         Input::new(name.to_owned(), io::Cursor::new(bytes), total, None)
@@ -68,12 +72,17 @@ impl Input {
             raw,
             read: Arc::clone(&read),
         };
-        let opened = decompressed(BufReader::with_capacity(BUFFER, counted))
-            .and_then(|bytes| in_utf_8(bytes, encoding));
-        let (reader, encoding) = opened.map_err(|source| LoadError::Read {
+        let failed = |source| LoadError::Read {
             input: name.clone(),
             source,
-        })?;
+        };
+        let raw = BufReader::with_capacity(BUFFER, counted);
+        let (bytes, was_compressed) = decompressed(raw).map_err(failed)?;
+        let (beginning, bytes) = peeked(bytes, foreign::BYTES as u64).map_err(failed)?;
+        if let Some(reason) = foreign::of_bytes(&beginning, was_compressed) {
+            return Err(LoadError::form(name, reason));
+        }
+        let (reader, encoding) = in_utf_8(bytes, &beginning, encoding);
         Ok(Input {
             name,
             reader,
@@ -81,6 +90,25 @@ impl Input {
             total,
             encoding,
         })
+    }
+
+    /// The first bytes of the text, which are read nevertheless.
+    pub(crate) fn beginning(&mut self) -> Result<Vec<u8>, LoadError> {
+        let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        let (beginning, reader) = peeked(reader, BEGINNING).map_err(|source| LoadError::Read {
+            input: self.name.clone(),
+            source,
+        })?;
+        self.reader = reader;
+        Ok(beginning)
+    }
+
+    /// The elements of a JSON array, each on a line.
+    pub(crate) fn elements(self) -> Input {
+        Input {
+            reader: Box::new(Elements::new(self.reader)),
+            ..self
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -121,24 +149,38 @@ impl Input {
     }
 }
 
-fn decompressed(mut raw: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+/// The bytes, and whether they were compressed.
+fn decompressed(
+    mut raw: impl BufRead + Send + 'static,
+) -> io::Result<(Box<dyn Read + Send>, bool)> {
     let beginning = raw.fill_buf()?;
     Ok(if beginning.starts_with(GZIP) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(raw))
+        (Box::new(flate2::bufread::MultiGzDecoder::new(raw)), true)
     } else if beginning.starts_with(ZSTD) {
-        Box::new(zstd::Decoder::with_buffer(raw)?)
+        (Box::new(zstd::Decoder::with_buffer(raw)?), true)
     } else {
-        Box::new(raw)
+        (Box::new(raw), false)
     })
+}
+
+/// So many first bytes, and a reader of all bytes.
+fn peeked(
+    mut reader: Box<dyn Read + Send>,
+    count: u64,
+) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut beginning = Vec::new();
+    (&mut reader).take(count).read_to_end(&mut beginning)?;
+    let all = io::Cursor::new(beginning.clone()).chain(reader);
+    Ok((beginning, Box::new(all)))
 }
 
 /// Decodes text that is in another encoding than UTF-8.
 fn in_utf_8(
     bytes: Box<dyn Read + Send>,
+    beginning: &[u8],
     named: Option<Encoding>,
-) -> io::Result<(Box<dyn Read + Send>, Encoding)> {
-    let mut bytes = BufReader::new(bytes);
-    let marked = Encoding::of_mark(bytes.fill_buf()?);
+) -> (Box<dyn Read + Send>, Encoding) {
+    let marked = Encoding::of_mark(beginning);
     let encoding = match named {
         None => marked.unwrap_or(Encoding::UTF_8),
         // For UTF-16 the mark gives the byte order, which the name may leave open.
@@ -147,11 +189,11 @@ fn in_utf_8(
         }
         Some(named) => named,
     };
-    Ok(if encoding == Encoding::UTF_8 {
-        (Box::new(bytes), encoding)
-    } else {
-        (Box::new(Decoded::new(bytes, encoding)), encoding)
-    })
+    if encoding == Encoding::UTF_8 {
+        return (bytes, encoding);
+    }
+    let decoded = Decoded::new(BufReader::new(bytes), encoding);
+    (Box::new(decoded), encoding)
 }
 
 /// Counts what is read from the file.

@@ -1,4 +1,5 @@
-//! JSON Lines (<https://jsonlines.org>): an object on each line.
+//! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays of objects, each of which is made
+//! a line first.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::Input;
 use super::blocks::{Format, Parsed, Text};
+use super::elements::is_array_of_objects;
 use super::infer::Kind;
 use super::locations::Unit;
 use super::text::TextSource;
@@ -26,7 +28,7 @@ const SAMPLE_LINES: usize = 10_000;
 pub type JsonLinesSource = TextSource<Lines>;
 
 impl TextSource<Lines> {
-    /// Reads the beginning of an input. Columns are the keys of the first ten thousand lines (as far as
+    /// Reads the beginning of an input: lines, or an array of objects. Columns are the keys of the first ten thousand lines (as far as
     /// they lie in the first MiB) in the order of their appearance, and `more`, for keys that come
     /// later; or only the columns named by `only`, whichever lines have them, unless it is empty. Types
     /// are `INTEGER` (whole numbers, true and false), `REAL` or `TEXT`; arrays and objects are kept as
@@ -39,10 +41,16 @@ impl TextSource<Lines> {
         more: &[String],
         only: &[String],
     ) -> Result<JsonLinesSource, LoadError> {
-        let mut text = Text::open(input?)?;
+        let mut input = input?;
+        let is_array = is_array_of_objects(&input.beginning()?);
+        if is_array {
+            input = input.elements();
+        }
+        let mut text = Text::open(input)?;
         let input = text.input();
         let mut lines = Lines {
             input: input.name().to_owned(),
+            unit: if is_array { Unit::Row } else { Unit::Line },
             encoding: input.encoding(),
             names: Vec::new(),
             columns_by_key: HashMap::new(),
@@ -50,7 +58,7 @@ impl TextSource<Lines> {
             ignores_others: !only.is_empty(),
         };
         let whole = text.whole(&lines)?;
-        let mut keys = sample(&lines.input, &text.bytes()[..whole], more)?;
+        let mut keys = lines.sample(&text.bytes()[..whole], more)?;
         if !only.is_empty() {
             keys = selected(&keys, only);
         }
@@ -58,42 +66,6 @@ impl TextSource<Lines> {
         lines.columns_by_key = (lines.names.iter().cloned().zip(0..)).collect();
         Ok(TextSource::new(text, lines, keys))
     }
-}
-
-/// The keys of the first lines, with what their values are.
-fn sample(input: &str, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kind)>, LoadError> {
-    let mut columns: Vec<(String, Kind)> = Vec::new();
-    let mut first_problem = None;
-    for (number, line) in split(bytes).take(SAMPLE_LINES).enumerate() {
-        match object(line) {
-            Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
-                let kind = kind(value.get());
-                match columns.iter_mut().find(|(name, _)| name == key) {
-                    Some((_, known)) => *known = common(*known, kind),
-                    None => columns.push((key.clone().into_owned(), kind)),
-                }
-            }),
-            Ok(None) => {}
-            Err(problem) => {
-                first_problem.get_or_insert((number, problem));
-            }
-        }
-    }
-    if columns.is_empty() {
-        return Err(match first_problem {
-            Some((number, reason)) => {
-                LoadError::form(input, format!("line {}: {reason}", number + 1))
-            }
-            None => LoadError::form(input, "it contains no object with a key"),
-        });
-    }
-    for name in more {
-        if !columns.iter().any(|(known, _)| same(known, name)) {
-            columns.push((name.clone(), Kind::Unknown));
-        }
-    }
-    check_names(input, &columns)?;
-    Ok(columns)
 }
 
 /// Only these keys, with what their values are as far as that is known.
@@ -143,6 +115,8 @@ fn common(one: Kind, other: Kind) -> Kind {
 /// How to read lines whose keys are known.
 pub struct Lines {
     input: String,
+    /// What an object is counted as: a line, or in an array a row.
+    unit: Unit,
     encoding: &'static str,
     names: Vec<String>,
     /// Which column a key is.
@@ -158,7 +132,7 @@ impl Format for Lines {
     }
 
     fn unit(&self) -> Unit {
-        Unit::Line
+        self.unit
     }
 
     fn cut(&self, bytes: &[u8]) -> usize {
@@ -196,6 +170,44 @@ impl Format for Lines {
 type Problem = (Option<String>, Fault);
 
 impl Lines {
+    /// The keys of the first lines, with what their values are.
+    fn sample(&self, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kind)>, LoadError> {
+        let input = &self.input;
+        let mut columns: Vec<(String, Kind)> = Vec::new();
+        let mut first_problem = None;
+        for (number, line) in split(bytes).take(SAMPLE_LINES).enumerate() {
+            match object(line) {
+                Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
+                    let kind = kind(value.get());
+                    match columns.iter_mut().find(|(name, _)| name == key) {
+                        Some((_, known)) => *known = common(*known, kind),
+                        None => columns.push((key.clone().into_owned(), kind)),
+                    }
+                }),
+                Ok(None) => {}
+                Err(problem) => {
+                    first_problem.get_or_insert((number, problem));
+                }
+            }
+        }
+        if columns.is_empty() {
+            return Err(match first_problem {
+                Some((number, reason)) => LoadError::form(
+                    input,
+                    format!("{} {}: {reason}", self.unit.name(), number + 1),
+                ),
+                None => LoadError::form(input, "it contains no object with a key"),
+            });
+        }
+        for name in more {
+            if !columns.iter().any(|(known, _)| same(known, name)) {
+                columns.push((name.clone(), Kind::Unknown));
+            }
+        }
+        check_names(input, &columns)?;
+        Ok(columns)
+    }
+
     /// The values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {

@@ -9,7 +9,9 @@ mod columnar;
 mod csv;
 mod database;
 mod divide;
+mod elements;
 mod encoding;
+mod foreign;
 pub(crate) mod infer;
 mod info;
 mod input;
@@ -84,7 +86,7 @@ pub trait Source: Send {
 pub enum Format {
     /// Fields between delimiters.
     Csv,
-    /// An object of JSON on each line.
+    /// An object of JSON on each line, or an array of objects.
     JsonLines,
     /// Parquet or Arrow IPC.
     Columnar,
@@ -94,7 +96,8 @@ pub enum Format {
 
 impl Format {
     /// The format of a file: databases, Parquet and Arrow IPC are known by their first bytes, JSON Lines by
-    /// their names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is CSV.
+    /// their names (`.jsonl`, `.ndjson`, before `.gz` or `.zst`), and everything else is text, of which
+    /// [`open`] reads as CSV what does not begin as JSON does.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -173,25 +176,13 @@ pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, Loa
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+    let columns = &opening.columns;
     let format = match opening.format {
         Some(format) => format,
         None => Format::of(path)?,
     };
-    let columns = &opening.columns;
     let source: Box<dyn Source> = match format {
-        Format::Csv => {
-            let mut options = opening.csv.clone();
-            options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
-            Box::new(CsvSource::open(
-                Input::open(path, opening.encoding),
-                options,
-            )?)
-        }
-        Format::JsonLines => {
-            let input = Input::open(path, opening.encoding);
-            let source = JsonLinesSource::open(input, &opening.more_keys, columns)?;
-            return Ok(Box::new(source));
-        }
+        Format::Csv | Format::JsonLines => return text_source(path, format, opening),
         Format::Columnar => columnar_source(path, columns)?,
         Format::Database => {
             let (library, selection) = (&opening.library, &opening.selection);
@@ -199,10 +190,40 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
             return Ok(Box::new(source));
         }
     };
-    match columns.is_empty() {
+    selected(source, columns)
+}
+
+/// The columns of these names, or all where none is named.
+fn selected(source: Box<dyn Source>, names: &[String]) -> Result<Box<dyn Source>, LoadError> {
+    match names.is_empty() {
         true => Ok(source),
-        false => Ok(Box::new(Selected::named(source, columns)?)),
+        false => Ok(Box::new(Selected::named(source, names)?)),
     }
+}
+
+/// A text in this format; where CSV was not named, it is JSON if it begins as such.
+fn text_source(
+    path: &Path,
+    format: Format,
+    opening: &Opening,
+) -> Result<Box<dyn Source>, LoadError> {
+    let mut input = Input::open(path, opening.encoding)?;
+    let mut is_json = format == Format::JsonLines;
+    if opening.format.is_none() && !is_json {
+        let beginning = input.beginning()?;
+        is_json = elements::is_json(&beginning);
+        if let Some(reason) = foreign::of_text(&beginning) {
+            return Err(LoadError::form(input.name(), reason));
+        }
+    }
+    if is_json {
+        let source = JsonLinesSource::open(Ok(input), &opening.more_keys, &opening.columns)?;
+        return Ok(Box::new(source));
+    }
+    let mut options = opening.csv.clone();
+    options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
+    let source = Box::new(CsvSource::open(Ok(input), options)?);
+    selected(source, &opening.columns)
 }
 
 /// Whether the name of a file has one of these endings, before `.gz` or `.zst`.

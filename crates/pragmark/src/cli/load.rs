@@ -22,7 +22,7 @@ pub enum StrategyArg {
 pub enum FormatArg {
     /// CSV, TSV and similar.
     Csv,
-    /// One JSON object per line.
+    /// One JSON object per line, or an array of objects.
     JsonLines,
     /// Parquet or Arrow IPC.
     Columnar,
@@ -52,8 +52,8 @@ Examples:
 
 A load that fails or is interrupted leaves the database unchanged.")]
 pub struct LoadArgs {
-    /// Input files: CSV, TSV or JSON Lines, plain or compressed with gzip or zstd; Parquet; Arrow IPC; or
-    /// SQLite databases. Several inputs need the same columns. `-` reads standard input.
+    /// Input files: CSV, TSV, JSON Lines or JSON arrays, plain or compressed with gzip or zstd; Parquet; Arrow
+    /// IPC; or SQLite databases. Several inputs need the same columns. `-` reads standard input.
     #[arg(required = true, num_args = 1.., value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Database; created if it does not exist.
@@ -67,8 +67,7 @@ pub struct LoadArgs {
     /// Drop the table with its indexes and triggers, and create it again.
     #[arg(long, conflicts_with = "append")]
     pub replace: bool,
-    /// Format of the inputs [default: detected from name and content]. Use it for JSON Lines from standard
-    /// input.
+    /// Format of the inputs [default: detected from name and content].
     #[arg(long, value_enum)]
     pub format: Option<FormatArg>,
     /// Text encoding, such as windows-1252 or utf-16le [default: from the byte order mark, otherwise
