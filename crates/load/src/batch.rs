@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 use thiserror::Error;
 
+use crate::affinity::Affinity;
 use crate::error::LoadError;
 
 /// Rows in columnar form, with what is needed to name one of them in a message.
@@ -48,10 +49,40 @@ pub enum Fault {
     /// An object of JSON has a key that is no column.
     #[error("its key {0} is not among those of the first lines")]
     UnknownKey(String),
+    /// The type of a column, chosen from the first rows, would change a value.
+    #[error("the type {declared}, chosen from the first rows, would change the value `{value}`")]
+    Type {
+        /// The type.
+        declared: &'static str,
+        /// The beginning of the value.
+        value: String,
+    },
+    /// It has the first value of a column, which is read again to choose the type of that column.
+    #[error("the first rows have no value in this column, so its type is not known")]
+    Unseen,
     /// The table refuses it, in SQLite's words.
     #[error("{0}")]
     Refused(String),
 }
+
+impl Fault {
+    /// A value that a column of this affinity would change.
+    pub(crate) fn changed(affinity: Affinity, value: &[u8]) -> Fault {
+        let value = String::from_utf8_lossy(value);
+        Fault::Type {
+            declared: affinity.declared(),
+            value: value.chars().take(LONGEST_VALUE).collect(),
+        }
+    }
+
+    /// Whether the types of columns are to blame, not the row: it is never skipped.
+    pub(crate) fn is_of_type(&self) -> bool {
+        matches!(self, Fault::Type { .. } | Fault::Unseen)
+    }
+}
+
+/// Characters of a value that a message repeats.
+const LONGEST_VALUE: usize = 60;
 
 /// The numbers of a batch's rows in the input: consecutive, but for the malformed ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -178,6 +178,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Whether a type that was chosen from the first rows does not go with a later one.
+    pub(crate) fn is_of_type(&self) -> bool {
+        matches!(self, LoadError::Row { fault, .. } if fault.is_of_type())
+    }
+
     /// What is wrong with the form of an input.
     pub(crate) fn form(input: impl Into<String>, reason: impl ToString) -> LoadError {
         LoadError::Form {

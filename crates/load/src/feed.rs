@@ -28,9 +28,24 @@ pub struct Progress {
     pub total_bytes: Option<u64>,
 }
 
+impl Progress {
+    /// Nothing is done yet.
+    pub(crate) fn new(phase: Phase) -> Progress {
+        Progress {
+            phase,
+            rows: 0,
+            rejected: 0,
+            bytes_read: 0,
+            total_bytes: None,
+        }
+    }
+}
+
 /// The parts of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// Types are chosen from all rows, before these are loaded.
+    Types,
     /// Rows are loaded.
     Rows,
     /// Indexes are made.
@@ -47,7 +62,7 @@ pub enum Phase {
 pub type Observer<'o> = dyn FnMut(&Progress) -> bool + 'o;
 
 /// How often progress is reported while a load waits for its input.
-const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// Batches read ahead: enough that reader and writer do not wait for one another.
 const AHEAD: usize = 2;
@@ -73,11 +88,8 @@ pub(crate) fn feed(
             rejects,
             observer,
             progress: Progress {
-                phase: Phase::Rows,
-                rows: 0,
-                rejected: 0,
-                bytes_read: 0,
                 total_bytes,
+                ..Progress::new(Phase::Rows)
             },
         };
         work(&mut feed)?;

@@ -33,6 +33,7 @@ mod affinity;
 mod arrays;
 mod batch;
 mod cells;
+mod choice;
 mod disk;
 mod error;
 mod feed;
@@ -50,16 +51,17 @@ mod target;
 
 pub use affinity::Affinity;
 pub use batch::{Batch, Fault, Malformed, RowNumbers};
+pub use choice::load;
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
 pub use feed::{Observer, Phase, Progress};
 pub use full_text::FullText;
-pub use loader::{MOST_WORKERS, load};
+pub use loader::MOST_WORKERS;
 pub use request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};
 pub use source::{
-    BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format, Input,
-    JsonLinesSource, Locations, Opening, RowLocation, Selection, Source, SourceColumn, SourceInfo,
-    Unit, open,
+    Again, BatchSource, ColumnarSource, CsvOptions, CsvSource, DatabaseSource, Encoding, Format,
+    Input, JsonLinesSource, Locations, Opening, RowLocation, Sample, Selection, Source,
+    SourceColumn, SourceInfo, Typing, Unit, open,
 };
 pub use table::{Column, Index, Table};

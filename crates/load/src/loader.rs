@@ -1,9 +1,9 @@
-//! A load from beginning to end: table, strategy, rows, indexes, and the moment at which all of it
+//! A load from beginning to end, once the types of columns are chosen: table, strategy, rows, indexes, and the moment at which all of it
 //! becomes true at once.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::{Connection, Library, OpenFlags};
 
@@ -35,20 +35,13 @@ const SKIPS_DUPLICATES: &str = "duplicate rows are to be skipped";
 /// Rows of the first batch below which a table that has rows is not given pages of their own.
 const FEW_ROWS: usize = 1_000;
 
-/// Loads every row of a source into a table.
-///
-/// Whatever happens, the database is afterwards either as it was or complete: a new one takes its place
-/// when it is finished and synced, an existing one is changed in one transaction.
-///
-/// # Errors
-/// See [`LoadError`]; the database is as it was.
-pub fn load(
+/// Loads every row of a source whose types are chosen.
+pub(crate) fn load_once(
     library: &Arc<Library>,
     source: &mut dyn Source,
     request: &Request,
     observer: &mut Observer<'_>,
 ) -> Result<Summary, LoadError> {
-    let begin = Instant::now();
     let mut load = Load {
         library,
         request,
@@ -77,10 +70,11 @@ pub fn load(
         rows_by_pages: load.rows_by_pages,
         why_arrays: load.why_arrays,
         rejected: rejects.count(),
+        why_reread: None,
         bytes_read,
         new_database: is_new,
         database_bytes: size(&request.database)?,
-        time: begin.elapsed(),
+        time: Duration::ZERO,
     })
 }
 

@@ -38,9 +38,9 @@ impl Rejects {
     /// Takes a row.
     ///
     /// # Errors
-    /// The row itself, unless such rows are skipped; or the file cannot be written.
+    /// The row itself, unless it is skipped; or the file cannot be written.
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
-        if self.on_error == OnError::Fail {
+        if self.on_error == OnError::Fail || row.fault.is_of_type() {
             return Err(LoadError::Row {
                 location: self.locations.find(row.row),
                 column: row.column,

@@ -131,6 +131,8 @@ pub struct Summary {
     pub rows_by_pages: u64,
     /// Why not all rows were written as pages; `None` if they were.
     pub why_arrays: Option<String>,
+    /// Why the input was read again to choose types from all rows; `None` if it was not.
+    pub why_reread: Option<String>,
     /// Rows skipped.
     pub rejected: u64,
     /// Bytes of the input, as they lie on the disk.

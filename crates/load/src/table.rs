@@ -12,6 +12,8 @@ pub struct Table {
     /// Declared types of columns, by name; the source's own suggestion holds for the others. SQLite's
     /// rules for types apply: `INTEGER`, `TEXT`, `DECIMAL(10,2)`.
     pub types: Vec<Column>,
+    /// Columns in which NULL is refused, in addition to those among `types`.
+    pub not_null: Vec<String>,
     /// The columns of the primary key; none for a table with a plain rowid. A single column of the
     /// declared type `INTEGER` becomes the rowid.
     pub primary_key: Vec<String>,
@@ -69,6 +71,7 @@ impl Table {
         Table {
             name: name.into(),
             types: Vec::new(),
+            not_null: Vec::new(),
             primary_key: Vec::new(),
             strict: false,
             without_rowid: false,
@@ -77,30 +80,11 @@ impl Table {
         }
     }
 
-    /// Refuses NULL in a column, whose type is the one declared or else the one suggested.
-    ///
-    /// # Errors
-    /// The source has no such column.
-    pub fn refuse_null(&mut self, name: &str, suggested: &[Column]) -> Result<(), LoadError> {
-        let is_named = |column: &&Column| same(&column.name, name);
-        let at = match self.types.iter().position(|column| is_named(&column)) {
-            Some(at) => at,
-            None => {
-                let column = suggested.iter().find(is_named);
-                let column = column.ok_or_else(|| unknown(name, suggested))?;
-                self.types.push(column.clone());
-                self.types.len() - 1
-            }
-        };
-        self.types[at].not_null = true;
-        Ok(())
-    }
-
     /// The columns of the table for a source of these columns: its suggestions, overridden by the
     /// declared types.
     pub(crate) fn columns(&self, suggested: &[Column]) -> Result<Vec<Column>, LoadError> {
         let named = self.types.iter().map(|column| &column.name);
-        let keys = self.primary_key.iter();
+        let keys = self.not_null.iter().chain(&self.primary_key);
         let indexed = self.indexes.iter().flat_map(|index| &index.columns);
         let searched = self.full_text.iter().flat_map(|text| &text.columns);
         for name in named.chain(keys).chain(indexed).chain(searched) {
@@ -128,6 +112,7 @@ impl Table {
                 ..declared.clone()
             },
         };
+        column.not_null |= self.not_null.iter().any(|name| same(name, &column.name));
         check_type(&column)?;
         if self.strict {
             column.declared = strict_type(&column)?;

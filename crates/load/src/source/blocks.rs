@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Input;
 use super::locations::Unit;
+use super::{Input, Typing};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -32,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(50);
 pub trait Format: Send + Sync + 'static {
     /// Takes note of how the columns will be stored, before anything is parsed.
     fn store_as(&mut self, affinities: &[Affinity]);
+
+    /// Takes note of where the types of the columns come from, before anything is parsed.
+    fn set_typing(&mut self, _typing: &[Typing]) {}
 
     /// What its records are counted in.
     fn unit(&self) -> Unit;
@@ -137,6 +140,25 @@ impl Text {
             }
             self.fill()?;
         }
+    }
+
+    /// Takes every block, until the end.
+    ///
+    /// # Errors
+    /// Reading fails, or `stop` has become true.
+    pub(super) fn for_each_block(
+        &mut self,
+        format: &impl Format,
+        stop: &AtomicBool,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), LoadError> {
+        while let Some(block) = self.next_block(format)? {
+            if stop.load(Ordering::Relaxed) {
+                return Err(LoadError::Interrupted);
+            }
+            take(&block);
+        }
+        Ok(())
     }
 
     /// The next block; `None` at the end.

@@ -3,6 +3,8 @@
 //! It stands apart because the same few rules decide which type a column is given and which fields are
 //! parsed; parsing must give what SQLite's own affinity would make of the text.
 
+use crate::affinity::Affinity;
+
 /// What the values seen so far have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -22,9 +24,7 @@ pub(crate) enum Kind {
 impl Kind {
     /// The kind of one text.
     pub(crate) fn of(text: &[u8]) -> Kind {
-        let digits = text.strip_prefix(b"-").unwrap_or(text);
-        let leading_zero = digits.len() > 1 && digits[0] == b'0' && digits[1].is_ascii_digit();
-        if leading_zero {
+        if has_leading_zero(text) {
             // A number would lose the zeros of a postcode or a telephone number.
             Kind::Text
         } else if let Some(kind) = Kind::of_digits(text) {
@@ -61,6 +61,45 @@ impl Kind {
             // As a number it would lose digits.
             Kind::LongInteger | Kind::Text | Kind::Unknown => "TEXT",
         }
+    }
+}
+
+/// Whether a number has a zero before its other digits.
+#[inline]
+pub(crate) fn has_leading_zero(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    matches!(digits, [b'0', second, ..] if second.is_ascii_digit())
+}
+
+/// Whether a column of numbers with this affinity would turn a text into something from which the text cannot
+/// be had again, though among the first values it would have made the column TEXT.
+pub(crate) fn is_changed_by(affinity: Affinity, text: &[u8]) -> bool {
+    let is_blank = |byte: Option<&u8>| byte.is_some_and(is_blank);
+    let is_padded = has_leading_zero(text)
+        || text.starts_with(b"+")
+        || is_blank(text.first())
+        || is_blank(text.last());
+    let may_be_long = text.len() > 18 && affinity != Affinity::Real;
+    is_padded && is_number_to_sqlite(text)
+        || may_be_long && Kind::of_digits(text) == Some(Kind::LongInteger)
+}
+
+/// What SQLite allows around a number.
+fn is_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// Whether a column of numbers turns a text into a number: SQLite allows a sign before it and blanks around it.
+pub(crate) fn is_number_to_sqlite(text: &[u8]) -> bool {
+    let begin = text.iter().position(|byte| !is_blank(byte));
+    let end = text.iter().rposition(|byte| !is_blank(byte));
+    let (Some(begin), Some(end)) = (begin, end) else {
+        return false;
+    };
+    match &text[begin..=end] {
+        [b'+', b'-', ..] => false,
+        [b'+', unsigned @ ..] => is_number(unsigned),
+        signed => is_number(signed),
     }
 }
 

@@ -5,6 +5,17 @@ use std::path::PathBuf;
 use super::{Locations, SourceColumn, Unit};
 use crate::affinity::Affinity;
 
+/// Where the type of a column of the table comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typing {
+    /// It was declared, and values are converted as SQLite does.
+    Declared,
+    /// The source suggested it from its first rows. A value that it would change ends the load.
+    Sampled,
+    /// The first rows have no value. The first one ends the load, because the rows can be read again.
+    Unseen,
+}
+
 /// What is known of a source before its rows are read.
 #[derive(Debug, Clone)]
 pub struct SourceInfo {

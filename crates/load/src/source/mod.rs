@@ -3,6 +3,7 @@
 //! A reader knows nothing of tables or strategies. It learns how columns will be stored, so that it does not
 //! parse what stays text.
 
+mod again;
 mod arrow;
 mod blocks;
 mod columnar;
@@ -22,12 +23,13 @@ mod several;
 mod text;
 mod typed;
 
+pub use again::Again;
 pub use arrow::BatchSource;
 pub use columnar::ColumnarSource;
 pub use csv::{CsvOptions, CsvSource};
 pub use database::{DatabaseSource, Selection};
 pub use encoding::Encoding;
-pub use info::SourceInfo;
+pub use info::{SourceInfo, Typing};
 pub use input::Input;
 pub use json_lines::JsonLinesSource;
 pub use locations::{Locations, RowLocation, Unit};
@@ -44,6 +46,7 @@ use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::table::Column;
+use again::{Reopenable, is_reopenable};
 use selected::Selected;
 use several::SeveralSource;
 
@@ -64,6 +67,16 @@ pub trait Source: Send {
     fn columns(&self) -> &[SourceColumn] {
         &self.info().columns
     }
+
+    /// How to read the same rows again; `None` where they can be read only once, or types do not depend on
+    /// the first rows.
+    fn again(&self) -> Option<Again> {
+        None
+    }
+
+    /// Sets where the types of the columns in the table come from, one for each, before
+    /// [`Source::begin`]. Without this call they are declared.
+    fn set_typing(&mut self, _typing: &[Typing]) {}
 
     /// Reads nothing ahead: rows are read and parsed only while [`Source::next`] waits for them, so that a
     /// caller can measure other work between its calls.
@@ -127,6 +140,16 @@ fn beginning(path: &Path) -> Result<Vec<u8>, LoadError> {
     Ok(beginning)
 }
 
+/// The rows from which the types of columns are chosen.
+#[derive(Debug, Clone)]
+pub enum Sample {
+    /// The first ten thousand rows, if they lie in the first MiB.
+    First,
+    /// All rows, which are read twice; until this becomes true, which is an error. What can be read only
+    /// once is sampled as by `First`.
+    All(Arc<AtomicBool>),
+}
+
 /// How to open inputs.
 #[derive(Debug, Clone)]
 pub struct Opening {
@@ -136,6 +159,8 @@ pub struct Opening {
     pub encoding: Option<Encoding>,
     /// How CSV is written.
     pub csv: CsvOptions,
+    /// The rows from which types are chosen.
+    pub sample: Sample,
     /// Keys that JSON Lines have in addition to those of the first lines.
     pub more_keys: Vec<String>,
     /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
@@ -154,6 +179,7 @@ impl Opening {
             format: None,
             encoding: None,
             csv: CsvOptions::default(),
+            sample: Sample::First,
             more_keys: Vec::new(),
             columns: Vec::new(),
             selection: Selection::default(),
@@ -169,10 +195,16 @@ impl Opening {
 /// # Errors
 /// One cannot be opened, is broken at its beginning or end, or has other columns than the first.
 pub fn open(paths: &[PathBuf], opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
-    match paths {
-        [path] => open_one(path, opening),
-        paths => Ok(Box::new(SeveralSource::open(paths, opening)?)),
-    }
+    let source = match paths {
+        [path] => open_one(path, opening)?,
+        paths => Box::new(SeveralSource::open(paths, opening)?),
+    };
+    Ok(match opening.sample {
+        Sample::First if paths.iter().all(|path| is_reopenable(path)) => {
+            Box::new(Reopenable::new(source, paths, opening))
+        }
+        _ => source,
+    })
 }
 
 fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
@@ -216,14 +248,27 @@ fn text_source(
             return Err(LoadError::form(input.name(), reason));
         }
     }
+    let all = match &opening.sample {
+        Sample::All(stop) if is_reopenable(path) => Some(stop),
+        _ => None,
+    };
     if is_json {
-        let source = JsonLinesSource::open(Ok(input), &opening.more_keys, &opening.columns)?;
+        let (more, only) = (&opening.more_keys, &opening.columns);
+        let reopen = || Input::open(path, opening.encoding);
+        let source = match all {
+            Some(stop) => JsonLinesSource::open_all(reopen, more, only, stop)?,
+            None => JsonLinesSource::open(Ok(input), more, only)?,
+        };
         return Ok(Box::new(source));
     }
     let mut options = opening.csv.clone();
     options.prefers_tab |= has_name(path, &[".tsv", ".tab"]);
-    let source = Box::new(CsvSource::open(Ok(input), options)?);
-    selected(source, &opening.columns)
+    let mut source = CsvSource::open(Ok(input), options.clone())?;
+    if let Some(stop) = all {
+        let input = Input::open(path, opening.encoding)?;
+        source.set_kinds(CsvSource::kinds_of_all(input, options, stop)?.into_iter());
+    }
+    selected(Box::new(source), &opening.columns)
 }
 
 /// Whether the name of a file has one of these endings, before `.gz` or `.zst`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{Source, SourceColumn, SourceInfo};
+use super::{Source, SourceColumn, SourceInfo, Typing};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -67,6 +67,14 @@ impl Source for Selected {
 
     fn read_on_demand(&mut self) {
         self.source.read_on_demand();
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        let mut of_source = vec![Typing::Declared; self.source.columns().len()];
+        for (at, typing) in self.order.iter().zip(typing) {
+            of_source[*at] = *typing;
+        }
+        self.source.set_typing(&of_source);
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {

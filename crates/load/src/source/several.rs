@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::blocks::shift;
 use super::selected::Selected;
-use super::{Opening, Source, SourceInfo, open_one};
+use super::{Opening, Sample, Source, SourceInfo, Typing, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -18,6 +18,7 @@ pub(super) struct SeveralSource {
     inputs: Vec<Part>,
     opening: Opening,
     affinities: Vec<Affinity>,
+    typing: Vec<Typing>,
     stop: Arc<AtomicBool>,
     /// The input that is being read.
     current: Option<Current>,
@@ -85,11 +86,17 @@ impl SeveralSource {
         info.name = format!("{} and {} more", info.name, inputs.len() - 1);
         info.total_bytes = inputs.iter().map(|part| part.bytes).sum();
         info.files = paths.to_vec();
+        let mut opening = opening.clone();
+        // All rows have been looked at by now.
+        opening.sample = Sample::First;
+        let names = info.columns.iter().map(|column| column.name.clone());
+        opening.more_keys.extend(names);
         Ok(SeveralSource {
             info,
             inputs,
-            opening: opening.clone(),
+            opening,
             affinities: Vec::new(),
+            typing: Vec::new(),
             stop: Arc::default(),
             current: None,
             next: 0,
@@ -110,6 +117,7 @@ impl SeveralSource {
         };
         let order = order(&self.info.name, &self.info.columns, &*source)?;
         let mut source = Selected::new(source, order);
+        source.set_typing(&self.typing);
         source.begin(&self.affinities, &self.stop);
         if self.next > 1 {
             let unit = source.info().locations.find(1).unit;
@@ -147,6 +155,10 @@ impl Current {
 impl Source for SeveralSource {
     fn info(&self) -> &SourceInfo {
         &self.info
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        self.typing = typing.to_vec();
     }
 
     fn begin(&mut self, affinities: &[Affinity], stop: &Arc<AtomicBool>) {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::blocks::{Batches, Format, Text};
 use super::infer::Kind;
-use super::{Locations, Source, SourceInfo};
+use super::{Locations, Source, SourceInfo, Typing};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -32,18 +32,29 @@ impl<F: Format> TextSource<F> {
         let mut info = SourceInfo::new(input.name(), suggested.collect());
         info.total_bytes = input.total();
         info.locations = Locations::new(&info.name, format.unit());
-        let kinds = || columns.iter().map(|(_, kind)| *kind);
-        info.typed = kinds().map(|kind| kind != Kind::Unknown).collect();
-        info.texts = kinds()
-            .map(|kind| kind == Kind::Text || format.is_all_text())
-            .collect();
-        TextSource {
+        let mut source = TextSource {
             info,
             on_demand: false,
             stop: Arc::default(),
             opened: Some((text, format)),
             batches: None,
+        };
+        source.set_kinds(columns.iter().map(|(_, kind)| *kind));
+        source
+    }
+
+    /// Suggests types for columns whose values are these.
+    pub(super) fn set_kinds(&mut self, kinds: impl Iterator<Item = Kind> + Clone) {
+        let is_all_text = self
+            .opened
+            .as_ref()
+            .is_some_and(|(_, format)| format.is_all_text());
+        for (column, kind) in self.info.columns.iter_mut().zip(kinds.clone()) {
+            kind.declared().clone_into(&mut column.declared);
         }
+        let is_text = |kind| kind == Kind::Text || is_all_text;
+        self.info.texts = kinds.clone().map(is_text).collect();
+        self.info.typed = kinds.map(|kind| kind != Kind::Unknown).collect();
     }
 }
 
@@ -60,6 +71,12 @@ impl<F: Format> Source for TextSource<F> {
         if let Some((_, format)) = &mut self.opened {
             format.store_as(affinities);
             self.stop = Arc::clone(stop);
+        }
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        if let Some((_, format)) = &mut self.opened {
+            format.set_typing(typing);
         }
     }
 

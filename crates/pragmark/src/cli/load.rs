@@ -98,8 +98,8 @@ pub struct LoadArgs {
         hide_default_value = true
     )]
     pub null: String,
-    /// Declared type of a column, such as price=REAL; repeatable. Use it where the first ten thousand rows
-    /// are not representative.
+    /// Declared type of a column, such as price=REAL; repeatable. Otherwise types come from the first ten
+    /// thousand rows, and from all rows if a later one does not fit.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
     pub types: Vec<(String, String)>,
     /// NOT NULL columns, separated by commas.

@@ -10,7 +10,7 @@ use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount};
 use load::{
     Column, CsvOptions, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode, OnError,
-    Opening, Phase, Progress, RawWrite, Request, Selection, SourceColumn, StrategyChoice, Summary,
+    Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary,
     Table,
 };
 
@@ -24,7 +24,7 @@ use crate::progress::{Task, is_bar_wanted};
 pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     let library = Arc::new(Library::load(&EngineSource::Embedded).map_err(Failure::unusable)?);
     let mut source = load::open(&args.inputs, &opening(args, &library)?)?;
-    let request = request(args, source.columns())?;
+    let request = request(args)?;
     // Not before: opening waits for the first bytes of a pipe, and a signal ends that at once.
     let interrupted = interrupt::flag()?;
     let (task, begin) = (Task::new(is_bar_wanted(args.plain)), Instant::now());
@@ -94,8 +94,8 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
     Ok(opening)
 }
 
-fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure> {
-    let mut request = Request::new(&args.database, table(args, columns)?);
+fn request(args: &LoadArgs) -> Result<Request, Failure> {
+    let mut request = Request::new(&args.database, table(args));
     request.mode = match (args.append, args.replace) {
         (true, _) => Mode::Append,
         (_, true) => Mode::Replace,
@@ -122,7 +122,7 @@ fn request(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Request, Failure
     Ok(request)
 }
 
-fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
+fn table(args: &LoadArgs) -> Table {
     let list = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
     let index = |unique| {
         move |text| Index {
@@ -132,10 +132,11 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
     };
     let plain = args.index.iter().map(index(false));
     let types = args.types.iter();
-    let mut table = Table {
+    Table {
         types: types
             .map(|(name, declared)| Column::new(name, declared))
             .collect(),
+        not_null: args.not_null.clone(),
         primary_key: args.primary_key.clone(),
         strict: args.strict,
         without_rowid: args.without_rowid,
@@ -145,11 +146,7 @@ fn table(args: &LoadArgs, columns: &[SourceColumn]) -> Result<Table, Failure> {
             name: args.fts_table.clone(),
         }),
         ..Table::new(&args.table)
-    };
-    for name in &args.not_null {
-        table.refuse_null(name, columns)?;
     }
-    Ok(table)
 }
 
 /// Where skipped rows go unless a file is named: into the current directory, under the first input's
@@ -190,6 +187,9 @@ fn outcome(summary: &Summary, request: &Request) -> String {
             rows(summary.rows_by_pages)
         ),
     };
+    if let Some(why) = &summary.why_reread {
+        text += &format!("types: from all rows, read a second time ({why})\n");
+    }
     if summary.rejected > 0 {
         text += &format!("{} skipped", rows(summary.rejected));
         if let Some(path) = &request.rejects {
@@ -226,6 +226,7 @@ fn share(summary: &Summary, raw: &RawWrite) -> String {
 fn display(task: &Task, begin: Instant, progress: &Progress) {
     let read = HumanBytes(progress.bytes_read);
     let doing = match progress.phase {
+        Phase::Types => "choosing types from all rows".to_owned(),
         Phase::Rows => {
             let rate = progress.rows as f64 / begin.elapsed().as_secs_f64();
             let rate = HumanCount(rate as u64);
@@ -250,6 +251,9 @@ fn row_hint(fault: &Fault) -> String {
     let remedy = match fault {
         Fault::Encoding(_) => "set the encoding with --encoding, such as windows-1252",
         Fault::UnknownKey(_) => "declare such keys with --type KEY=TYPE",
+        Fault::Type { .. } | Fault::Unseen => {
+            return "set the type of the column with --type COLUMN=TYPE, such as TEXT; nothing was loaded".to_owned();
+        }
         _ => "correct the row",
     };
     format!("{remedy}, or skip such rows with --on-error skip; nothing was loaded")

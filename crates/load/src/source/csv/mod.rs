@@ -4,6 +4,8 @@ mod marks;
 mod parse;
 pub(crate) mod scan;
 
+use std::sync::atomic::AtomicBool;
+
 use super::Input;
 use super::blocks::Text;
 use super::infer::Kind;
@@ -61,31 +63,54 @@ impl TextSource<Reader> {
         input: Result<Input, LoadError>,
         options: CsvOptions,
     ) -> Result<CsvSource, LoadError> {
-        let mut text = Text::open(input?)?;
-        let input = text.input();
-        let (input, encoding) = (input.name().to_owned(), input.encoding());
-        let quote = options.quote;
-        let mut reader = Reader {
-            input,
-            dialect: Dialect {
-                delimiter: options
-                    .delimiter
-                    .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
-                quote,
-            },
-            null: options.null.into_bytes(),
-            names: Vec::new(),
-            affinities: Vec::new(),
-            encoding,
-        };
-        reader.check_dialect()?;
+        let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
-        let header = reader.read_names(&text.bytes()[..whole], options.header)?;
-        let kinds = reader.sample(&text.bytes()[header..whole.max(header)]);
-        text.skip(header);
+        let mut kinds = vec![Kind::Unknown; reader.names.len()];
+        reader.sample(&text.bytes()[..whole], SAMPLE_ROWS, &mut kinds);
         let columns = reader.names.iter().cloned().zip(kinds).collect();
         Ok(TextSource::new(text, reader, columns))
     }
+
+    /// Reads the whole input, until `stop`, and returns what the values of each column are.
+    pub(super) fn kinds_of_all(
+        input: Input,
+        options: CsvOptions,
+        stop: &AtomicBool,
+    ) -> Result<Vec<Kind>, LoadError> {
+        let (mut text, reader) = read_header(input, options)?;
+        let mut kinds = vec![Kind::Unknown; reader.names.len()];
+        text.for_each_block(&reader, stop, |block| {
+            reader.sample(block, usize::MAX, &mut kinds);
+        })?;
+        Ok(kinds)
+    }
+}
+
+/// The rows of a text, and how to read them.
+fn read_header(input: Input, options: CsvOptions) -> Result<(Text, Reader), LoadError> {
+    let mut text = Text::open(input)?;
+    let input = text.input();
+    let (input, encoding) = (input.name().to_owned(), input.encoding());
+    let quote = options.quote;
+    let mut reader = Reader {
+        input,
+        dialect: Dialect {
+            delimiter: options
+                .delimiter
+                .unwrap_or_else(|| guess_delimiter(text.bytes(), quote, options.prefers_tab)),
+            quote,
+        },
+        null: options.null.into_bytes(),
+        names: Vec::new(),
+        affinities: Vec::new(),
+        typing: Vec::new(),
+        encoding,
+    };
+    reader.check_dialect()?;
+    let whole = text.whole(&reader)?;
+    let header = reader.read_names(&text.bytes()[..whole], options.header)?;
+    text.skip(header);
+    Ok((text, reader))
 }
 
 impl Reader {
@@ -146,12 +171,11 @@ impl Reader {
         Ok(records.at())
     }
 
-    /// The kinds of the columns in these rows.
-    fn sample(&self, bytes: &[u8]) -> Vec<Kind> {
-        let mut kinds = vec![Kind::Unknown; self.names.len()];
+    /// Adds the values of so many of these rows to what is known of the columns.
+    fn sample(&self, bytes: &[u8], most: usize, kinds: &mut [Kind]) {
         let mut records = Records::new(bytes, self.dialect);
         let mut fields = Vec::new();
-        for _ in 0..SAMPLE_ROWS {
+        for _ in 0..most {
             fields.clear();
             if records.next(&mut fields).is_none() {
                 break;
@@ -165,7 +189,6 @@ impl Reader {
                 }
             }
         }
-        kinds
     }
 
     #[inline]

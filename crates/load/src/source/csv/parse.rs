@@ -6,16 +6,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
 
 use super::scan::{Dialect, Field, Quoting, Record, Records, cut};
 use crate::affinity::Affinity;
 use crate::batch::{Batch, Fault, Malformed, RowNumbers, record_batch};
 use crate::error::LoadError;
-use crate::source::Unit;
 use crate::source::blocks::{Format, Parsed};
-use crate::source::infer::{integer, short_decimal};
+use crate::source::infer::{has_leading_zero, integer, is_changed_by, short_decimal};
+use crate::source::{Typing, Unit};
 
 /// How to read a CSV text whose columns are known.
 pub struct Reader {
@@ -26,6 +26,8 @@ pub struct Reader {
     pub(super) names: Vec<String>,
     /// How the columns will be stored; empty where that is not known.
     pub(super) affinities: Vec<Affinity>,
+    /// Where their types come from; declared where that is not known.
+    pub(super) typing: Vec<Typing>,
     /// The name of the encoding that the text was in.
     pub(super) encoding: &'static str,
 }
@@ -33,6 +35,10 @@ pub struct Reader {
 impl Format for Reader {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        self.typing = typing.to_vec();
     }
 
     fn unit(&self) -> Unit {
@@ -54,6 +60,14 @@ impl Format for Reader {
     fn too_long(&self, megabytes: usize) -> String {
         format!("a row is longer than {megabytes} MiB; probably a quote is never closed")
     }
+}
+
+/// A value that does not go with the type of its column.
+struct Misfit {
+    /// The index of its row among the good ones of the block.
+    row: usize,
+    column: usize,
+    fault: Fault,
 }
 
 /// A block being parsed.
@@ -92,8 +106,16 @@ impl<'r> Block<'r> {
         if rows == 0 && self.malformed.is_empty() {
             return Ok(Parsed::default());
         }
+        let columns = match self.columns(rows) {
+            Ok(columns) => columns,
+            Err(misfit) => {
+                self.end_with(misfit);
+                self.columns(0).unwrap_or_default()
+            }
+        };
+        let rows = self.fields.len() / self.reader.names.len();
         let batch = Batch {
-            rows: self.columns(rows)?,
+            rows: record_batch(&self.reader.input, &self.reader.names, columns, rows)?,
             numbers: RowNumbers {
                 first: 1,
                 left_out: self.malformed.iter().map(|row| row.row).collect(),
@@ -181,22 +203,70 @@ impl<'r> Block<'r> {
         });
     }
 
-    fn columns(&self, rows: usize) -> Result<RecordBatch, LoadError> {
-        let arrays = (0..self.reader.names.len())
+    /// Leaves nothing of the block but the rows refused up to this value: the load ends there.
+    #[cold]
+    fn end_with(&mut self, misfit: Misfit) {
+        let left_out = self.malformed.iter().map(|bad| bad.row).collect();
+        let row = RowNumbers { first: 1, left_out }.number(misfit.row);
+        self.malformed.retain(|bad| bad.row < row);
+        self.malformed.push(Malformed {
+            row,
+            column: Some(self.reader.names[misfit.column].clone()),
+            fault: misfit.fault,
+            fields: Vec::new(),
+        });
+        self.fields.clear();
+    }
+
+    fn columns(&self, rows: usize) -> Result<Vec<ArrayRef>, Misfit> {
+        (0..self.reader.names.len())
             .map(|column| self.column(column, rows))
-            .collect();
-        record_batch(&self.reader.input, &self.reader.names, arrays, rows)
+            .collect()
     }
 
     /// A column, parsed if every text is what the affinity wants and parsing gives what SQLite would
     /// have made of it; otherwise texts, which SQLite's affinity then turns into the same.
-    fn column(&self, column: usize, rows: usize) -> ArrayRef {
+    fn column(&self, column: usize, rows: usize) -> Result<ArrayRef, Misfit> {
+        let typing = self.reader.typing.get(column).copied();
+        let typing = typing.unwrap_or(Typing::Declared);
         let parsed = match self.reader.affinities.get(column) {
-            Some(Affinity::Integer | Affinity::Numeric) => self.integers(column, rows),
-            Some(Affinity::Real) => self.reals(column, rows),
+            Some(Affinity::Integer | Affinity::Numeric) => match typing {
+                Typing::Declared => self.integers(column, rows, integer),
+                _ => self.integers(column, rows, |text| kept(text, integer)),
+            },
+            Some(Affinity::Real) => match typing {
+                Typing::Declared => self.reals(column, rows, short_decimal),
+                _ => self.reals(column, rows, |text| kept(text, short_decimal)),
+            },
             Some(Affinity::Text | Affinity::Blob) | None => None,
         };
-        parsed.unwrap_or_else(|| self.texts(column, rows))
+        if let Some(array) = parsed {
+            return Ok(array);
+        }
+        match self.misfit(column, typing) {
+            Some(misfit) => Err(misfit),
+            None => Ok(self.texts(column, rows)),
+        }
+    }
+
+    /// The first value of a column of texts that does not go with the column's type, where that was chosen
+    /// from the first rows.
+    fn misfit(&self, column: usize, typing: Typing) -> Option<Misfit> {
+        let affinity = *self.reader.affinities.get(column)?;
+        let is_number = !matches!(affinity, Affinity::Text | Affinity::Blob);
+        let text = |field| unescaped(self.bytes, field, self.reader.dialect);
+        let fields = self.fields(column).enumerate();
+        let mut values = fields.filter(|(_, field)| !self.reader.is_null(self.bytes, *field));
+        let (row, fault) = match typing {
+            Typing::Unseen => (values.next()?.0, Fault::Unseen),
+            Typing::Sampled if is_number => {
+                let (row, field) =
+                    values.find(|(_, field)| is_changed_by(affinity, &text(*field)))?;
+                (row, Fault::changed(affinity, &text(field)))
+            }
+            Typing::Sampled | Typing::Declared => return None,
+        };
+        Some(Misfit { row, column, fault })
     }
 
     fn fields(&self, column: usize) -> impl Iterator<Item = Field> {
@@ -204,7 +274,12 @@ impl<'r> Block<'r> {
         self.fields.iter().skip(column).step_by(columns).copied()
     }
 
-    fn integers(&self, column: usize, rows: usize) -> Option<ArrayRef> {
+    fn integers(
+        &self,
+        column: usize,
+        rows: usize,
+        integer: impl Fn(&[u8]) -> Option<i64>,
+    ) -> Option<ArrayRef> {
         let mut values = Int64Builder::with_capacity(rows);
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
@@ -216,13 +291,18 @@ impl<'r> Block<'r> {
         Some(Arc::new(values.finish()))
     }
 
-    fn reals(&self, column: usize, rows: usize) -> Option<ArrayRef> {
+    fn reals(
+        &self,
+        column: usize,
+        rows: usize,
+        real: impl Fn(&[u8]) -> Option<f64>,
+    ) -> Option<ArrayRef> {
         let mut values = Float64Builder::with_capacity(rows);
         for field in self.fields(column) {
             if self.reader.is_null(self.bytes, field) {
                 values.append_null();
             } else {
-                values.append_value(short_decimal(&self.bytes[field.range()])?);
+                values.append_value(real(&self.bytes[field.range()])?);
             }
         }
         Some(Arc::new(values.finish()))
@@ -248,6 +328,15 @@ impl<'r> Block<'r> {
         }
         Arc::new(values.finish())
     }
+}
+
+/// The number that a text is, if the text can be had again from it.
+#[inline]
+fn kept<T>(text: &[u8], parse: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+    if has_leading_zero(text) {
+        return None;
+    }
+    parse(text)
 }
 
 /// The bytes of a field, its doubled quotes made single.

@@ -1,25 +1,29 @@
 //! JSON Lines (<https://jsonlines.org>): an object on each line; and arrays of objects, each of which is made
 //! a line first.
 
+mod keys;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 
 use engine::ValueRef;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Input;
+use keys::{Keys, selected};
+
 use super::blocks::{Format, Parsed, Text};
 use super::elements::is_array_of_objects;
-use super::infer::Kind;
+use super::infer::{Kind, is_changed_by, is_number_to_sqlite};
 use super::locations::Unit;
 use super::text::TextSource;
 use super::typed::Gathering;
+use super::{Input, Typing};
 use crate::affinity::Affinity;
 use crate::batch::Fault;
 use crate::error::LoadError;
-use crate::table::same;
 
 /// Lines from which columns and types are inferred, if they lie in what was read first.
 const SAMPLE_LINES: usize = 10_000;
@@ -41,75 +45,62 @@ impl TextSource<Lines> {
         more: &[String],
         only: &[String],
     ) -> Result<JsonLinesSource, LoadError> {
-        let mut input = input?;
-        let is_array = is_array_of_objects(&input.beginning()?);
-        if is_array {
-            input = input.elements();
-        }
-        let mut text = Text::open(input)?;
-        let input = text.input();
-        let mut lines = Lines {
-            input: input.name().to_owned(),
-            unit: if is_array { Unit::Row } else { Unit::Line },
-            encoding: input.encoding(),
-            names: Vec::new(),
-            columns_by_key: HashMap::new(),
-            affinities: Vec::new(),
-            ignores_others: !only.is_empty(),
-        };
+        let (mut text, lines) = read_beginning(input?)?;
         let whole = text.whole(&lines)?;
-        let mut keys = lines.sample(&text.bytes()[..whole], more)?;
+        let mut keys = Keys::default();
+        keys.add(&text.bytes()[..whole], SAMPLE_LINES);
+        let keys = keys.checked(&lines, more)?;
+        Ok(JsonLinesSource::with_keys(text, lines, keys, only))
+    }
+
+    /// The same, with keys and types from all lines, which reads the input twice; until `stop`.
+    pub(super) fn open_all(
+        open: impl Fn() -> Result<Input, LoadError>,
+        more: &[String],
+        only: &[String],
+        stop: &AtomicBool,
+    ) -> Result<JsonLinesSource, LoadError> {
+        let (mut text, lines) = read_beginning(open()?)?;
+        let mut keys = Keys::default();
+        text.for_each_block(&lines, stop, |block| keys.add(block, usize::MAX))?;
+        let keys = keys.checked(&lines, more)?;
+        let (text, lines) = read_beginning(open()?)?;
+        Ok(JsonLinesSource::with_keys(text, lines, keys, only))
+    }
+
+    fn with_keys(
+        text: Text,
+        mut lines: Lines,
+        mut keys: Vec<(String, Kind)>,
+        only: &[String],
+    ) -> JsonLinesSource {
         if !only.is_empty() {
             keys = selected(&keys, only);
         }
+        lines.ignores_others = !only.is_empty();
         lines.names = keys.iter().map(|(key, _)| key.clone()).collect();
         lines.columns_by_key = (lines.names.iter().cloned().zip(0..)).collect();
-        Ok(TextSource::new(text, lines, keys))
+        TextSource::new(text, lines, keys)
     }
 }
 
-/// Only these keys, with what their values are as far as that is known.
-fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
-    let of = |name: &String| {
-        let found = known.iter().find(|(known, _)| known == name);
-        (name.clone(), found.map_or(Kind::Unknown, |(_, kind)| *kind))
+/// The lines of a text, and how to read them, but for their keys.
+fn read_beginning(mut input: Input) -> Result<(Text, Lines), LoadError> {
+    let is_array = is_array_of_objects(&input.beginning()?);
+    if is_array {
+        input = input.elements();
+    }
+    let lines = Lines {
+        input: input.name().to_owned(),
+        unit: if is_array { Unit::Row } else { Unit::Line },
+        encoding: input.encoding(),
+        names: Vec::new(),
+        columns_by_key: HashMap::new(),
+        affinities: Vec::new(),
+        typing: Vec::new(),
+        ignores_others: false,
     };
-    only.iter().map(of).collect()
-}
-
-/// Keys that differ only in JSON cannot be two columns.
-fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
-    for (number, (name, _)) in columns.iter().enumerate() {
-        let wrong = if name.contains('\0') {
-            Some("a key holds a NUL character".to_owned())
-        } else {
-            columns[..number]
-                .iter()
-                .find(|(known, _)| same(known, name))
-                .map(|(known, _)| {
-                    format!("the keys {known} and {name} differ only in case, which SQLite ignores")
-                })
-        };
-        if let Some(reason) = wrong {
-            return Err(LoadError::form(input, reason));
-        }
-    }
-    Ok(())
-}
-
-/// What a value is, as JSON writes it.
-fn kind(raw: &str) -> Kind {
-    match raw.as_bytes().first() {
-        Some(b'n') => Kind::Unknown,
-        Some(b't' | b'f') => Kind::Integer,
-        Some(b'"' | b'[' | b'{') | None => Kind::Text,
-        Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
-    }
-}
-
-/// What two values have in common; a text and a number are texts.
-fn common(one: Kind, other: Kind) -> Kind {
-    one.max(other)
+    Ok((Text::open(input)?, lines))
 }
 
 /// How to read lines whose keys are known.
@@ -122,6 +113,8 @@ pub struct Lines {
     /// Which column a key is.
     columns_by_key: HashMap<String, usize>,
     affinities: Vec<Affinity>,
+    /// Where their types come from; declared where that is not known.
+    typing: Vec<Typing>,
     /// Whether a key that is no column is passed over.
     ignores_others: bool,
 }
@@ -129,6 +122,10 @@ pub struct Lines {
 impl Format for Lines {
     fn store_as(&mut self, affinities: &[Affinity]) {
         self.affinities = affinities.to_vec();
+    }
+
+    fn set_typing(&mut self, typing: &[Typing]) {
+        self.typing = typing.to_vec();
     }
 
     fn unit(&self) -> Unit {
@@ -170,44 +167,6 @@ impl Format for Lines {
 type Problem = (Option<String>, Fault);
 
 impl Lines {
-    /// The keys of the first lines, with what their values are.
-    fn sample(&self, bytes: &[u8], more: &[String]) -> Result<Vec<(String, Kind)>, LoadError> {
-        let input = &self.input;
-        let mut columns: Vec<(String, Kind)> = Vec::new();
-        let mut first_problem = None;
-        for (number, line) in split(bytes).take(SAMPLE_LINES).enumerate() {
-            match object(line) {
-                Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
-                    let kind = kind(value.get());
-                    match columns.iter_mut().find(|(name, _)| name == key) {
-                        Some((_, known)) => *known = common(*known, kind),
-                        None => columns.push((key.clone().into_owned(), kind)),
-                    }
-                }),
-                Ok(None) => {}
-                Err(problem) => {
-                    first_problem.get_or_insert((number, problem));
-                }
-            }
-        }
-        if columns.is_empty() {
-            return Err(match first_problem {
-                Some((number, reason)) => LoadError::form(
-                    input,
-                    format!("{} {}: {reason}", self.unit.name(), number + 1),
-                ),
-                None => LoadError::form(input, "it contains no object with a key"),
-            });
-        }
-        for name in more {
-            if !columns.iter().any(|(known, _)| same(known, name)) {
-                columns.push((name.clone(), Kind::Unknown));
-            }
-        }
-        check_names(input, &columns)?;
-        Ok(columns)
-    }
-
     /// The values of a line, one for each column; nothing for an empty line.
     fn row<'l>(&self, line: &'l [u8]) -> Result<Option<Vec<Value<'l>>>, Problem> {
         if std::str::from_utf8(line).is_err() {
@@ -224,11 +183,37 @@ impl Lines {
                 }
                 return Err((None, Fault::UnknownKey(key.into_owned())));
             };
+            if let Some(fault) = self.misfit(*column, raw.get()) {
+                return Err((Some(key.into_owned()), fault));
+            }
             let affinity = self.affinities.get(*column).copied();
             values[*column] = value(raw, affinity)
                 .map_err(|reason| (Some(key.into_owned()), Fault::Form(reason)))?;
         }
         Ok(Some(values))
+    }
+}
+
+impl Lines {
+    /// What is wrong with a value that does not go with the type of its column, where that was chosen from
+    /// the first lines: a number loses its digits, or a text becomes a number.
+    fn misfit(&self, column: usize, raw: &str) -> Option<Fault> {
+        let typing = *self.typing.get(column)?;
+        let affinity = *self.affinities.get(column)?;
+        let first = raw.as_bytes().first()?;
+        let is_number = !matches!(affinity, Affinity::Text | Affinity::Blob);
+        match typing {
+            Typing::Unseen => (*first != b'n').then_some(Fault::Unseen),
+            Typing::Sampled if is_number && *first == b'"' => {
+                let text = serde_json::from_str::<Key<'_>>(raw).ok()?.0;
+                let becomes_number = is_number_to_sqlite(text.as_bytes());
+                becomes_number.then(|| Fault::changed(affinity, text.as_bytes()))
+            }
+            Typing::Sampled if is_number && is_changed_by(affinity, raw.as_bytes()) => {
+                Some(Fault::changed(affinity, raw.as_bytes()))
+            }
+            Typing::Sampled | Typing::Declared => None,
+        }
     }
 }
 

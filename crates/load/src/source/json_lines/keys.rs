@@ -1,0 +1,105 @@
+//! The keys of objects, and what their values are.
+
+use super::{Lines, object, split};
+use crate::error::LoadError;
+use crate::source::infer::Kind;
+use crate::table::same;
+
+/// The keys of lines in the order of their appearance, with what their values are.
+#[derive(Default)]
+pub(super) struct Keys {
+    columns: Vec<(String, Kind)>,
+    /// Lines so far.
+    lines: usize,
+    /// The number of the first line that is no object, and what is wrong with it.
+    first_problem: Option<(usize, String)>,
+}
+
+impl Keys {
+    /// Adds those of so many lines.
+    pub(super) fn add(&mut self, bytes: &[u8], most: usize) {
+        for line in split(bytes).take(most) {
+            self.lines += 1;
+            match object(line) {
+                Ok(Some(object)) => object.0.iter().for_each(|(key, value)| {
+                    let kind = kind(value.get());
+                    match self.columns.iter_mut().find(|(name, _)| name == key) {
+                        Some((_, known)) => *known = common(*known, kind),
+                        None => self.columns.push((key.clone().into_owned(), kind)),
+                    }
+                }),
+                Ok(None) => {}
+                Err(problem) => {
+                    self.first_problem.get_or_insert((self.lines, problem));
+                }
+            }
+        }
+    }
+
+    /// All of them, and `more`.
+    pub(super) fn checked(
+        self,
+        lines: &Lines,
+        more: &[String],
+    ) -> Result<Vec<(String, Kind)>, LoadError> {
+        let (input, mut columns) = (&lines.input, self.columns);
+        if columns.is_empty() {
+            let reason = match self.first_problem {
+                Some((number, reason)) => format!("{} {number}: {reason}", lines.unit.name()),
+                None => "it contains no object with a key".to_owned(),
+            };
+            return Err(LoadError::form(input, reason));
+        }
+        for name in more {
+            if !columns.iter().any(|(known, _)| same(known, name)) {
+                columns.push((name.clone(), Kind::Unknown));
+            }
+        }
+        check_names(input, &columns)?;
+        Ok(columns)
+    }
+}
+
+/// Only these keys, with what their values are as far as that is known.
+pub(super) fn selected(known: &[(String, Kind)], only: &[String]) -> Vec<(String, Kind)> {
+    let of = |name: &String| {
+        let found = known.iter().find(|(known, _)| known == name);
+        (name.clone(), found.map_or(Kind::Unknown, |(_, kind)| *kind))
+    };
+    only.iter().map(of).collect()
+}
+
+/// Keys that differ only in JSON cannot be two columns.
+fn check_names(input: &str, columns: &[(String, Kind)]) -> Result<(), LoadError> {
+    for (number, (name, _)) in columns.iter().enumerate() {
+        let wrong = if name.contains('\0') {
+            Some("a key holds a NUL character".to_owned())
+        } else {
+            columns[..number]
+                .iter()
+                .find(|(known, _)| same(known, name))
+                .map(|(known, _)| {
+                    format!("the keys {known} and {name} differ only in case, which SQLite ignores")
+                })
+        };
+        if let Some(reason) = wrong {
+            return Err(LoadError::form(input, reason));
+        }
+    }
+    Ok(())
+}
+
+/// What a value is, as JSON writes it.
+fn kind(raw: &str) -> Kind {
+    match raw.as_bytes().first() {
+        Some(b'n') => Kind::Unknown,
+        Some(b't' | b'f') => Kind::Integer,
+        Some(b'"' | b'[' | b'{') | None => Kind::Text,
+        Some(_) => Kind::of_digits(raw.as_bytes()).unwrap_or(Kind::Real),
+    }
+}
+
+/// What two values have in common; a text and a number are texts.
+fn common(one: Kind, other: Kind) -> Kind {
+    one.max(other)
+}
