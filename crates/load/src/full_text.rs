@@ -1,12 +1,14 @@
-//! A full-text index over columns of the table: FTS5 with the table as its external content
-//! (<https://sqlite.org/fts5.html#external_content_tables>), so that no text is stored twice.
+//! Full-text indexes over columns of the table: FTS5 with the table as its external content
+//! (<https://sqlite.org/fts5.html#external_content_tables>), so that no text is stored twice. Such an index
+//! does not notice that the table changes, so what is there already is brought up to date or reported.
 
-use engine::Connection;
+use engine::{Connection, Value};
 
 use crate::error::LoadError;
-use crate::request::Mode;
-use crate::table::{list, quoted};
-use crate::target::object;
+use crate::feed::{Feed, Phase};
+use crate::request::{Mode, Request};
+use crate::table::{list, quoted, same};
+use crate::target::{object, rowid_alias};
 
 /// A full-text index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +27,7 @@ impl FullText {
 
     /// The statement that brings it up to date with the table.
     pub fn rebuild(&self, table: &str) -> String {
-        let name = quoted(&self.name(table));
-        format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
+        rebuild(&self.name(table))
     }
 
     /// Checks that nothing is in its place; where the table is replaced, so is an index of that name.
@@ -51,9 +52,10 @@ impl FullText {
     pub(crate) fn make(&self, connection: &Connection, table: &str) -> Result<(), LoadError> {
         let name = quoted(&self.name(table));
         connection.execute(&format!(
-            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}); {}",
+            "CREATE VIRTUAL TABLE {name} USING fts5({}, content = {}, content_rowid = {}); {}",
             list(&self.columns),
             quoted(table),
+            quoted(&rowid_name(connection, table)?),
             self.rebuild(table),
         ))?;
         Ok(())
@@ -70,6 +72,182 @@ impl FullText {
     }
 }
 
+/// The statement that brings a full-text index up to date with its table.
+pub fn rebuild(index: &str) -> String {
+    let name = quoted(index);
+    format!("INSERT INTO {name}({name}) VALUES ('rebuild')")
+}
+
+/// The names by which SQL knows the rowid, as far as no column has them.
+const ROWID: [&str; 3] = ["rowid", "_rowid_", "oid"];
+
+/// A name of the rowid of a table.
+///
+/// # Errors
+/// It has none: columns have all of them, and none is the rowid.
+fn rowid_name(connection: &Connection, table: &str) -> Result<String, LoadError> {
+    let columns = columns(connection, table)?;
+    let is_free = |name: &&str| !columns.iter().any(|column| same(column, name));
+    if let Some(name) = ROWID.iter().copied().find(is_free) {
+        return Ok(name.to_owned());
+    }
+    rowid_alias(connection, table)?.ok_or_else(|| {
+        LoadError::Definition(format!(
+            "a full-text index cannot refer to the rows of {table}: {}, {} and {} are all columns; \
+             make an INTEGER column the primary key",
+            ROWID[0], ROWID[1], ROWID[2]
+        ))
+    })
+}
+
+/// The names of the columns of a table.
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+    let mut names = Vec::new();
+    connection.for_each_row(&format!("PRAGMA table_info({})", quoted(table)), |row| {
+        names.push(row.column_text(1)?.to_owned());
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// Checks before any row is loaded that indexes can be filled from the table that has just been made: the
+/// one requested, and those that an earlier table of its name has left.
+pub(crate) fn check(connection: &Connection, request: &Request) -> Result<(), LoadError> {
+    let table = &request.table.name;
+    if request.table.full_text.is_some() {
+        rowid_name(connection, table)?;
+    }
+    let known = columns(connection, table)?;
+    for index in over(connection, table)? {
+        let needed = columns(connection, &index)?;
+        let is_known = |name: &&String| known.iter().any(|known| same(known, name));
+        let lacks = match needed.iter().find(|name| !is_known(name)) {
+            Some(lacking) => format!("no column {lacking}"),
+            None if request.table.without_rowid => "no rowids".to_owned(),
+            None => continue,
+        };
+        return Err(LoadError::Definition(format!(
+            "the full-text index {index} reads its text from {table}, which is to have {lacks}; \
+             drop it first, or recreate it with --fts"
+        )));
+    }
+    Ok(())
+}
+
+/// What became of the full-text indexes that were there.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Filled again from the new table.
+    pub(crate) rebuilt: Vec<String>,
+    /// Lacking the rows that were appended.
+    pub(crate) stale: Vec<String>,
+}
+
+/// Makes the index requested, and sees to those that are there already.
+pub(crate) fn fill(
+    connection: &Connection,
+    request: &Request,
+    feed: &mut Feed<'_>,
+) -> Result<Kept, LoadError> {
+    let table = &request.table.name;
+    let there = over(connection, table)?;
+    if request.mode == Mode::Append {
+        let mut stale = Vec::new();
+        for index in there {
+            if !is_kept_up(connection, table, &index)? {
+                stale.push(index);
+            }
+        }
+        return Ok(Kept {
+            rebuilt: Vec::new(),
+            stale,
+        });
+    }
+    for index in &there {
+        feed.tell(Phase::FullText)?;
+        connection.execute(&rebuild(index))?;
+    }
+    if let Some(full_text) = &request.table.full_text {
+        feed.tell(Phase::FullText)?;
+        full_text.make(connection, table)?;
+    }
+    Ok(Kept {
+        rebuilt: there,
+        stale: Vec::new(),
+    })
+}
+
+/// Whether a trigger of the table names an index.
+fn is_kept_up(connection: &Connection, table: &str, index: &str) -> Result<bool, LoadError> {
+    let sql = "SELECT tbl_name, sql FROM sqlite_master WHERE type = 'trigger'";
+    let index = index.to_ascii_lowercase();
+    Ok(pairs(connection, sql)?
+        .iter()
+        .any(|(of, sql)| same(of, table) && sql.to_ascii_lowercase().contains(&index)))
+}
+
+/// The full-text indexes that read their text from this table.
+fn over(connection: &Connection, table: &str) -> Result<Vec<String>, LoadError> {
+    let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' \
+               AND sql LIKE 'CREATE VIRTUAL TABLE%USING%fts%' ORDER BY rowid";
+    let tables = pairs(connection, sql)?.into_iter();
+    let reads = |sql: &str| content(sql).is_some_and(|content| same(&content, table));
+    Ok(tables
+        .filter(|(_, sql)| reads(sql))
+        .map(|(name, _)| name)
+        .collect())
+}
+
+/// Rows of two texts.
+fn pairs(connection: &Connection, sql: &str) -> Result<Vec<(String, String)>, LoadError> {
+    let text = |value: Option<&Value>| value.map(ToString::to_string).unwrap_or_default();
+    let rows = connection.query_all(sql)?;
+    Ok(rows
+        .iter()
+        .map(|row| (text(row.first()), text(row.get(1))))
+        .collect())
+}
+
+/// The table that the definition of a full-text index names as its external content.
+fn content(sql: &str) -> Option<String> {
+    let using = sql.to_ascii_lowercase().find("using fts")?;
+    let (_, arguments) = sql[using..].split_once('(')?;
+    let arguments = arguments.trim_end().trim_end_matches(';').trim_end();
+    let arguments = split_arguments(arguments.strip_suffix(')')?);
+    arguments.into_iter().find_map(|argument| {
+        let (name, value) = argument.split_once('=')?;
+        same(name.trim(), "content").then(|| unquoted(value.trim()))
+    })
+}
+
+/// What stands between commas that are not in quotes.
+fn split_arguments(text: &str) -> Vec<&str> {
+    let mut quote = None;
+    text.split(|character| {
+        match (quote, character) {
+            (None, ',') => return true,
+            (None, '\'' | '"' | '`') => quote = Some(character),
+            (None, '[') => quote = Some(']'),
+            (Some(end), character) if end == character => quote = None,
+            _ => {}
+        }
+        false
+    })
+    .collect()
+}
+
+/// A name without the quotes around it.
+fn unquoted(name: &str) -> String {
+    let mut characters = name.chars();
+    match (characters.next(), characters.next_back()) {
+        (Some('['), Some(']')) => characters.collect(),
+        (Some(quote @ ('\'' | '"' | '`')), Some(end)) if quote == end => characters
+            .as_str()
+            .replace(&format!("{quote}{quote}"), &quote.to_string()),
+        _ => name.to_owned(),
+    }
+}
+
 /// Whether a table is a full-text index.
 fn is_full_text(connection: &Connection, name: &str) -> Result<bool, LoadError> {
     let sql = format!(
@@ -78,4 +256,40 @@ fn is_full_text(connection: &Connection, name: &str) -> Result<bool, LoadError> 
         name.replace('\'', "''")
     );
     Ok(connection.query_i64(&sql)? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_that_an_index_reads_from_is_found_in_its_definition() {
+        for (sql, table) in [
+            ("CREATE VIRTUAL TABLE f USING fts5(a, content=t)", Some("t")),
+            (
+                "create virtual table f using FTS5 (a, Content = \"my \"\"t\"\"\" , b);",
+                Some("my \"t\""),
+            ),
+            (
+                "CREATE VIRTUAL TABLE f USING fts4(content='it''s', a)",
+                Some("it's"),
+            ),
+            (
+                "CREATE VIRTUAL TABLE f USING fts5(a, content=[t], content_rowid=id)",
+                Some("t"),
+            ),
+            ("CREATE VIRTUAL TABLE f USING fts5(a, content='')", Some("")),
+            (
+                "CREATE VIRTUAL TABLE f USING fts5(a, tokenize = \"x, content=t\")",
+                None,
+            ),
+            ("CREATE VIRTUAL TABLE f USING fts5(content, t)", None),
+            (
+                "CREATE VIRTUAL TABLE f USING fts5(a, content_rowid=t)",
+                None,
+            ),
+        ] {
+            assert_eq!(content(sql).as_deref(), table, "{sql}");
+        }
+    }
 }

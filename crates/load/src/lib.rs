@@ -55,7 +55,7 @@ pub use choice::load;
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;
 pub use feed::{Observer, Phase, Progress};
-pub use full_text::FullText;
+pub use full_text::{FullText, rebuild as rebuild_full_text};
 pub use loader::MOST_WORKERS;
 pub use request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
 pub use rows::{Row, RowReader};

@@ -11,7 +11,7 @@ use crate::arrays::{self, Commits};
 use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
-use crate::full_text::FullText;
+use crate::full_text::{self, FullText, Kept};
 use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
@@ -49,6 +49,7 @@ pub(crate) fn load_once(
         rows_by_pages: 0,
         why_arrays: None,
         indexes_made: false,
+        kept: Kept::default(),
     };
     let mut rejects = Rejects::new(
         source.info().locations.clone(),
@@ -71,6 +72,8 @@ pub(crate) fn load_once(
         why_arrays: load.why_arrays,
         rejected: rejects.count(),
         why_reread: None,
+        rebuilt: load.kept.rebuilt,
+        stale: load.kept.stale,
         bytes_read,
         new_database: is_new,
         database_bytes: size(&request.database)?,
@@ -93,6 +96,8 @@ struct Load<'l> {
     why_arrays: Option<String>,
     /// Whether all indexes exist before the rows.
     indexes_made: bool,
+    /// The full-text indexes that were there before.
+    kept: Kept,
 }
 
 impl Load<'_> {
@@ -402,7 +407,7 @@ impl Load<'_> {
     }
 
     /// What comes after the rows: indexes and the check.
-    fn finish(&self, connection: &Connection, feed: &mut Feed<'_>) -> Result<(), LoadError> {
+    fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<(), LoadError> {
         if self.request.mode != Mode::Append && !self.indexes_made {
             let after = |index: &Index| !self.request.is_made_before(index);
             for sql in self.request.table.create_indexes(after) {
@@ -410,10 +415,7 @@ impl Load<'_> {
                 connection.execute(&sql)?;
             }
         }
-        if let Some(full_text) = self.full_text() {
-            feed.tell(Phase::FullText)?;
-            full_text.make(connection, &self.request.table.name)?;
-        }
+        self.kept = full_text::fill(connection, self.request, feed)?;
         if self.request.check {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
@@ -482,6 +484,7 @@ mod tests {
             rows_by_pages: 0,
             why_arrays: None,
             indexes_made: false,
+            kept: Kept::default(),
         };
         load.settle();
         assert!(!journal(&left, "-journal").exists());

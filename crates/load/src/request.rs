@@ -133,6 +133,10 @@ pub struct Summary {
     pub why_arrays: Option<String>,
     /// Why the input was read again to choose types from all rows; `None` if it was not.
     pub why_reread: Option<String>,
+    /// Full-text indexes over an earlier table of this name, filled again from the new one.
+    pub rebuilt: Vec<String>,
+    /// Full-text indexes over the table that lack the rows appended: no trigger of the table names them.
+    pub stale: Vec<String>,
     /// Rows skipped.
     pub rejected: u64,
     /// Bytes of the input, as they lie on the disk.

@@ -4,6 +4,7 @@ use engine::{Connection, EngineError, Step, Value};
 
 use crate::affinity::Affinity;
 use crate::error::LoadError;
+use crate::full_text;
 use crate::request::{Mode, Request};
 use crate::table::{Column, quoted, same};
 
@@ -48,6 +49,7 @@ impl Target {
                     full_text.make_room(connection, &table.name, request.mode)?;
                 }
                 connection.execute(&table.create(&columns))?;
+                full_text::check(connection, request)?;
                 for sql in table.create_indexes(|index| request.is_made_before(index)) {
                     connection.execute(&sql)?;
                 }
@@ -113,7 +115,10 @@ pub(crate) fn any_is_strict(connection: &Connection, table_list: &str) -> bool {
 
 /// The column that is the rowid by another name: the only one of the primary key, declared `INTEGER`,
 /// in a table that keeps no index for that key (<https://sqlite.org/lang_createtable.html#rowid>).
-fn rowid_alias(connection: &Connection, table: &str) -> Result<Option<String>, EngineError> {
+pub(crate) fn rowid_alias(
+    connection: &Connection,
+    table: &str,
+) -> Result<Option<String>, EngineError> {
     let indexes = connection.query_all(&format!("PRAGMA index_list({})", quoted(table)))?;
     let has_index = indexes
         .iter()

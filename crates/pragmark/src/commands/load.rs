@@ -178,6 +178,7 @@ fn outcome(summary: &Summary, request: &Request) -> String {
             full_text.rebuild(&request.table.name)
         );
     }
+    text += &indexes(summary);
     text += &match &summary.why_arrays {
         None if summary.new_database => "strategy: pages\n".to_owned(),
         None => "strategy: pages, appended to the database\n".to_owned(),
@@ -198,6 +199,17 @@ fn outcome(summary: &Summary, request: &Request) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What became of the full-text indexes that were there.
+fn indexes(summary: &Summary) -> String {
+    let rebuilt = summary.rebuilt.iter();
+    let rebuilt = rebuilt.map(|name| format!("full-text index {name}: filled again\n"));
+    let stale = summary.stale.iter().map(|name| {
+        let rebuild = load::rebuild_full_text(name);
+        format!("warning: the full-text index {name} lacks the new rows; update it with {rebuild}\n")
+    });
+    rebuilt.chain(stale).collect()
 }
 
 /// A number of rows in words.
