@@ -77,6 +77,24 @@ pub enum LoadError {
         /// What is wrong with it.
         fault: Fault,
     },
+    /// More rows than allowed cannot be read, or are refused by the table.
+    #[error("{row}; more than {most} rows cannot be loaded")]
+    TooManyErrors {
+        /// The error of the first row beyond the limit.
+        row: Box<LoadError>,
+        /// The limit.
+        most: u64,
+    },
+    /// Not a single row can be loaded, though there are some.
+    #[error("{input}: none of its {rows} rows can be loaded; the first: {first}")]
+    NothingLoaded {
+        /// The input.
+        input: String,
+        /// How many rows it has.
+        rows: u64,
+        /// What is wrong with the first.
+        first: String,
+    },
     /// A column of the input has a type without a counterpart in SQLite.
     #[error("column {column} has the type {found}, which SQLite does not have")]
     Type {
@@ -181,6 +199,14 @@ impl LoadError {
     /// Whether a type that was chosen from the first rows does not go with a later one.
     pub(crate) fn is_of_type(&self) -> bool {
         matches!(self, LoadError::Row { fault, .. } if fault.is_of_type())
+    }
+
+    /// Whether rows were skipped until that was too much: they are kept to be looked at.
+    pub(crate) fn is_of_skipped_rows(&self) -> bool {
+        matches!(
+            self,
+            LoadError::TooManyErrors { .. } | LoadError::NothingLoaded { .. }
+        )
     }
 
     /// What is wrong with the form of an input.

@@ -77,7 +77,7 @@ pub(crate) fn feed(
 ) -> Result<u64, LoadError> {
     let stop = Arc::new(AtomicBool::new(false));
     source.begin(&target.affinities(), &stop);
-    let total_bytes = source.info().total_bytes;
+    let (input, total_bytes) = (source.name().to_owned(), source.info().total_bytes);
     std::thread::scope(|scope| {
         let (sender, batches) = sync_channel(AHEAD);
         scope.spawn(move || read(source, &sender));
@@ -85,6 +85,7 @@ pub(crate) fn feed(
         let _stop = StopOnDrop(stop);
         let mut feed = Feed {
             batches,
+            input,
             rejects,
             observer,
             progress: Progress {
@@ -129,6 +130,8 @@ fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) 
 /// Where a strategy takes its batches from, and where refused rows go.
 pub(crate) struct Feed<'f> {
     batches: Receiver<Result<Batch, LoadError>>,
+    /// What the source is called.
+    input: String,
     rejects: &'f mut Rejects,
     observer: &'f mut Observer<'f>,
     progress: Progress,
@@ -165,9 +168,11 @@ impl Feed<'_> {
         self.rejects.reject(row)
     }
 
-    /// Sees to it that the rows refused are on the disk.
-    pub(crate) fn sync_rejects(&mut self) -> Result<(), LoadError> {
-        self.rejects.sync()
+    /// Checks that not all rows were refused, now that so many are loaded, and sees to it that the refused
+    /// ones are on the disk.
+    pub(crate) fn check_rejects(&mut self, loaded: u64) -> Result<(), LoadError> {
+        self.rejects.sync()?;
+        self.rejects.check(&self.input, loaded)
     }
 
     /// Counts rows taken up, and reports progress.

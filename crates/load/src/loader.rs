@@ -51,11 +51,7 @@ pub(crate) fn load_once(
         indexes_made: false,
         kept: Kept::default(),
     };
-    let mut rejects = Rejects::new(
-        source.info().locations.clone(),
-        request.on_error,
-        request.rejects.as_deref(),
-    );
+    let mut rejects = Rejects::new(source.info().locations.clone(), request);
     refuse_own_input(&*source, request)?;
     request.check_page_size()?;
     let is_new = !request.database.exists();
@@ -64,8 +60,10 @@ pub(crate) fn load_once(
     } else {
         load.change_existing(source, &mut rejects, observer)
     };
+    if !matches!(&loaded, Err(error) if !error.is_of_skipped_rows()) {
+        rejects.keep()?;
+    }
     let bytes_read = loaded.map_err(|error| error.in_database(&request.database))?;
-    rejects.keep()?;
     Ok(Summary {
         rows: load.rows,
         rows_by_pages: load.rows_by_pages,
@@ -420,7 +418,7 @@ impl Load<'_> {
             feed.tell(Phase::Check)?;
             self.check(connection)?;
         }
-        feed.sync_rejects()
+        feed.check_rejects(self.rows)
     }
 
     /// The full-text index to be made; like other indexes it comes with a new table only.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::batch::{Fault, Malformed};
 use crate::cells::Rows;
 use crate::error::LoadError;
-use crate::request::OnError;
+use crate::request::{OnError, Request};
 use crate::source::Locations;
 use crate::staging::Unfinished;
 use engine::{Columns, ValueRef};
@@ -17,17 +17,23 @@ pub(crate) struct Rejects {
     path: Option<PathBuf>,
     writer: Option<csv::Writer<Unfinished>>,
     count: u64,
+    /// How many rows may be skipped, where that is limited.
+    most: Option<u64>,
+    /// What is wrong with the first row skipped.
+    first: Option<String>,
 }
 
 impl Rejects {
-    /// `path` is the file for skipped rows, which is made when there is one to write.
-    pub(crate) fn new(locations: Locations, on_error: OnError, path: Option<&Path>) -> Rejects {
+    /// Does with rows as the request says, whose file for skipped rows is made when there is one to write.
+    pub(crate) fn new(locations: Locations, request: &Request) -> Rejects {
         Rejects {
             locations,
-            on_error,
-            path: path.map(Path::to_owned),
+            on_error: request.on_error,
+            path: request.rejects.clone(),
             writer: None,
             count: 0,
+            most: request.max_errors,
+            first: None,
         }
     }
 
@@ -41,17 +47,45 @@ impl Rejects {
     /// The row itself, unless it is skipped; or the file cannot be written.
     pub(crate) fn reject(&mut self, row: Malformed) -> Result<(), LoadError> {
         if self.on_error == OnError::Fail || row.fault.is_of_type() {
-            return Err(LoadError::Row {
-                location: self.locations.find(row.row),
-                column: row.column,
-                fault: row.fault,
-            });
+            return Err(self.error(row));
         }
         self.count += 1;
-        let Some(path) = self.path.clone() else {
-            return Ok(());
-        };
-        self.write(&path, &row).map_err(LoadError::write(&path))
+        self.first
+            .get_or_insert_with(|| summary(&self.locations, &row));
+        if let Some(path) = self.path.clone() {
+            self.write(&path, &row).map_err(LoadError::write(&path))?;
+        }
+        match self.most {
+            Some(most) if self.count > most => Err(LoadError::TooManyErrors {
+                row: Box::new(self.error(row)),
+                most,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The error of a row.
+    fn error(&self, row: Malformed) -> LoadError {
+        LoadError::Row {
+            location: self.locations.find(row.row),
+            column: row.column,
+            fault: row.fault,
+        }
+    }
+
+    /// Checks that rows were not only skipped.
+    ///
+    /// # Errors
+    /// No row is loaded, and there are some.
+    pub(crate) fn check(&self, input: &str, loaded: u64) -> Result<(), LoadError> {
+        match &self.first {
+            Some(first) if loaded == 0 => Err(LoadError::NothingLoaded {
+                input: input.to_owned(),
+                rows: self.count,
+                first: first.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     fn write(&mut self, path: &Path, row: &Malformed) -> std::io::Result<()> {
@@ -100,6 +134,17 @@ impl Rejects {
         })?;
         file.replace(path).map_err(LoadError::write(path))
     }
+}
+
+/// A row and what is wrong with it.
+fn summary(locations: &Locations, row: &Malformed) -> String {
+    let location = locations.find(row.row);
+    format!(
+        "{} {}: {}",
+        location.unit.name(),
+        location.number,
+        row.fault
+    )
 }
 
 /// A row that was read well but refused by the table, as it is reported.

@@ -21,6 +21,9 @@ pub struct Request {
     pub on_error: OnError,
     /// The file that skipped rows are written to, made only if there are any.
     pub rejects: Option<PathBuf>,
+    /// How many rows may be skipped; one more ends the load. Without a limit as many as there are, as long as
+    /// any row is loaded.
+    pub max_errors: Option<u64>,
     /// The page size of a new database in bytes, a power of two from 512 to 65,536; SQLite's default
     /// of 4,096 otherwise.
     pub page_size: Option<u32>,
@@ -48,6 +51,7 @@ impl Request {
             strategy: StrategyChoice::Auto,
             on_error: OnError::Fail,
             rejects: None,
+            max_errors: None,
             page_size: None,
             workers: None,
             index_memory: 512 << 20,

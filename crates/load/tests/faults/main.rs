@@ -2,6 +2,7 @@
 
 mod formats;
 mod full_text;
+mod rejects;
 mod types;
 
 use std::path::{Path, PathBuf};

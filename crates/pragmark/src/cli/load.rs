@@ -152,6 +152,9 @@ pub struct LoadArgs {
     /// What to do with a row that cannot be read or violates a constraint.
     #[arg(long, value_enum, default_value = "fail")]
     pub on_error: OnErrorArg,
+    /// Number of rows that may be skipped; one more ends the load [default: no limit, but not all].
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
     /// File for skipped rows, created only if there are any [default: INPUT.rejected.csv in the current
     /// directory].
     #[arg(long, value_name = "FILE")]

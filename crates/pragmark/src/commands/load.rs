@@ -10,8 +10,7 @@ use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount};
 use load::{
     Column, CsvOptions, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode, OnError,
-    Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary,
-    Table,
+    Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary, Table,
 };
 
 use super::output;
@@ -109,6 +108,10 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
     if args.rejects.is_some() && args.on_error == OnErrorArg::Fail {
         return Err(Failure::usage("--rejects requires --on-error skip"));
     }
+    if args.max_errors.is_some() && args.on_error == OnErrorArg::Fail {
+        return Err(Failure::usage("--max-errors requires --on-error skip"));
+    }
+    request.max_errors = args.max_errors;
     if args.on_error == OnErrorArg::Skip {
         request.on_error = OnError::Skip;
         request.rejects = Some(
@@ -207,7 +210,9 @@ fn indexes(summary: &Summary) -> String {
     let rebuilt = rebuilt.map(|name| format!("full-text index {name}: filled again\n"));
     let stale = summary.stale.iter().map(|name| {
         let rebuild = load::rebuild_full_text(name);
-        format!("warning: the full-text index {name} lacks the new rows; update it with {rebuild}\n")
+        format!(
+            "warning: the full-text index {name} lacks the new rows; update it with {rebuild}\n"
+        )
     });
     rebuilt.chain(stale).collect()
 }
@@ -295,6 +300,12 @@ fn hint(error: &LoadError) -> Option<String> {
         LoadError::SeveralTables { .. } => "choose one with --from-table, or use --query",
         LoadError::SameFile { .. } => {
             "choose another file; within one database, INSERT … SELECT copies rows"
+        }
+        LoadError::TooManyErrors { .. } => {
+            "the skipped rows are in the file of rejected rows; nothing was loaded"
+        }
+        LoadError::NothingLoaded { .. } => {
+            "check delimiter, header and types; the rows are in the file of rejected rows; nothing was loaded"
         }
         LoadError::TableExists(_) => "add to it with --append, or recreate it with --replace",
         LoadError::NoTable(_) => "omit --append to create it",
