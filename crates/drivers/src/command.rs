@@ -10,7 +10,10 @@ use std::time::Duration;
 use process::{Finished, Group, Limits, ProcessError};
 
 /// What stands for the home of the driver in commands.
-const HOME: &str = "{home}";
+pub(crate) const HOME: &str = "{home}";
+
+/// What stands for the folder of the manifest in commands.
+pub(crate) const FOLDER: &str = "{folder}";
 
 /// A command with its home filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +22,15 @@ pub(crate) struct Filled {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// The command for a driver in this home.
+/// The command for a driver in this home, whose manifest is in this folder.
 ///
 /// # Errors
 /// The name of the program where it is neither on the path nor in the home.
-pub(crate) fn fill(command: &[String], home: &Path) -> Result<Filled, String> {
-    let home = home.display().to_string();
-    let mut words = command.iter().map(|word| word.replace(HOME, &home));
+pub(crate) fn fill(command: &[String], home: &Path, folder: &Path) -> Result<Filled, String> {
+    let [home, folder] = [home, folder].map(|path| path.display().to_string());
+    let mut words = command
+        .iter()
+        .map(|word| word.replace(HOME, &home).replace(FOLDER, &folder));
     let name = words.next().unwrap_or_default();
     let program = find(&name).ok_or(name)?;
     Ok(Filled {
@@ -74,22 +79,22 @@ mod tests {
 
     fn shell(script: &str) -> Filled {
         let words = ["sh", "-c", script].map(str::to_owned);
-        fill(&words, Path::new("/home/of/driver")).unwrap()
+        fill(&words, Path::new("/home/of/driver"), Path::new("/folder")).unwrap()
     }
 
     #[test]
     fn the_home_is_filled_in_and_the_program_found_on_the_path() {
-        let filled = shell("echo {home}/bin");
+        let filled = shell("echo {home}/bin {folder}");
         assert!(filled.program.is_absolute());
-        assert_eq!(filled.arguments, ["-c", "echo /home/of/driver/bin"]);
+        assert_eq!(filled.arguments, ["-c", "echo /home/of/driver/bin /folder"]);
         let words = ["no-such-program-anywhere".to_owned()];
         assert_eq!(
-            fill(&words, Path::new("/")).unwrap_err(),
+            fill(&words, Path::new("/"), Path::new("/")).unwrap_err(),
             "no-such-program-anywhere"
         );
         let words = ["{home}/not-installed".to_owned()];
         assert_eq!(
-            fill(&words, Path::new("/nowhere")).unwrap_err(),
+            fill(&words, Path::new("/nowhere"), Path::new("/")).unwrap_err(),
             "/nowhere/not-installed"
         );
     }

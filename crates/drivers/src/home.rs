@@ -178,7 +178,8 @@ fn carry_out(
     home: &Path,
     cancelled: &AtomicBool,
 ) -> Result<(), DriverError> {
-    let filled = fill(command, home).map_err(|program| DriverError::NoProgram {
+    let folder = manifest.folder().unwrap_or(home);
+    let filled = fill(command, home, folder).map_err(|program| DriverError::NoProgram {
         driver: manifest.name.clone(),
         program,
         needs: manifest.needs.clone(),
@@ -216,6 +217,7 @@ mod tests {
             install: vec![["sh", "-c", install].map(str::to_owned).to_vec()],
             run: vec!["sh".to_owned()],
             source: Source::Folder(folder.to_owned()),
+            named_at: (String::new(), 0),
         }
     }
 

@@ -18,25 +18,29 @@ use std::path::Path;
 use lab::catalogue::Catalogue;
 
 mod command;
+mod discovery;
 mod error;
 mod home;
 mod manifest;
 mod preload;
 mod registry;
 mod source;
+mod workload;
 
 pub use error::DriverError;
 pub use home::Home;
 pub use manifest::{Library, Manifest, ManifestError, ManifestTool};
 pub use registry::{Description, Registry, State};
 
-/// Everything that experiment files may name, with the drivers that come with pragmark, those in the
+/// Everything that experiment files may name, with the drivers and their workloads that come with pragmark, those in the
 /// user's own directory, and those in the directory given.
 ///
 /// # Errors
 /// When a manifest cannot be read.
 pub fn catalogue(directory: Option<&Path>) -> Result<Catalogue, DriverError> {
-    let manifests = manifest::discover(directory)?;
-    let drivers = manifests.iter().map(Manifest::info).collect();
-    Ok(bench::catalogue().with_drivers(drivers))
+    let mut catalogue = bench::catalogue();
+    let found = discovery::discover(directory, &catalogue)?;
+    catalogue.workloads.extend(found.workloads);
+    let drivers = found.manifests.iter().map(Manifest::info).collect();
+    Ok(catalogue.with_drivers(drivers))
 }

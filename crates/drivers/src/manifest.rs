@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
-use lab::catalogue::DriverInfo;
+use lab::catalogue::{Catalogue, DriverInfo};
+use lab::experiment::Step;
 use lab::trial::NATIVE;
 use serde::Deserialize;
 
-use crate::source::{EMBEDDED, Source};
+use crate::command::{FOLDER, HOME};
+use crate::discovery::Discovered;
+use crate::source::Source;
+use crate::workload::{self, Document, WorkloadFile};
 
 /// The name of a manifest in its folder.
-const FILE: &str = "driver.toml";
-
-/// The variable that names the user's own directory of drivers.
-const OWN: &str = "PRAGMARK_DRIVERS";
+pub(crate) const FILE: &str = "driver.toml";
 
 /// One driver.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -43,6 +43,9 @@ pub struct Manifest {
     /// Its files.
     #[serde(skip)]
     pub(crate) source: Source,
+    /// The manifest and the line in which its workloads are named.
+    #[serde(skip)]
+    pub(crate) named_at: (String, usize),
 }
 
 /// A program that drivers need.
@@ -115,105 +118,50 @@ struct File {
     #[serde(default)]
     tool: Vec<ManifestTool>,
     driver: Vec<Manifest>,
+    #[serde(default)]
+    workloads: BTreeMap<String, WorkloadFile>,
 }
 
-/// Every driver, by name: those that come with pragmark, those in the user's own directory, and those in
-/// the directory given. One of the same name takes the place of those before it.
+/// What a manifest says.
 ///
 /// # Errors
-/// When a directory or a manifest cannot be read or is malformed, or the directory given holds none.
-pub(crate) fn discover(given: Option<&Path>) -> Result<Vec<Manifest>, ManifestError> {
-    let mut all = BTreeMap::new();
-    let mut add = |manifests: Vec<Manifest>| {
-        let named = manifests.into_iter().map(|it| (it.name.clone(), it));
-        all.extend(named);
-    };
-    add(embedded()?);
-    if let Some(own) = own_directory() {
-        add(in_directory(&own)?);
-    }
-    if let Some(given) = given {
-        let manifests = in_directory(given)?;
-        if manifests.is_empty() {
-            return Err(ManifestError::None(given.to_owned()));
-        }
-        add(manifests);
-    }
-    Ok(all.into_values().collect())
-}
-
-/// The user's own directory of drivers, where there is one: `PRAGMARK_DRIVERS`, or else
-/// `pragmark/drivers` below `XDG_DATA_HOME`, or else below `HOME/.local/share`.
-fn own_directory() -> Option<PathBuf> {
-    if let Some(own) = std::env::var_os(OWN).filter(|path| !path.is_empty()) {
-        return Some(PathBuf::from(own));
-    }
-    let data = etcetera::choose_base_strategy().ok()?.data_dir();
-    Some(data.join("pragmark/drivers")).filter(|own| own.is_dir())
-}
-
-/// The drivers that come with pragmark.
-///
-/// # Errors
-/// When a manifest is malformed, which the tests rule out.
-fn embedded() -> Result<Vec<Manifest>, ManifestError> {
-    let mut all = Vec::new();
-    for folder in EMBEDDED.dirs() {
-        let Some(file) = folder.get_file(folder.path().join(FILE)) else {
-            continue;
-        };
-        let name = folder.path().display().to_string();
-        let text = String::from_utf8_lossy(file.contents());
-        let what = format!("drivers/{name}/{FILE}");
-        all.extend(parse(&what, &text, &Source::Embedded(name))?);
-    }
-    Ok(all)
-}
-
-/// The drivers in the folders of a directory.
-///
-/// # Errors
-/// When the directory or a manifest cannot be read, a manifest is malformed, or a name is there twice.
-fn in_directory(directory: &Path) -> Result<Vec<Manifest>, ManifestError> {
-    let unreadable = ManifestError::unreadable;
-    let mut all: Vec<Manifest> = Vec::new();
-    let entries = std::fs::read_dir(directory).map_err(|error| unreadable(directory, error))?;
-    for entry in entries {
-        let folder = entry.map_err(|error| unreadable(directory, error))?.path();
-        let path = folder.join(FILE);
-        if !path.is_file() {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        let what = path.display().to_string();
-        all.extend(parse(&what, &text, &Source::Folder(folder))?);
-    }
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    match all.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        None => Ok(all),
-        Some(pair) => Err(ManifestError::Malformed {
-            name: directory.display().to_string(),
-            why: format!("there are two drivers named {}", pair[0].name),
-        }),
-    }
-}
-
-fn parse(what: &str, text: &str, source: &Source) -> Result<Vec<Manifest>, ManifestError> {
+/// What is wrong with it, with the line.
+pub(crate) fn parse(
+    what: &str,
+    text: &str,
+    source: &Source,
+    built_in: &Catalogue,
+) -> Result<Discovered, ManifestError> {
     let malformed = |why: String| ManifestError::Malformed {
         name: what.to_owned(),
         why,
     };
-    let file: File = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-    let complete = |manifest: Manifest| {
-        manifest.check().map_err(malformed)?;
+    let syntax = |error: toml::de::Error| malformed(error.to_string());
+    let file: File = toml::from_str(text).map_err(syntax)?;
+    let document = Document::parse(text).map_err(syntax)?;
+    let complete = |(index, manifest): (usize, Manifest)| {
+        let path = ["driver".into(), Step::from(index)];
+        let checked = manifest.check();
+        checked.map_err(|why| malformed(document.at(&path, &why)))?;
+        let names = [&path[..], &["workloads".into()]].concat();
         Ok(Manifest {
             needs: file.needs.clone(),
             tools: file.tool.clone(),
             source: source.clone(),
+            named_at: (what.to_owned(), document.line(&names)),
             ..manifest
         })
     };
-    file.driver.into_iter().map(complete).collect()
+    let workloads = workload::declared(file.workloads, &document, built_in);
+    Ok(Discovered {
+        workloads: workloads.map_err(malformed)?,
+        manifests: file
+            .driver
+            .into_iter()
+            .enumerate()
+            .map(complete)
+            .collect::<Result<_, _>>()?,
+    })
 }
 
 impl Manifest {
@@ -223,6 +171,21 @@ impl Manifest {
             name: self.name.clone(),
             workloads: self.workloads.clone(),
         }
+    }
+
+    /// The folder of the manifest; none for a driver that comes with pragmark.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Folder(folder) => Some(folder),
+            Source::Embedded(_) => None,
+        }
+    }
+
+    /// The folder of a driver that runs where it is: nothing is installed, and its command names no home.
+    pub(crate) fn runs_in(&self) -> Option<&Path> {
+        let names = |what: &str| self.run.iter().any(|word| word.contains(what));
+        let in_place = self.install.is_empty() && names(FOLDER) && !names(HOME);
+        self.folder().filter(|_| in_place)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -246,60 +209,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_drivers_that_come_with_pragmark_are_well_formed_and_have_names_of_their_own() {
-        let all = embedded().unwrap();
-        let mut names: Vec<&str> = all.iter().map(|manifest| manifest.name.as_str()).collect();
-        for language in ["python", "ruby", "go", "java", "node"] {
-            assert!(
-                names.iter().any(|name| name.starts_with(language)),
-                "{language}"
-            );
-        }
-        let count = names.len();
-        names.dedup();
-        assert_eq!(names.len(), count);
-    }
-
-    #[test]
-    fn drivers_of_a_directory_replace_those_of_the_same_name_and_join_the_others() {
-        let directory = tempfile::tempdir().unwrap();
-        let write = |folder: &str, text: &str| {
-            let folder = directory.path().join(folder);
-            std::fs::create_dir(&folder).unwrap();
-            std::fs::write(folder.join(FILE), text).unwrap();
-        };
-        let entry = |name: &str| {
-            format!(
-                "needs = 'a shell'\n[[driver]]\nname = '{name}'\nabout = 'mine'\nlibrary = 'loaded'\nworkloads = []\nrun = ['sh']\n"
-            )
-        };
-        write("a", &entry("python-sqlite3"));
-        write("b", &entry("perl"));
-        let all = discover(Some(directory.path())).unwrap();
-        let mine = |name: &str| {
-            let mut named = all.iter().filter(|manifest| manifest.name == name);
-            (named.next().unwrap().about == "mine") && named.next().is_none()
-        };
-        assert!(mine("python-sqlite3") && mine("perl") && !mine("python-apsw"));
-        write("c", &entry("perl"));
-        let error = discover(Some(directory.path())).unwrap_err().to_string();
-        assert!(error.contains("two drivers named perl"), "{error}");
-    }
-
-    #[test]
-    fn every_source_can_be_unpacked_and_has_its_manifest() {
-        for manifest in embedded().unwrap() {
-            let files = manifest.source.files().unwrap();
-            assert!(files.iter().any(|(path, _)| path == Path::new(FILE)));
-            assert!(files.len() > 1, "{}", manifest.name);
-        }
-    }
-
-    #[test]
     fn a_malformed_manifest_is_named_with_what_is_wrong() {
         let problem = |text: &str| {
             let source = Source::Embedded("x".to_owned());
-            parse("drivers/x/driver.toml", text, &source)
+            parse("drivers/x/driver.toml", text, &source, &bench::catalogue())
                 .unwrap_err()
                 .to_string()
         };
@@ -315,12 +228,5 @@ mod tests {
             ));
             assert!(refused.contains("cannot be the name"), "{refused}");
         }
-    }
-
-    #[test]
-    fn a_directory_without_drivers_is_refused_by_name() {
-        let directory = tempfile::tempdir().unwrap();
-        let error = discover(Some(directory.path())).unwrap_err().to_string();
-        assert!(error.contains("holds no drivers"), "{error}");
     }
 }

@@ -3,9 +3,12 @@
 //! The lab may not know SQLite, so the crates that do give it this description, and experiment
 //! files are checked against it.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use crate::engine_name::{ENGINE, ENGINE_OPTIONS};
 use crate::level::{Level, Settings};
+use crate::own_metric::OwnMetric;
 use crate::trial::{DRIVER, NATIVE};
 
 /// What a setting accepts.
@@ -57,6 +60,10 @@ impl fmt::Display for Accepts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Accepts::Bool => f.write_str("true or false"),
+            Accepts::Int {
+                min: i64::MIN,
+                max: i64::MAX,
+            } => f.write_str("a whole number"),
             Accepts::Int { min, max: i64::MAX } => write!(f, "a whole number from {min}"),
             Accepts::Int { min, max } => write!(f, "a whole number from {min} to {max}"),
             Accepts::PowerOfTwo { min, max } => write!(f, "a power of two from {min} to {max}"),
@@ -78,7 +85,7 @@ pub enum Scope {
 }
 
 /// One setting that an experiment file may name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name in experiment files.
     pub name: String,
@@ -87,7 +94,7 @@ pub struct Parameter {
     /// The level used when an experiment says nothing; `None` leaves SQLite's own default.
     pub default: Option<Level>,
     /// The unit of its levels, where they have one.
-    pub unit: Option<&'static str>,
+    pub unit: Option<Cow<'static, str>>,
     /// What it means.
     pub about: String,
     /// Where it acts.
@@ -98,7 +105,7 @@ pub struct Parameter {
 }
 
 /// One workload that an experiment file may name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadInfo {
     /// Its name in experiment files.
     pub name: String,
@@ -110,6 +117,20 @@ pub struct WorkloadInfo {
     pub phases: Vec<String>,
     /// Whether it can count what it does to files.
     pub counts: bool,
+    /// The metrics that it has besides those of pragmark.
+    pub metrics: Vec<OwnMetric>,
+    /// Whether only drivers in other languages have it. They know PRAGMAs, and no other settings of connections.
+    pub by_driver: bool,
+}
+
+impl WorkloadInfo {
+    /// Whether the workload understands a setting that every built-in one understands.
+    fn shares(&self, parameter: &Parameter) -> bool {
+        const PROGRAMS: [&str; 3] = [ENGINE, ENGINE_OPTIONS, DRIVER];
+        !self.by_driver
+            || parameter.scope == Scope::Pragma
+            || PROGRAMS.contains(&parameter.name.as_str())
+    }
 }
 
 /// One driver in another language that an experiment file may name.
@@ -162,7 +183,9 @@ impl Catalogue {
         &'a self,
         workload: &'a WorkloadInfo,
     ) -> impl Iterator<Item = &'a Parameter> {
-        workload.parameters.iter().chain(&self.shared)
+        let shared = self.shared.iter();
+        let shared = shared.filter(|parameter| workload.shares(parameter));
+        workload.parameters.iter().chain(shared)
     }
 
     /// The setting of this name for this workload.
@@ -173,27 +196,32 @@ impl Catalogue {
 
     /// Why a workload can never be run with these settings; none where it can.
     pub fn why_impossible(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
-        self.why_not_by_driver(&workload.name, settings)
+        self.why_not_by_driver(workload, settings)
             .or_else(|| self.why_impossible?(&workload.name, settings))
     }
 
-    /// Why the driver that the settings name cannot run a workload; none where it can.
-    fn why_not_by_driver(&self, workload: &str, settings: &Settings) -> Option<String> {
-        let name = settings.get(DRIVER)?.as_text()?;
-        let has = |driver: &&DriverInfo| driver.workloads.iter().any(|it| it == workload);
-        let driver = self.drivers.iter().find(|driver| driver.name == name)?;
-        if has(&driver) {
-            return None;
-        }
-        let able = self.drivers.iter().filter(has);
-        let able: Vec<&str> = [NATIVE]
+    /// Why the driver that the settings name, or the native one, cannot run a workload; none where it can.
+    fn why_not_by_driver(&self, workload: &WorkloadInfo, settings: &Settings) -> Option<String> {
+        let has = |driver: &&DriverInfo| driver.workloads.contains(&workload.name);
+        let native = (!workload.by_driver).then_some(NATIVE);
+        let others = self.drivers.iter().filter(has);
+        let able = native
             .into_iter()
-            .chain(able.map(|it| it.name.as_str()))
-            .collect();
-        Some(format!(
-            "the driver {name} has no workload `{workload}`; the drivers that have it: {}",
-            able.join(", ")
-        ))
+            .chain(others.map(|it| it.name.as_str()))
+            .collect::<Vec<_>>();
+        let name = match settings.get(DRIVER).and_then(Level::as_text) {
+            Some(name) => name,
+            None if workload.by_driver => NATIVE,
+            None => return None,
+        };
+        let is_known = name == NATIVE || self.drivers.iter().any(|driver| driver.name == name);
+        (is_known && !able.contains(&name)).then(|| {
+            format!(
+                "the driver {name} has no workload `{}`; the drivers that have it: {}",
+                workload.name,
+                able.join(", ")
+            )
+        })
     }
 
     /// The levels that hold when an experiment says nothing.
@@ -211,10 +239,7 @@ mod tests {
     fn catalogue() -> Catalogue {
         let workload = |name: &str| WorkloadInfo {
             name: name.to_owned(),
-            about: String::new(),
-            parameters: Vec::new(),
-            phases: Vec::new(),
-            counts: false,
+            ..WorkloadInfo::default()
         };
         let driver = |name: &str, workloads: &[&str]| DriverInfo {
             name: name.to_owned(),
@@ -244,6 +269,43 @@ mod tests {
     fn the_setting_accepts_the_drivers_that_there_are() {
         let accepts = &catalogue().shared[0].accepts;
         assert_eq!(accepts.to_string(), "one of native, ruby, go");
+    }
+
+    #[test]
+    fn a_workload_of_drivers_needs_one_and_knows_pragmas_but_no_other_settings_of_connections() {
+        let mut catalogue = catalogue();
+        catalogue.workloads.push(WorkloadInfo {
+            name: "shop".to_owned(),
+            by_driver: true,
+            ..WorkloadInfo::default()
+        });
+        catalogue.drivers[0].workloads.push("shop".to_owned());
+        for (name, scope) in [
+            ("journal_mode", Scope::Pragma),
+            ("open_mutex", Scope::Connection),
+        ] {
+            catalogue.shared.push(Parameter {
+                name: name.to_owned(),
+                scope,
+                ..catalogue.shared[0].clone()
+            });
+        }
+        let shop = catalogue.workload("shop").unwrap();
+        let known: Vec<&str> = catalogue
+            .settings_of(shop)
+            .map(|it| it.name.as_str())
+            .collect();
+        assert_eq!(known, ["driver", "journal_mode"]);
+        let why = |settings: &Settings| catalogue.why_impossible(shop, settings);
+        let with = |driver: &str| Settings::from([(DRIVER.to_owned(), driver.into())]);
+        assert_eq!(why(&with("ruby")), None);
+        for settings in [Settings::new(), with(NATIVE), with("go")] {
+            let why = why(&settings).unwrap();
+            assert!(
+                why.ends_with("`shop`; the drivers that have it: ruby"),
+                "{why}"
+            );
+        }
     }
 
     #[test]

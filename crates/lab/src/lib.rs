@@ -19,6 +19,7 @@ pub mod experiment;
 pub mod level;
 pub mod metric;
 pub mod needs;
+pub mod own_metric;
 pub mod pilot;
 pub mod plan;
 pub mod record;

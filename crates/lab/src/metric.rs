@@ -253,10 +253,11 @@ pub const METRICS: &[Metric] = metrics! {
         "bytes written to files of any kind per transaction";
 };
 
-/// The metric of this name; a phase suffix after a dot is allowed.
+/// The metric of this name, built in or declared by a driver; a phase suffix after a dot is allowed.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let base = name.split_once('.').map_or(name, |(base, _)| base);
-    METRICS.iter().find(|metric| metric.name == base)
+    let built_in = METRICS.iter().find(|metric| metric.name == base);
+    built_in.or_else(|| crate::own_metric::find(base))
 }
 
 /// Whether larger figures of the metric are better; so is a metric that is not in the catalogue.

@@ -14,6 +14,7 @@ use crate::design::{
 use crate::environment::{Covariates, Environment, NoiseProbe};
 use crate::experiment::{Experiment, Scale};
 use crate::level::Settings;
+use crate::own_metric::{self, OwnMetric};
 use crate::seed::Seed;
 use crate::target;
 use crate::tier::{SEED, TierPlan, WORKLOAD};
@@ -90,6 +91,9 @@ pub struct PlannedExperiment {
     /// The factors that decide what a crash can destroy.
     #[serde(default)]
     pub crash_relevant: Vec<String>,
+    /// The metrics that drivers declare for its workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<OwnMetric>,
     /// When it ends.
     pub stopping: Stopping,
     /// Whether its variants are measured for themselves and compared with none (see [`Course::alone`]).
@@ -123,6 +127,15 @@ impl RunPlan {
             Some(planned) => Err(format!("the experiment {} has no variants", planned.key)),
             None => Ok(()),
         }
+    }
+
+    /// Makes the metrics known that drivers declare for the workloads of the run.
+    ///
+    /// # Errors
+    /// As for [`own_metric::declare`].
+    pub fn declare_metrics(&self) -> Result<(), String> {
+        let mut planned = self.experiments.iter();
+        planned.try_for_each(|it| own_metric::declare(&it.metrics))
     }
 
     /// What decides the course of each experiment after the trials so far, in the plan's order.

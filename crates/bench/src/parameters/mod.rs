@@ -138,7 +138,7 @@ pub(crate) fn declare<K: Kind>(
     }
     Parameter {
         default: K::level(default),
-        unit: K::UNIT,
+        unit: K::UNIT.map(Into::into),
         ..setting(name, K::accepts(bounds), Scope::Workload, about)
     }
 }

@@ -149,6 +149,7 @@ impl<W: Declared> Workload for W {
             parameters: W::Parameters::declared(),
             phases: W::phases(),
             counts: W::COUNTS,
+            ..WorkloadInfo::default()
         }
     }
 

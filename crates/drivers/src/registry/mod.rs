@@ -8,15 +8,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use lab::catalogue::WorkloadInfo;
 use lab::record::EngineRecord;
 use process::End;
 use runner::machine::ToolQuery;
 use serde::Deserialize;
 
 use crate::command::{self, Filled, fill};
+use crate::discovery;
 use crate::error::DriverError;
 use crate::home::Home;
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 
 /// The argument by which a driver is asked to describe itself.
 const DESCRIBE: &str = "describe";
@@ -31,6 +33,8 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 pub struct Registry {
     manifests: Vec<Manifest>,
+    /// The workloads that their manifests declare.
+    workloads: Vec<WorkloadInfo>,
     home: Home,
     /// pragmark itself: it starts drivers, so that they end with it, and describes engines.
     program: PathBuf,
@@ -75,8 +79,10 @@ impl Registry {
         home: Home,
         program: PathBuf,
     ) -> Result<Registry, DriverError> {
+        let found = discovery::discover(directory, &bench::catalogue())?;
         Ok(Registry {
-            manifests: manifest::discover(directory)?,
+            manifests: found.manifests,
+            workloads: found.workloads,
             home,
             program,
             describe_limit: DESCRIBE_LIMIT,
@@ -126,6 +132,9 @@ impl Registry {
         manifest: &Manifest,
         cancelled: &AtomicBool,
     ) -> Result<Description, DriverError> {
+        if manifest.runs_in().is_some() {
+            return self.describe(manifest);
+        }
         let was_there = self.home.of(manifest)?.is_dir();
         match self.install_and_describe(manifest, cancelled) {
             // What was made for one version of a language may not work with the next one.
@@ -191,20 +200,30 @@ impl Registry {
 
     /// The home of a driver and the command that starts it there.
     fn command(&self, manifest: &Manifest) -> Result<(PathBuf, Filled), DriverError> {
-        let home = self.home.of(manifest)?;
-        // What needs no more than unpacking is unpacked when it is first used.
-        if !home.is_dir() && manifest.install.is_empty() {
-            self.home.install(manifest, &NEVER)?;
-        }
-        if !home.is_dir() {
-            return Err(DriverError::NotInstalled(manifest.name.clone()));
-        }
-        let command = fill(&manifest.run, &home).map_err(|program| DriverError::NoProgram {
+        let home = self.home_of(manifest)?;
+        let folder = manifest.folder().unwrap_or(&home);
+        let command = fill(&manifest.run, &home, folder);
+        let command = command.map_err(|program| DriverError::NoProgram {
             driver: manifest.name.clone(),
             program,
             needs: manifest.needs.clone(),
         })?;
         Ok((home, command))
+    }
+
+    fn home_of(&self, manifest: &Manifest) -> Result<PathBuf, DriverError> {
+        if let Some(folder) = manifest.runs_in() {
+            return Ok(folder.to_owned());
+        }
+        let home = self.home.of(manifest)?;
+        // What needs no more than unpacking is unpacked when it is first used.
+        if !home.is_dir() && manifest.install.is_empty() {
+            self.home.install(manifest, &NEVER)?;
+        }
+        match home.is_dir() {
+            true => Ok(home),
+            false => Err(DriverError::NotInstalled(manifest.name.clone())),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::command::Filled;
 use crate::error::DriverError;
 use crate::manifest::Library;
 use crate::preload::preload;
+use crate::workload;
 
 impl Bindings for Registry {
     fn prepare(&self, spec: &TrialSpec) -> Result<Prepared, Outcome> {
@@ -36,8 +37,12 @@ impl Bindings for Registry {
         let Outcome::Measured(measured) = &outcome else {
             return outcome;
         };
-        match self.objection(spec, binding, measured) {
-            Some(why) => Outcome::Skipped { why },
+        if let Some(why) = self.objection(spec, binding, measured) {
+            return Outcome::Skipped { why };
+        }
+        let own = self.workloads.iter().find(|it| it.name == spec.workload);
+        match own {
+            Some(workload) => workload::judge(workload, spec, measured.as_ref().clone()),
             None => outcome,
         }
     }

@@ -11,6 +11,22 @@ pub(super) struct Answered {
     pub(super) asked: String,
     /// The statements with their answers.
     pub(super) statements: Vec<StatementRecord>,
+    /// The checksum of the whole result, where the trial reports one.
+    pub(super) checksum: Option<String>,
+}
+
+impl Answered {
+    /// Each answer by the name of what was answered; the result of the whole work has none.
+    fn answers(&self) -> impl Iterator<Item = (&str, Option<Answer>)> {
+        let whole = self.checksum.as_ref().map(|checksum| Answer {
+            checksum: Some(checksum.clone()),
+            ..Answer::default()
+        });
+        let statements = self.statements.iter();
+        statements
+            .map(|statement| (statement.name.as_str(), statement.answer.clone()))
+            .chain(whole.map(|whole| ("", Some(whole))))
+    }
 }
 
 /// The baseline's answers by what was asked and by statement; none where its own trials disagree, as they do over
@@ -30,7 +46,7 @@ pub(super) fn compare(variants: &mut [GatheredVariant]) {
         variant.analysis.answers_compared = compared.count();
         let difference = variant.answers.iter().find_map(|answered| {
             let right = right.get(&answered.asked)?;
-            difference(right, &answered.statements)
+            difference(right, answered)
         });
         if let Some(difference) = difference {
             fail(variant, &difference);
@@ -42,12 +58,11 @@ fn right(baseline: &[Answered]) -> Right {
     let mut right = Right::new();
     for answered in baseline {
         let known = right.entry(answered.asked.clone()).or_default();
-        for statement in &answered.statements {
-            let answer = &statement.answer;
+        for (name, answer) in answered.answers() {
             let first = known
-                .entry(statement.name.clone())
+                .entry(name.to_owned())
                 .or_insert_with(|| answer.clone());
-            if first != answer {
+            if *first != answer {
                 *first = None;
             }
         }
@@ -55,24 +70,29 @@ fn right(baseline: &[Answered]) -> Right {
     right
 }
 
-/// The first statement that is answered otherwise, in words.
-fn difference(
-    right: &BTreeMap<String, Option<Answer>>,
-    statements: &[StatementRecord],
-) -> Option<String> {
-    statements.iter().find_map(|statement| {
-        let wanted = right.get(&statement.name)?.as_ref()?;
-        let found = statement.answer.as_ref()?;
-        (found != wanted).then(|| {
-            format!(
-                "the answer to `{}` differs from the baseline's: {} instead of {} in {} executions",
-                statement.name,
-                words(found),
-                words(wanted),
-                wanted.executions
-            )
-        })
+/// The first answer that is another, in words.
+fn difference(right: &BTreeMap<String, Option<Answer>>, answered: &Answered) -> Option<String> {
+    answered.answers().find_map(|(name, found)| {
+        let (wanted, found) = (right.get(name)?.as_ref()?, found?);
+        (found != *wanted).then(|| in_words(name, wanted, &found))
     })
+}
+
+fn in_words(name: &str, wanted: &Answer, found: &Answer) -> String {
+    let checksum = |answer: &Answer| answer.checksum.clone().unwrap_or_default();
+    match name {
+        "" => format!(
+            "the result differs from the baseline's: checksum {} instead of {}",
+            checksum(found),
+            checksum(wanted)
+        ),
+        _ => format!(
+            "the answer to `{name}` differs from the baseline's: {} instead of {} in {} executions",
+            words(found),
+            words(wanted),
+            wanted.executions
+        ),
+    }
 }
 
 fn words(answer: &Answer) -> String {
@@ -111,6 +131,14 @@ mod tests {
         Answered {
             asked: asked.to_owned(),
             statements: answers.iter().map(statement).collect(),
+            checksum: None,
+        }
+    }
+
+    fn whole(asked: &str, checksum: &str) -> Answered {
+        Answered {
+            checksum: Some(checksum.to_owned()),
+            ..answered(asked, &[])
         }
     }
 
@@ -140,6 +168,17 @@ mod tests {
             Some(
                 "failed: the answer to `a` differs from the baseline's: 3 rows with the checksum f1 instead of 3 rows with the checksum f0 in 20 executions"
             )
+        );
+    }
+
+    #[test]
+    fn a_variant_with_another_result_of_the_whole_work_fails() {
+        let mut variants = ["1f", "1f", "2e"].map(|checksum| variant(vec![whole("x", checksum)]));
+        compare(&mut variants);
+        assert_eq!(variants[1].analysis.problem, None);
+        assert_eq!(
+            variants[2].analysis.problem.as_deref(),
+            Some("failed: the result differs from the baseline's: checksum 2e instead of 1f")
         );
     }
 

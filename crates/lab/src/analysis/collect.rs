@@ -312,6 +312,7 @@ impl GatheredVariant {
             self.answers.push(Answered {
                 asked,
                 statements: measured.statements.clone(),
+                checksum: measured.checksum,
             });
         }
         for (name, value) in measured.metrics {

@@ -29,6 +29,7 @@ pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_VARIANTS};
 pub use names::{Labels, VariantName};
 pub use nearest::nearest;
 pub use parse::{Problem, Problems, parse};
+pub use positions::{Step, line_of, offset_of};
 pub use write::level_of;
 
 /// A question and how to answer it.

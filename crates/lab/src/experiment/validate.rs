@@ -67,8 +67,12 @@ pub(super) fn check_metric(
     workload: Option<&WorkloadInfo>,
     findings: &mut Findings<'_>,
 ) {
-    if metric::find(name).is_none() {
-        let known = metric::METRICS.iter().map(|metric| metric.name);
+    let own = workload.map_or(&[][..], |workload| &workload.metrics);
+    let own = own.iter().map(|metric| metric.name.as_str());
+    let built_in = metric::METRICS.iter().map(|metric| metric.name);
+    let known: Vec<&str> = own.chain(built_in).collect();
+    let base = name.split_once('.').map_or(name, |(base, _)| base);
+    if !known.contains(&base) {
         findings.unknown(path, format!("unknown metric `{name}`"), name, known);
     } else if let (Some((_, phase)), Some(workload)) = (name.split_once('.'), workload)
         && !workload.phases.iter().any(|known| known == phase)

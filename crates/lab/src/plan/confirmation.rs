@@ -69,6 +69,7 @@ mod tests {
             settings: Settings::new(),
         };
         let planned = |key: &str, stopping: Stopping| PlannedExperiment {
+            metrics: Vec::new(),
             key: key.to_owned(),
             experiment: experiment.clone(),
             directory: "/data".into(),

@@ -78,6 +78,9 @@ pub fn plan(request: Request, catalogue: &Catalogue) -> RunPlan {
                         .workload(&experiment.workload)
                         .is_some_and(|workload| workload.counts),
                 crash_relevant: crash_relevant(experiment, catalogue),
+                metrics: catalogue
+                    .workload(&experiment.workload)
+                    .map_or_else(Vec::new, |workload| workload.metrics.clone()),
                 stopping,
                 alone: false,
             });

@@ -53,6 +53,7 @@ pub fn catalogue() -> Catalogue {
             ],
             phases: vec!["load".to_owned()],
             counts: true,
+            ..WorkloadInfo::default()
         }],
         shared: vec![
             parameter("journal_mode", journal, None, Scope::Pragma),

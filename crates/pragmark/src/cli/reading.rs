@@ -25,6 +25,10 @@ pub struct ListArgs {
     /// List metrics with their units and meanings.
     #[arg(long)]
     pub metrics: bool,
+    /// Directory of your own drivers, whose workloads and metrics are included [default: PRAGMARK_DRIVERS,
+    /// otherwise pragmark/drivers in the user's data directory].
+    #[arg(long, value_name = "DIR")]
+    pub drivers: Option<PathBuf>,
 }
 
 /// Options of `show`.
@@ -44,6 +48,10 @@ pub struct ShowArgs {
     /// Scale to show variants for.
     #[arg(long, value_enum, default_value = "default")]
     pub scale: ScaleArg,
+    /// Directory of your own drivers, whose workloads and metrics are included [default: PRAGMARK_DRIVERS,
+    /// otherwise pragmark/drivers in the user's data directory].
+    #[arg(long, value_name = "DIR")]
+    pub drivers: Option<PathBuf>,
 }
 
 /// Formats of a report.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use lab::catalogue::{Catalogue, Parameter};
 use lab::metric::METRICS;
+use lab::text::one_line;
 
 use super::output;
 use crate::cli::ListArgs;
@@ -12,7 +13,7 @@ use crate::library::{self, TOUR};
 
 /// Prints the requested lists, or the experiments.
 pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
-    let catalogue = drivers::catalogue(None)?;
+    let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let mut text = String::new();
     if args.workloads {
         text += &workloads(&catalogue);
@@ -21,7 +22,7 @@ pub fn execute(args: &ListArgs) -> Result<Exit, Failure> {
         text += &parameters(catalogue.shared.iter());
     }
     if args.metrics {
-        text += &metrics();
+        text += &metrics(&catalogue);
     }
     if text.is_empty() {
         text = experiments(&catalogue)?;
@@ -59,7 +60,7 @@ fn experiments(catalogue: &Catalogue) -> Result<String, Failure> {
 fn workloads(catalogue: &Catalogue) -> String {
     let mut text = String::new();
     for workload in &catalogue.workloads {
-        let _ = writeln!(text, "{}\n    {}", workload.name, workload.about);
+        let _ = writeln!(text, "{}\n    {}", workload.name, one_line(&workload.about));
         for line in parameters(workload.parameters.iter()).lines() {
             let _ = writeln!(text, "    {line}");
         }
@@ -76,19 +77,27 @@ fn parameters<'a>(all: impl Iterator<Item = &'a Parameter>) -> String {
         };
         let unit = parameter
             .unit
+            .as_ref()
             .map_or_else(String::new, |unit| format!(" ({unit})"));
         let _ = writeln!(
             text,
             "{}: {}{unit}{default}\n    {}",
-            parameter.name, parameter.accepts, parameter.about
+            parameter.name,
+            parameter.accepts,
+            one_line(&parameter.about)
         );
     }
     text
 }
 
-fn metrics() -> String {
-    METRICS.iter().fold(String::new(), |mut text, metric| {
-        let _ = writeln!(text, "{}\n    {}", metric.name, metric.about);
-        text
-    })
+/// The metrics of pragmark, then those of the user's drivers.
+fn metrics(catalogue: &Catalogue) -> String {
+    let built_in = METRICS.iter().map(|metric| (metric.name, metric.about));
+    let own = catalogue.workloads.iter().flat_map(|it| &it.metrics);
+    let own = own.map(|metric| (metric.name.as_str(), metric.about.as_str()));
+    let lines = built_in.chain(own).map(|(name, about)| {
+        let (name, about) = (one_line(name), one_line(about));
+        format!("{name}\n    {about}\n")
+    });
+    lines.collect()
 }

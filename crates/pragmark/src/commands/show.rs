@@ -21,7 +21,7 @@ pub fn execute(args: &ShowArgs) -> Result<Exit, Failure> {
             serde_json::to_string_pretty(schema::experiment_schema()).map_err(Failure::unusable)?;
         return output::display(&format!("{text}\n"));
     }
-    let catalogue = drivers::catalogue(None)?;
+    let catalogue = drivers::catalogue(args.drivers.as_deref())?;
     let names: Vec<String> = args.experiment.iter().cloned().collect();
     let experiments = library::named(&names, &catalogue)?;
     let text: String = experiments

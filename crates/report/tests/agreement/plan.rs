@@ -189,8 +189,8 @@ fn catalogue() -> Catalogue {
                 parameter("columns", int, Some(1.into()), Scope::Workload),
                 parameter("target", targets, Some("sqlite".into()), Scope::Workload),
             ],
-            phases: Vec::new(),
             counts: true,
+            ..WorkloadInfo::default()
         }],
         shared: vec![
             parameter("journal_mode", journal, None, Scope::Pragma),

@@ -98,6 +98,7 @@ impl RunFolder {
         let path = self.path.join(PLAN);
         let plan: RunPlan = read_json(&path)?;
         plan.check()
+            .and_then(|()| plan.declare_metrics())
             .map_err(|what| RunError::damaged(&path, what))?;
         Ok(plan)
     }
