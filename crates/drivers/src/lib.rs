@@ -25,12 +25,14 @@ mod manifest;
 mod preload;
 mod registry;
 mod source;
+mod template;
 mod workload;
 
 pub use error::DriverError;
 pub use home::Home;
 pub use manifest::{Library, Manifest, ManifestError, ManifestTool};
 pub use registry::{Description, Registry, State};
+pub use template::{Language, experiment_of, write_new};
 
 /// Everything that experiment files may name, with the drivers and their workloads that come with pragmark, those in the
 /// user's own directory, and those in the directory given.

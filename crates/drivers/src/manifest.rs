@@ -190,18 +190,27 @@ impl Manifest {
 
     fn check(&self) -> Result<(), String> {
         let name = &self.name;
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if name.is_empty() || name == NATIVE || !name.chars().all(is_plain) {
-            return Err(format!(
-                "`{name}` cannot be the name of a driver: a name consists of lower-case letters, digits and hyphens, and `{NATIVE}` is taken"
-            ));
-        }
+        check_name(name)?;
         let mut commands = self.install.iter().chain([&self.run]);
         match commands.any(Vec::is_empty) {
             true => Err(format!("a command of {name} is empty")),
             false => Ok(()),
         }
     }
+}
+
+/// Whether a driver can have this name.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() || name == NATIVE || !name.chars().all(is_plain) {
+        return Err(format!(
+            "`{name}` cannot be the name of a driver: a name consists of lower-case letters, digits and hyphens, and `{NATIVE}` is taken"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ pub fn declare(metrics: &[OwnMetric]) -> Result<(), String> {
 }
 
 /// The declared metric of this name, without a phase.
-pub(crate) fn find(name: &str) -> Option<&'static Metric> {
+pub fn find(name: &str) -> Option<&'static Metric> {
     let declared = DECLARED.read().unwrap_or_else(PoisonError::into_inner);
     declared.iter().find(|known| known.name == name).copied()
 }

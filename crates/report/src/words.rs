@@ -6,6 +6,7 @@
 use lab::analysis::{ExperimentAnalysis, Standing, UpperBoundAnalysis};
 use lab::claims::Verdict;
 use lab::metric;
+use lab::own_metric;
 use lab::tier::{Accident, Class, Loss, RareLoss, Tier};
 
 use crate::document::{Count, Tone};
@@ -204,7 +205,10 @@ pub(crate) fn gain_words(metric: &str) -> &'static str {
         "peak_memory_bytes" => "as sparing of memory as",
         "db_bytes" | "wal_bytes" | "bytes_per_row" => "as compact as",
         "p50_us" | "p90_us" | "p99_us" | "p999_us" | "max_us" => "as quick to answer as",
-        _ => "as good as",
+        base => match own_metric::find(base).map(|metric| metric.unit) {
+            Some(unit) if unit.is_speed() => "as fast as",
+            _ => "as good as",
+        },
     }
 }
 

@@ -6,6 +6,7 @@ mod driver;
 mod engine;
 mod load;
 mod measure;
+mod new;
 mod reading;
 mod run;
 mod traffic;
@@ -25,6 +26,7 @@ pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
 pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::MeasureArgs;
+pub use new::{NewCommand, NewDriverArgs};
 pub use reading::{
     AcceptedLoss, ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs,
     ShowArgs,
@@ -103,6 +105,9 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// List, install or remove drivers for the bindings of other languages.
     Driver(DriverArgs),
+    /// Write a new driver for code of your own, ready to be measured and changed.
+    #[command(subcommand)]
+    New(NewCommand),
     /// Measure what a crash can destroy, for each choice of settings and storage model.
     Crash(Box<CrashArgs>),
     /// List, build, add, remove or show engines: the SQLite libraries to measure.

@@ -12,6 +12,7 @@ mod make_fs;
 mod man;
 mod measure;
 mod needs;
+mod new;
 mod output;
 mod own_text;
 mod paper;
@@ -44,6 +45,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Load(args) => load::execute(&args),
         Command::Record(args) => record::execute(&args),
         Command::Trace(args) => traffic::execute(&args),
+        Command::New(command) => new::execute(&command),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Engine(command) => engine::execute(&command),

@@ -12,6 +12,7 @@ use lab::plan::{Request, plan};
 use lab::record::{EngineRecord, EnvironmentFile, RunPlan};
 use lab::seed::Seed;
 use lab::stats::detectable_difference;
+use lab::trial::{DRIVER, NATIVE};
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
 use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust};
@@ -97,6 +98,7 @@ fn resumed(
     let folder = RunFolder::open(path)?;
     let plan = folder.plan()?;
     check_version(&plan)?;
+    check_drivers(&plan, args.drivers.as_deref())?;
     folder.each_trial(|_| {})?;
     trust::check(&folder, &plan, args.trust, interrupted)?;
     check_server(&plan, args.postgres.is_some())?;
@@ -115,6 +117,21 @@ fn check_version(plan: &RunPlan) -> Result<(), Failure> {
         "the run was begun by pragmark {began}, and this is {THIS_VERSION}: trials of both cannot be compared"
     ))
     .hint(format!("resume it with pragmark {began}, or start a new run")))
+}
+
+/// Refuses to go on without the drivers that the run began with: their variants would be skipped.
+fn check_drivers(plan: &RunPlan, directory: Option<&Path>) -> Result<(), Failure> {
+    let catalogue = drivers::catalogue(directory)?;
+    let is_known =
+        |name: &str| name == NATIVE || catalogue.drivers.iter().any(|it| it.name == name);
+    let mut named = plan.settings().filter_map(|it| it.get(DRIVER)?.as_text());
+    match named.find(|name| !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::usage(format!(
+            "the run uses the driver `{name}`, which is not here"
+        ))
+        .hint("give its directory again with --drivers DIR")),
+    }
 }
 
 /// Refuses to go on with another kind of server than the run began with: the figures of both would be

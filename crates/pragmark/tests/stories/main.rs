@@ -15,6 +15,7 @@ mod known_tiers;
 mod laboratory;
 mod loading;
 mod mistakes;
+mod own_driver;
 mod own_sql;
 mod parameters;
 mod queue;
