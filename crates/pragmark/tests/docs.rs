@@ -120,8 +120,11 @@ fn every_command_line_in_the_readme_is_one_that_the_program_takes() {
     for line in lines {
         let command = line.split('#').next().unwrap();
         let words: Vec<&str> = command.split_whitespace().collect();
+        // The help of the inner command: `new driver`.
+        let names = words.iter().take_while(|word| !word.starts_with('-'));
         let help = Command::new(env!("CARGO_BIN_EXE_pragmark"))
-            .args([words[0], "--help"])
+            .args(names)
+            .arg("--help")
             .output()
             .unwrap();
         assert!(help.status.success(), "{line}");
