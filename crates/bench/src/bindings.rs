@@ -31,10 +31,10 @@ pub fn binding_spec(driver: &str, settings: &Settings) -> BindingSpec {
 /// where a setting of the variant was not in force on a connection that did SQLite's work.
 pub fn judge_binding(settings: &Settings, mut measured: Measured) -> Outcome {
     for read_back in &mut measured.connections {
-        normalise(&mut read_back.pragmas);
+        normalise_pragmas(&mut read_back.pragmas);
     }
     if let Some(binding) = &mut measured.binding {
-        normalise(&mut binding.defaults);
+        normalise_pragmas(&mut binding.defaults);
     }
     match prove(settings, &measured) {
         Ok(()) => Outcome::Measured(Box::new(measured)),
@@ -50,8 +50,9 @@ fn prove(settings: &Settings, measured: &Measured) -> Result<(), TrialError> {
     sqlite::prove(settings, &measured.connections)
 }
 
-/// What the catalogue does not know stays as it is: it is the truth.
-fn normalise(pragmas: &mut BTreeMap<String, String>) {
+/// Brings values of PRAGMAs into their normal spelling. What the catalogue does not know stays as it is: it is the
+/// truth.
+pub fn normalise_pragmas(pragmas: &mut BTreeMap<String, String>) {
     for (name, value) in pragmas {
         let normal = pragma::find(name).and_then(|entry| entry.normalise(value).ok());
         if let Some(normal) = normal {

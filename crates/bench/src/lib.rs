@@ -12,6 +12,7 @@ mod catalogue;
 mod descriptors;
 mod drive;
 mod error;
+pub mod examination;
 mod generate;
 mod import;
 mod locks;
@@ -20,7 +21,7 @@ mod target;
 mod training;
 mod workload;
 
-pub use bindings::{binding_spec, judge_binding};
+pub use bindings::{binding_spec, judge_binding, normalise_pragmas};
 pub use catalogue::catalogue;
 pub use drive::{describe_engine, die_with_the_parent, drive};
 pub use error::TrialError;

@@ -16,7 +16,7 @@ mod orm;
 mod queue;
 mod quotes;
 mod set_query;
-mod sql;
+pub(crate) mod sql;
 mod sums;
 mod team;
 mod text_insert;

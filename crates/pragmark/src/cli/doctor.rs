@@ -14,10 +14,12 @@ use super::values::{bytes, seconds};
 Examples:
   pragmark doctor                   check the current directory
   pragmark doctor --dir /data       check another disk
+  pragmark doctor --db app.db --quick-check --through python-sqlite3
   sudo pragmark doctor --make-fs ext4,xfs,btrfs --in /data
   sudo pragmark doctor --make-fs ext4,tmpfs -- pragmark run queue-tasks {dirs}")]
 pub struct DoctorArgs {
-    /// Directory whose disk to check; repeat it for several disks [default: the current directory].
+    /// Directory whose disk to check; repeat it for several disks. With --db, where to put a copy of the database
+    /// [default: the current directory].
     #[arg(long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
     /// Duration of the noise probe.
@@ -26,6 +28,25 @@ pub struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Examine this database instead of the machine: version and settings that a connection gets, space,
+    /// statistics, indexes, keys. A copy is examined; the file, its WAL and its journal are only read.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["make_fs", "noise_seconds"])]
+    pub db: Option<PathBuf>,
+    /// Also run quick_check and foreign_key_check; exit code 3 if the database is damaged.
+    #[arg(long, requires = "db")]
+    pub quick_check: bool,
+    /// Driver whose binding your application uses (`pragmark driver list`); its version and defaults are
+    /// reported [default: the system's SQLite].
+    #[arg(
+        long,
+        value_name = "DRIVER",
+        requires = "db",
+        conflicts_with = "engine"
+    )]
+    pub through: Option<String>,
+    /// SQLite library that your application loads: see `pragmark engine list`.
+    #[arg(long, value_name = "ENGINE", requires = "db")]
+    pub engine: Option<String>,
     /// Create temporary file systems (ext4, xfs, btrfs, tmpfs) on loop devices instead of checking
     /// the machine; requires root. Prints their directories and removes them at Ctrl-C, or after
     /// the command that follows `--`. Use it to measure file systems that this machine does not have.

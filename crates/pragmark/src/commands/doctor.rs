@@ -13,7 +13,7 @@ use lab::stats::blocks_needed;
 use runner::machine::{self, Tool};
 use serde_json::json;
 
-use super::{driver, engine, make_fs, output};
+use super::{driver, engine, examination, make_fs, output};
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure};
 use crate::progress::humanly;
@@ -22,6 +22,9 @@ use crate::progress::humanly;
 pub fn execute(args: &DoctorArgs) -> Result<Exit, Failure> {
     if !args.make_fs.is_empty() {
         return make_fs::execute(args);
+    }
+    if let Some(database) = &args.db {
+        return examination::execute(database, args);
     }
     let dirs = if args.dirs.is_empty() {
         vec![PathBuf::from(".")]

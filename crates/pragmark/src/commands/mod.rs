@@ -5,6 +5,7 @@ mod crash;
 mod doctor;
 mod driver;
 mod engine;
+mod examination;
 mod export;
 mod list;
 mod load;

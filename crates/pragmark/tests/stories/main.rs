@@ -8,6 +8,7 @@ mod crashes;
 mod crossed;
 mod engines;
 mod everyday;
+mod examination;
 mod full_text;
 mod hostile;
 mod kills_and_schedules;

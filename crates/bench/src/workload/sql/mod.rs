@@ -13,7 +13,7 @@ mod parameters;
 mod pgbench;
 mod plans;
 mod prompt;
-mod snapshot;
+pub(crate) mod snapshot;
 mod stage;
 mod suite;
 

@@ -32,7 +32,7 @@ const PARTS: [&str; 3] = ["", "-wal", "-journal"];
 
 /// Sizes and times of change of the files of a database, by which a change is noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State([Option<(u64, i64, i64)>; PARTS.len()]);
+pub(crate) struct State([Option<(u64, i64, i64)>; PARTS.len()]);
 
 impl State {
     /// As it is now.
@@ -66,7 +66,7 @@ fn part_of(database: &Path, part: &str) -> PathBuf {
 ///
 /// # Errors
 /// It is no database, cannot be read, or stays locked; the disk is full.
-pub(super) fn take(
+pub(crate) fn take(
     library: &Arc<Library>,
     database: &Path,
     copy: &Path,

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
+use ::engine::Library;
 use accidents::AccidentError;
 use accidents::schedule::{Schedule, Stage};
-use engine::{Library, Source};
-use lab::record::engine_to_load;
 
 use super::plan::memory;
 use crate::cli::CrashArgs;
-use crate::commands::engine::{named, prepare, problem};
-use crate::commands::{output, run};
+use crate::commands::{engine, output};
 use crate::failure::{Exit, Failure};
-use crate::interrupt;
 
 /// Plays the schedule again and prints every call.
 pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Failure> {
@@ -22,7 +19,7 @@ pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Fai
                 .hint("name one --engine"),
         );
     };
-    let library = Library::load(&source(engine)?).map_err(Failure::unusable)?;
+    let library = Library::load(&engine::source(engine)?).map_err(Failure::unusable)?;
     let folder = memory(args.accidents.dir.as_deref());
     let played = Stage::new(&Arc::new(library), &folder)?.play(schedule, true)?;
     let outcome = match played.wrong.len() {
@@ -36,20 +33,6 @@ pub(super) fn execute(schedule: &Schedule, args: &CrashArgs) -> Result<Exit, Fai
             played.trace.join("\n")
         ),
     )
-}
-
-/// Where the library of this name is loaded from, built where it has to be.
-fn source(name: &str) -> Result<Source, Failure> {
-    named(name)?;
-    let (driver, interrupted) = (run::native_driver()?, interrupt::flag()?);
-    let engines = prepare(&[name.to_owned()], &driver, &interrupted, false)?;
-    match engines.iter().find_map(problem) {
-        Some(failure) => Err(failure),
-        None => {
-            let to_load = engine_to_load(&engines, name).map_err(Failure::unusable)?;
-            to_load.parse().map_err(Failure::usage)
-        }
-    }
 }
 
 impl From<AccidentError> for Failure {

@@ -10,7 +10,7 @@ mod show;
 
 pub use list::{at_hand, line};
 pub use of_run::{check_unchanged, name_in_plan, names, of_plan};
-pub use prepare::{describe, prepare, problem};
+pub use prepare::{describe, prepare, problem, source};
 
 use ::engine::build::{BuildError, CRATE, EngineName, OPTION_SETS, RELEASES};
 use lab::experiment::nearest;

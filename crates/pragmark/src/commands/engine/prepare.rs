@@ -11,11 +11,14 @@ use ::engine::build::{
     BuildError, BuildEvent, BuildName, Builder, Cache, EngineName, Tools, resolve,
 };
 use accidents::syncs;
-use lab::record::EngineRecord;
+use lab::record::{EngineRecord, engine_to_load};
 use process::{Group, Limits};
 use runner::Driver;
 
+use super::named;
+use crate::commands::run;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::progress::builds::Progress;
 
 /// How long an engine may take to describe itself.
@@ -170,4 +173,18 @@ pub fn problem(engine: &EngineRecord) -> Option<Failure> {
     Some(failure.hint(
         "an engine is `default`, `system`, a version from `pragmark engine list`, the name of an added engine, or the path of a libsqlite3 shared library",
     ))
+}
+
+/// Where the library of this name is loaded from, built where it has to be.
+pub fn source(name: &str) -> Result<Source, Failure> {
+    named(name)?;
+    let (driver, interrupted) = (run::native_driver()?, interrupt::flag()?);
+    let engines = prepare(&[name.to_owned()], &driver, &interrupted, false)?;
+    match engines.iter().find_map(problem) {
+        Some(failure) => Err(failure),
+        None => {
+            let to_load = engine_to_load(&engines, name).map_err(Failure::unusable)?;
+            to_load.parse().map_err(Failure::usage)
+        }
+    }
 }

@@ -1,0 +1,174 @@
+//! All findings of a database: space first, then statistics, indexes, keys and integrity.
+
+use std::collections::BTreeMap;
+
+use engine::{Connection, EngineError};
+
+use super::schema::{Schema, Table};
+use super::{Examination, Finding, Space, indexes, keys, number, text};
+
+/// A part of the file that is free, from which on a smaller file is worth a VACUUM.
+const MUCH_FREE: f64 = 0.10;
+
+/// A part of a table's bytes that holds nothing, from which on it is worth a VACUUM; half-full pages are what random
+/// inserts leave.
+const MUCH_UNUSED: f64 = 0.35;
+
+/// A part of a table's pages out of order, from which on a scan jumps through the file.
+const MUCH_DISORDER: f64 = 0.5;
+
+/// Smaller tables and indexes, in pages, are no matter.
+const LARGE: i64 = 100;
+
+/// SQLite's default, which fits the pages of file systems and of most disks.
+const USUAL_PAGE: i64 = 4_096;
+
+/// Statistics that are off by this factor are called stale.
+const STALE: f64 = 2.0;
+
+/// # Errors
+/// A table cannot be read.
+pub(super) fn of(
+    connection: &Connection,
+    schema: &Schema,
+    examination: &Examination,
+) -> Result<Vec<Finding>, EngineError> {
+    let space = examination.space.as_deref().unwrap_or_default();
+    let mut findings: Vec<Finding> = file(examination).into_iter().collect();
+    findings.extend(fragmented(space));
+    findings.extend(statistics(connection, schema, space)?);
+    findings.extend(indexes::redundant(schema));
+    findings.extend(indexes::foreign_keys_without(schema));
+    findings.extend(keys::of(connection, schema, space, examination.page_bytes)?);
+    Ok(findings)
+}
+
+fn file(examination: &Examination) -> Vec<Finding> {
+    let Examination {
+        page_bytes,
+        pages,
+        free_pages,
+        ..
+    } = examination;
+    let small = (*page_bytes < USUAL_PAGE).then(|| Finding {
+        subject: "page size".to_owned(),
+        what: format!("pages have {page_bytes} bytes; SQLite's default is {USUAL_PAGE}"),
+        remedy: format!("PRAGMA page_size = {USUAL_PAGE}; VACUUM; (not in WAL mode)"),
+        experiment: Some("settings-page-size"),
+    });
+    let share = *free_pages as f64 / (*pages).max(1) as f64;
+    let free = (share >= MUCH_FREE && *free_pages >= LARGE).then(|| Finding {
+        subject: "free pages".to_owned(),
+        what: format!("{free_pages} of {pages} pages hold nothing; new rows will use them"),
+        remedy: "VACUUM; if the file should be smaller".to_owned(),
+        experiment: None,
+    });
+    small.into_iter().chain(free).collect()
+}
+
+/// One finding for all tables and indexes, because one VACUUM orders them all.
+fn fragmented(space: &[Space]) -> Option<Finding> {
+    let large = space.iter().filter(|it| it.pages >= LARGE);
+    let each: Vec<String> = large.filter_map(fragmentation).collect();
+    (!each.is_empty()).then(|| Finding {
+        subject: "fragmentation".to_owned(),
+        what: each.join("; "),
+        remedy: "VACUUM; writes every table and index in order and fills its pages".to_owned(),
+        experiment: None,
+    })
+}
+
+fn fragmentation(space: &Space) -> Option<String> {
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let unused =
+        (space.unused() >= MUCH_UNUSED).then(|| format!("{} unused", percent(space.unused())));
+    let disorder = (space.disorder() >= MUCH_DISORDER)
+        .then(|| format!("{} of pages out of order", percent(space.disorder())));
+    let what: Vec<String> = unused.into_iter().chain(disorder).collect();
+    (!what.is_empty()).then(|| format!("{}: {}", space.name, what.join(", ")))
+}
+
+/// The number of rows that sqlite_stat1 has, by table, and the indexes that it knows.
+#[derive(Default)]
+struct Statistics {
+    rows: BTreeMap<String, i64>,
+    indexes: Vec<String>,
+}
+
+fn statistics(
+    connection: &Connection,
+    schema: &Schema,
+    space: &[Space],
+) -> Result<Vec<Finding>, EngineError> {
+    let indexed = || {
+        schema
+            .tables
+            .iter()
+            .filter(|table| !table.indexes.is_empty())
+    };
+    if indexed().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let optimize = |subject: &str, what: String| Finding {
+        subject: subject.to_owned(),
+        what,
+        remedy: "PRAGMA optimize; or ANALYZE;".to_owned(),
+        experiment: None,
+    };
+    let Some(known) = read_statistics(connection)? else {
+        let what =
+            "ANALYZE has never run, so the query planner guesses how many rows an index finds";
+        return Ok(vec![optimize("statistics", what.to_owned())]);
+    };
+    let stale = indexed().filter_map(|table| {
+        let what = stale(table, &known, rows_of(table, space)?)?;
+        Some(optimize(&format!("statistics of {}", table.name), what))
+    });
+    Ok(stale.collect())
+}
+
+/// None where there are none.
+fn read_statistics(connection: &Connection) -> Result<Option<Statistics>, EngineError> {
+    let is_there = "SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_stat1'";
+    if connection.query_i64(is_there)? == 0 {
+        return Ok(None);
+    }
+    let sql = "SELECT idx, tbl, CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl IS NOT NULL";
+    let mut known = Statistics::default();
+    for row in connection.query_all(sql)? {
+        let rows = row.last().map_or(0, number);
+        let mut names = row.into_iter().map(text);
+        known.indexes.extend(names.next().flatten());
+        let table = names.next().flatten().unwrap_or_default();
+        // A partial index has fewer rows than its table.
+        let most = known.rows.entry(table).or_default();
+        *most = rows.max(*most);
+    }
+    Ok((!known.rows.is_empty()).then_some(known))
+}
+
+fn stale(table: &Table, known: &Statistics, rows: i64) -> Option<String> {
+    const FEW: i64 = 100;
+    let Some(&then) = known.rows.get(&table.name) else {
+        return (rows >= FEW)
+            .then(|| format!("ANALYZE knows nothing of this table of {rows} rows"));
+    };
+    let (fewer, more) = (then.min(rows).max(1), then.max(rows));
+    if more >= FEW && more as f64 >= STALE * fewer as f64 {
+        return Some(format!("ANALYZE counted {then} rows, and there are {rows}"));
+    }
+    let is_new = |name: &String| !known.indexes.contains(name);
+    let mut names = table.indexes.iter().map(|index| &index.name);
+    let new = names.find(|name| is_new(name)).filter(|_| rows >= FEW)?;
+    // The index of a WITHOUT ROWID table's own key is under the name of the table.
+    (!table.without_rowid).then(|| format!("ANALYZE knows nothing of the index {new}"))
+}
+
+/// The rows of a table, from its pages.
+fn rows_of(table: &Table, space: &[Space]) -> Option<i64> {
+    let space = space.iter().find(|it| it.name == table.name)?;
+    Some(match table.without_rowid {
+        true => space.cells,
+        false => space.leaf_cells,
+    })
+}

@@ -1,0 +1,150 @@
+//! The SQLite library that an application uses: what a connection gets that sets nothing, and the WAL-reset bug.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use accidents::schedule::{Extent, Stage, explore, scenario};
+use engine::{Connection, Library, OpenFlags, Source, pragma};
+use serde::Serialize;
+
+use super::{Examination, Finding, copied};
+use crate::error::TrialError;
+
+/// The settings of a connection that applications meet first.
+const SETTINGS: [&str; 7] = [
+    "busy_timeout",
+    "cache_size",
+    "foreign_keys",
+    "journal_mode",
+    "mmap_size",
+    "synchronous",
+    "wal_autocheckpoint",
+];
+
+/// In this scenario a checkpoint meets a WAL that has been restarted.
+const WAL_RESET: &str = "checkpoint-and-restart";
+
+/// A library with the user's database.
+#[derive(Clone, Debug, Serialize)]
+pub struct LibraryReport {
+    /// Its version.
+    pub version: String,
+    /// Its source.
+    pub source_id: String,
+    /// The PRAGMAs of a connection to the database that sets nothing.
+    pub settings: BTreeMap<String, String>,
+    /// What came of the schedules that lead to the WAL-reset bug.
+    pub wal_reset: WalReset,
+}
+
+/// Whether a library has the WAL-reset bug (<https://sqlite.org/wal.html#walresetbug>).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WalReset {
+    /// A schedule of two connections damaged a database.
+    Shown {
+        /// The schedule, as `pragmark crash --schedule` takes it.
+        schedule: String,
+        /// What went wrong.
+        what: String,
+    },
+    /// All schedules of the scenario were played, and none did damage.
+    NotShown {
+        /// How many.
+        schedules: u64,
+    },
+    /// The schedules could not be played.
+    NotPlayed {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// What the settings of a connection mean for a database.
+pub fn of_connection(
+    examination: &Examination,
+    settings: &BTreeMap<String, String>,
+) -> Vec<Finding> {
+    let has = |name: &str, value: &str| settings.get(name).is_some_and(|it| it == value);
+    let timeout = has("busy_timeout", "0").then(|| Finding {
+        subject: "busy_timeout".to_owned(),
+        what: "a connection that sets nothing does not wait for a lock: `database is locked` comes at once".to_owned(),
+        remedy: "PRAGMA busy_timeout = 5000; on every connection".to_owned(),
+        experiment: Some("contention-busy-timeout"),
+    });
+    let unchecked = examination.has_foreign_keys && has("foreign_keys", "off");
+    let foreign_keys = unchecked.then(|| Finding {
+        subject: "foreign_keys".to_owned(),
+        what: "the schema has foreign keys, and a connection that sets nothing does not check them"
+            .to_owned(),
+        remedy: "PRAGMA foreign_keys = on; on every connection".to_owned(),
+        experiment: None,
+    });
+    timeout.into_iter().chain(foreign_keys).collect()
+}
+
+/// Loads a library and opens a copy of a database with it, in an empty directory.
+///
+/// # Errors
+/// The library cannot be loaded, or the database not be copied or opened.
+pub fn with_library(
+    source: &Source,
+    database: &Path,
+    directory: &Path,
+) -> Result<LibraryReport, TrialError> {
+    let library = Arc::new(Library::load(source)?);
+    let copy = copied(&library, database, directory)?;
+    let connection = Connection::open(&library, &copy, OpenFlags::default(), None)?;
+    let read = |name: &&str| Ok(((*name).to_owned(), pragma::read(&connection, name)?));
+    let settings = SETTINGS.iter().map(read);
+    let settings = settings.collect::<Result<_, engine::EngineError>>()?;
+    connection.close()?;
+    Ok(LibraryReport {
+        version: library.identity().version.clone(),
+        source_id: library.identity().source_id.clone(),
+        settings,
+        wal_reset: wal_reset(&library, directory),
+    })
+}
+
+/// Plays every schedule of the scenario, in a folder.
+fn wal_reset(library: &Arc<Library>, folder: &Path) -> WalReset {
+    let extent = Extent {
+        limit: u64::MAX,
+        seed: 0,
+        threads: 1,
+    };
+    let played = Stage::new(library, folder).map(|mut stage| {
+        let scenario = scenario(WAL_RESET)?;
+        Some(explore(
+            &mut stage,
+            scenario,
+            "wal",
+            extent,
+            &AtomicBool::new(false),
+        ))
+    });
+    let explored = match played {
+        Ok(Some(Ok(explored))) => explored,
+        Ok(None) => return not_played(&format!("there is no scenario {WAL_RESET}")),
+        Ok(Some(Err(error))) | Err(error) => return not_played(&error.to_string()),
+    };
+    match explored.findings.into_iter().next() {
+        Some(finding) => WalReset::Shown {
+            schedule: finding.schedule,
+            // The first thing that went wrong says enough.
+            what: finding.what.into_iter().next().unwrap_or_default(),
+        },
+        None => WalReset::NotShown {
+            schedules: explored.played,
+        },
+    }
+}
+
+fn not_played(why: &str) -> WalReset {
+    WalReset::NotPlayed {
+        why: why.to_owned(),
+    }
+}

@@ -1,0 +1,189 @@
+//! What can be seen of the user's own database without a workload: space, statistics, indexes, keys, integrity.
+//!
+//! The database itself is copied as files and never opened by SQLite, so not one byte of it changes. Everything here
+//! is read from the copy with the built-in engine.
+
+mod findings;
+mod indexes;
+mod keys;
+mod library;
+mod schema;
+mod space;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use serde::Serialize;
+
+use crate::error::TrialError;
+use crate::workload::sql::snapshot;
+
+pub use library::{LibraryReport, WalReset, of_connection, with_library};
+pub use space::Space;
+
+/// What a database looks like.
+#[derive(Clone, Debug, Serialize)]
+pub struct Examination {
+    /// Which.
+    pub database: PathBuf,
+    /// Size of the database file in bytes, with what the WAL adds to it.
+    pub bytes: i64,
+    /// `wal` or a rollback mode; the file does not say which of these.
+    pub journal_mode: String,
+    /// Bytes of a page.
+    pub page_bytes: i64,
+    /// Pages.
+    pub pages: i64,
+    /// Pages that hold nothing.
+    pub free_pages: i64,
+    /// Tables that the user made.
+    pub tables: usize,
+    /// Indexes on them.
+    pub indexes: usize,
+    /// Space by table and index, the largest first; why it is not known otherwise.
+    pub space: Result<Vec<Space>, String>,
+    /// Whether a table has a foreign key.
+    pub has_foreign_keys: bool,
+    /// What quick_check and foreign_key_check say; none where they were not requested.
+    pub integrity: Option<Integrity>,
+    /// What to look at, and what to do.
+    pub findings: Vec<Finding>,
+}
+
+/// The result of SQLite's checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Integrity {
+    /// What `PRAGMA quick_check` reports, at most a hundred problems; empty for a sound database.
+    pub problems: Vec<String>,
+    /// Rows that violate a foreign key, at most a thousand; why they could not be counted otherwise.
+    pub foreign_key_violations: Result<i64, String>,
+}
+
+/// Something that the user may want to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Table, index or setting.
+    pub subject: String,
+    /// What was found.
+    pub what: String,
+    /// What to do, as a statement of SQL or in words.
+    pub remedy: String,
+    /// The experiment that measures what it costs.
+    pub experiment: Option<&'static str>,
+}
+
+/// Copies a database into a directory, which should be empty, and examines the copy; `check` asks for
+/// [`Integrity`], which reads all of it.
+///
+/// # Errors
+/// It is no database, cannot be read or copied, stays locked, or its schema is damaged.
+pub fn examine(database: &Path, directory: &Path, check: bool) -> Result<Examination, TrialError> {
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    let copy = copied(&library, database, directory)?;
+    let in_database = |error: EngineError| {
+        let why = words(&error);
+        TrialError::cannot_run(format!("cannot read {}: {why}", database.display()))
+    };
+    let connection = Connection::open(&library, &copy, OpenFlags::default(), None);
+    let connection = connection.map_err(in_database)?;
+    let examination = read(&connection, database, check).map_err(in_database)?;
+    connection.close().map_err(in_database)?;
+    Ok(examination)
+}
+
+/// The copy of a database in a directory.
+///
+/// # Errors
+/// It is no database, cannot be read or copied, or stays locked.
+pub fn copied(
+    library: &Arc<Library>,
+    database: &Path,
+    directory: &Path,
+) -> Result<PathBuf, TrialError> {
+    let copy = directory.join("copy.db");
+    snapshot::take(library, database, &copy)?;
+    Ok(copy)
+}
+
+fn read(connection: &Connection, database: &Path, check: bool) -> Result<Examination, EngineError> {
+    let schema = schema::read(connection)?;
+    let space = space::read(connection);
+    let number = |sql: &str| connection.query_i64(sql);
+    let (page_bytes, pages) = (number("PRAGMA page_size")?, number("PRAGMA page_count")?);
+    let mut examination = Examination {
+        database: database.to_owned(),
+        bytes: page_bytes * pages,
+        journal_mode: match connection.query_text("PRAGMA journal_mode")?.as_str() {
+            "wal" => "wal".to_owned(),
+            _ => "a rollback mode".to_owned(),
+        },
+        page_bytes,
+        pages,
+        free_pages: number("PRAGMA freelist_count")?,
+        tables: schema.tables.len(),
+        indexes: schema.tables.iter().map(|table| table.indexes.len()).sum(),
+        has_foreign_keys: schema.tables.iter().any(|it| !it.foreign_keys.is_empty()),
+        space: space.map_err(|error| words(&error)),
+        integrity: check.then(|| integrity(connection)).transpose()?,
+        findings: Vec::new(),
+    };
+    examination.findings = findings::of(connection, &schema, &examination)?;
+    Ok(examination)
+}
+
+fn integrity(connection: &Connection) -> Result<Integrity, EngineError> {
+    let problems = match connection.query_all("PRAGMA quick_check(100)") {
+        Ok(rows) => rows
+            .into_iter()
+            .filter_map(|mut row| text(row.pop()?))
+            .collect(),
+        // A file that is damaged enough ends the check itself.
+        Err(error) => vec![words(&error)],
+    };
+    let problems: Vec<String> = problems;
+    let sound = problems.iter().all(|problem| problem == "ok");
+    let violations = connection
+        .query_i64("SELECT count(*) FROM (SELECT 1 FROM pragma_foreign_key_check LIMIT 1000)");
+    Ok(Integrity {
+        problems: if sound { Vec::new() } else { problems },
+        foreign_key_violations: violations.map_err(|error| words(&error)),
+    })
+}
+
+/// An error in words, without the statement, which is not the user's.
+fn words(error: &EngineError) -> String {
+    match error {
+        EngineError::Sqlite(error) => error.message().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The text of a value; none for another kind.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The whole number of a value; 0 for another kind.
+fn number(value: &Value) -> i64 {
+    match value {
+        Value::Integer(number) => *number,
+        _ => 0,
+    }
+}
+
+/// A name as an identifier of SQL.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text as a literal of SQL.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
