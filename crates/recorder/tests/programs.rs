@@ -30,7 +30,7 @@ impl Desk {
         match command.status() {
             Ok(status) => Some(status),
             Err(error) => {
-                eprintln!("skipped: {program} cannot be started here: {error}");
+                testing::skip(format!("{program} cannot be started here: {error}"));
                 None
             }
         }
@@ -42,7 +42,7 @@ impl Desk {
             .args(["-c", "import sqlite3"])
             .output();
         if !has.is_ok_and(|output| output.status.success()) {
-            eprintln!("skipped: there is no Python with sqlite3 here");
+            testing::skip("there is no Python with sqlite3 here");
             return None;
         }
         self.run("python3", &["-c", script])?;
@@ -157,7 +157,7 @@ fn the_snapshot_is_the_database_before_the_first_statement() {
         .current_dir(desk.temp.path())
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        return eprintln!("skipped: there is no Python with sqlite3 here");
+        return testing::skip("there is no Python with sqlite3 here");
     }
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE after(a)')\n\
                   sqlite3.connect('a.db').execute('SELECT 1')\n";
@@ -273,12 +273,14 @@ fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
         .args(["-c", &script])
         .current_dir(desk.temp.path())
         .output();
-    let Ok(output) = output else { return };
+    let Ok(output) = output else {
+        return testing::skip("there is no Python here");
+    };
     if !output.status.success() {
-        return eprintln!(
-            "skipped: Python cannot load extensions: {}",
+        return testing::skip(format!(
+            "Python cannot load extensions: {}",
             String::from_utf8_lossy(&output.stderr)
-        );
+        ));
     }
     let it = desk.recorded();
     assert_eq!((it.rows_of("SELECT 1"), it.rows_of("SELECT 2")), (1, 1));

@@ -20,5 +20,6 @@ mod own_driver;
 mod own_sql;
 mod parameters;
 mod queue;
+mod recording;
 mod safety;
 mod terminal;

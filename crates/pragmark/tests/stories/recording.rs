@@ -1,0 +1,275 @@
+//! A user records an unmodified program and reads what it does.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::laboratory::{Laboratory, wait_until};
+
+/// A laboratory with a program; nothing where no Python with `sqlite3` can run it.
+fn with_program(script: &str) -> Option<Laboratory> {
+    let has = Command::new("python3")
+        .args(["-c", "import sqlite3"])
+        .output();
+    if !has.is_ok_and(|output| output.status.success()) {
+        testing::skip("there is no Python with sqlite3 here");
+        return None;
+    }
+    let laboratory = Laboratory::new();
+    laboratory.write("app.py", script);
+    Some(laboratory)
+}
+
+const RECORD: [&str; 6] = ["record", "--out", "app.trace", "--", "python3", "app.py"];
+
+const SHOP: &str = r#"
+import sqlite3, sys
+c = sqlite3.connect("shop.db", isolation_level=None)
+c.execute("CREATE TABLE item(id INTEGER PRIMARY KEY, name)")
+for i in range(50): c.execute("INSERT INTO item(name) VALUES (?)", (f"item {i}",))
+for i in range(50): c.execute("SELECT name FROM item WHERE id = ?", (i,)).fetchall()
+try: c.execute("INSERT INTO item(id) VALUES (1)")
+except sqlite3.IntegrityError: pass
+c.close()
+if len(sys.argv) > 1: sys.exit(int(sys.argv[1]))
+"#;
+
+#[test]
+fn a_python_program_is_recorded_and_its_work_shown() {
+    let Some(laboratory) = with_program(SHOP) else {
+        return;
+    };
+    laboratory
+        .pragmark(&RECORD)
+        .exits(0)
+        .complains(&["app.trace: 102 statements, 1 connection, 1 process"]);
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(0)
+        .says(&[
+            "102 statements",
+            "51 of 51 commits were writes in autocommit",
+            "SELECT name FROM item WHERE id = ? ran 50 times",
+            "SQLITE_CONSTRAINT",
+            "shop.db",
+            "journal_mode",
+        ]);
+    let page = [
+        "trace",
+        "app.trace",
+        "--format",
+        "html",
+        "--out",
+        "app.html",
+    ];
+    laboratory.pragmark(&page).exits(0);
+    assert!(
+        laboratory
+            .read("app.html")
+            .contains("INSERT INTO item(name) VALUES (?)")
+    );
+    assert!(!laboratory.path().join("app.trace.recording").exists());
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_program() {
+    let Some(laboratory) = with_program(SHOP) else {
+        return;
+    };
+    let fails: Vec<_> = RECORD.iter().copied().chain(["7"]).collect();
+    laboratory.pragmark(&fails).exits(7);
+    laboratory.pragmark(&["trace", "app.trace"]).exits(0);
+    laboratory
+        .pragmark(&RECORD)
+        .exits(3)
+        .complains(&["app.trace exists", "--out"]);
+    let missing = ["record", "--", "no-such-program"];
+    laboratory
+        .pragmark(&missing)
+        .exits(3)
+        .complains(&["no-such-program"]);
+    assert!(
+        !laboratory
+            .path()
+            .join("no-such-program.trace.recording")
+            .exists()
+    );
+}
+
+#[test]
+fn the_shell_of_sqlite_is_recorded() {
+    if Command::new("sqlite3").arg("-version").output().is_err() {
+        return testing::skip("there is no sqlite3 here");
+    }
+    let laboratory = Laboratory::new();
+    let sql = "CREATE TABLE t(a); INSERT INTO t VALUES (1), (2); SELECT sum(a) FROM t";
+    let answer = laboratory.pragmark(&["record", "--", "sqlite3", "a.db", sql]);
+    answer.exits(0).says(&["3"]).complains(&["sqlite3.trace: "]);
+    laboratory
+        .pragmark(&["trace", "sqlite3.trace"])
+        .exits(0)
+        .says(&["SELECT sum(a) FROM t", "INSERT INTO t VALUES (?)"]);
+}
+
+#[test]
+fn a_program_without_sqlite_leaves_no_trace() {
+    let laboratory = Laboratory::new();
+    laboratory
+        .pragmark(&["record", "--", "true"])
+        .exits(3)
+        .complains(&["nothing was recorded"]);
+    let fails = ["record", "--", "false"];
+    laboratory
+        .pragmark(&fails)
+        .exits(1)
+        .complains(&["nothing was recorded"]);
+    for left in ["true.trace", "true.trace.recording", "false.trace"] {
+        assert!(!laboratory.path().join(left).exists(), "{left}");
+    }
+}
+
+/// Writes, says so with a file, and goes on until it is stopped.
+const SERVER: &str = r#"
+import sqlite3, time
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE TABLE t(a)")
+for i in range(20): c.execute("INSERT INTO t VALUES (?)", (i,))
+open("ready", "w").close()
+time.sleep(120)
+"#;
+
+/// Starts recording the server, in a process group as a terminal makes one.
+fn started(laboratory: &Laboratory) -> (Child, Pid) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pragmark"));
+    command
+        .args(RECORD)
+        .current_dir(laboratory.path())
+        .stderr(Stdio::null());
+    let child = command.process_group(0).spawn().unwrap();
+    let pid = Pid::from_child(&child);
+    wait_until(|| laboratory.path().join("ready").exists());
+    (child, pid)
+}
+
+fn code_of(mut child: Child) -> ExitStatus {
+    child.wait().unwrap()
+}
+
+#[test]
+fn ctrl_c_ends_the_program_and_its_recording_is_sealed() {
+    let Some(laboratory) = with_program(SERVER) else {
+        return;
+    };
+    let (child, group) = started(&laboratory);
+    kill_process_group(group, Signal::INT).unwrap();
+    assert_eq!(code_of(child).code(), Some(130));
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(0)
+        .says(&["21 statements"]);
+}
+
+#[test]
+fn a_request_to_terminate_reaches_the_program() {
+    let Some(laboratory) = with_program(SERVER) else {
+        return;
+    };
+    let (child, group) = started(&laboratory);
+    kill_process(group, Signal::TERM).unwrap();
+    assert_eq!(code_of(child).code(), Some(143));
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(0)
+        .says(&["21 statements", "ended without saying so"]);
+}
+
+#[test]
+fn after_a_kill_the_recording_can_be_sealed() {
+    let Some(laboratory) = with_program(SERVER) else {
+        return;
+    };
+    let (child, group) = started(&laboratory);
+    kill_process_group(group, Signal::KILL).unwrap();
+    assert_eq!(code_of(child).signal(), Some(9));
+    laboratory
+        .pragmark(&RECORD)
+        .exits(3)
+        .complains(&["--seal app.trace.recording"]);
+    laboratory
+        .pragmark(&["record", "--seal", "app.trace.recording"])
+        .exits(0)
+        .complains(&["app.trace: 21 statements"]);
+    laboratory
+        .pragmark(&["trace", "app.trace"])
+        .exits(0)
+        .says(&["ended without saying so"]);
+}
+
+#[test]
+fn a_program_can_load_the_recorder_as_an_extension() {
+    let script = r#"
+import os, sqlite3
+c = sqlite3.connect("a.db", isolation_level=None)
+try: c.enable_load_extension(True)
+except AttributeError: raise SystemExit(77)
+c.load_extension(os.environ["RECORDER"])
+c.execute("CREATE TABLE t(a)")
+sqlite3.connect("b.db").execute("SELECT 2")
+"#;
+    let Some(laboratory) = with_program(script) else {
+        return;
+    };
+    let object = laboratory.path().join("app.trace.recording/recorder.so");
+    let record = [
+        "record",
+        "--extension",
+        "--out",
+        "app.trace",
+        "--",
+        "python3",
+        "app.py",
+    ];
+    let variables = [("RECORDER", object.to_str().unwrap())];
+    let answer = laboratory.pragmark_with_variables(&variables, &record);
+    if answer.code() == 77 {
+        return testing::skip("this Python cannot load extensions");
+    }
+    answer.exits(0).complains(&[
+        object.to_str().unwrap(),
+        "Load this extension",
+        "app.trace: 2 statements, 2 connections",
+    ]);
+}
+
+#[test]
+fn what_is_no_whole_trace_is_named() {
+    let Some(laboratory) = with_program(SHOP) else {
+        return;
+    };
+    laboratory.pragmark(&RECORD).exits(0);
+    let refused = |name: &str, parts: &[&str]| {
+        laboratory
+            .pragmark(&["trace", name])
+            .exits(3)
+            .complains(parts);
+    };
+    refused("missing.trace", &["missing.trace"]);
+    laboratory.write("text.trace", "not a database at all");
+    refused("text.trace", &["text.trace is not a trace"]);
+    laboratory.write("empty.trace", "");
+    refused("empty.trace", &["empty.trace is not a trace"]);
+    refused("shop.db", &["shop.db is not a trace"]);
+    let whole = std::fs::read(laboratory.path().join("app.trace")).unwrap();
+    let torn = &whole[..whole.len() / 2];
+    std::fs::write(laboratory.path().join("torn.trace"), torn).unwrap();
+    refused("torn.trace", &["torn.trace"]);
+    // `user_version`, a big-endian number in the header of the database.
+    let mut newer = whole.clone();
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(laboratory.path().join("newer.trace"), newer).unwrap();
+    refused(
+        "newer.trace",
+        &["trace format 99", "the version of pragmark"],
+    );
+}
