@@ -2,7 +2,8 @@
 //! Traces: what an application did with SQLite, as one SQLite database that users can query.
 //!
 //! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
-//! what the application does: pure functions over events, without files or databases. [`normalised`] gives
+//! what the application does: pure functions over events, without files or databases. [`plans`] asks SQLite how it
+//! executes the statements. [`normalised`] gives
 //! statements that differ in their values only the same text.
 //!
 //! This crate knows neither statistics nor printing.
@@ -10,6 +11,7 @@
 pub mod analysis;
 mod error;
 mod normalise;
+pub mod plans;
 mod read;
 mod schema;
 pub mod seal;

@@ -1,5 +1,7 @@
 //! Reads a trace.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,6 +92,8 @@ pub struct Note {
 /// The state of a database when it was first opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
+    /// Its number.
+    pub id: i64,
     /// The database.
     pub database: String,
     /// `taken`, `empty` for a new database, `failed` or `skipped`.
@@ -240,13 +244,70 @@ impl Trace {
     /// When the trace cannot be read.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, TraceError> {
         self.rows(
-            "SELECT database, state, result FROM snapshot ORDER BY id",
+            "SELECT id, database, state, result FROM snapshot ORDER BY abs(id)",
             |row| Snapshot {
-                database: text(&row[0]),
-                state: text(&row[1]),
-                result: optional(&row[2]),
+                id: integer(&row[0]),
+                database: text(&row[1]),
+                state: text(&row[2]),
+                result: optional(&row[3]),
             },
         )
+    }
+
+    /// Writes a snapshot that was taken to a new file.
+    ///
+    /// # Errors
+    /// When the trace cannot be read, or the file exists or cannot be written.
+    pub fn restore(&self, snapshot: i64, path: &Path) -> Result<(), TraceError> {
+        let failed = |source| TraceError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = File::create_new(path).map_err(failed)?;
+        let mut parts = self.named(
+            self.database
+                .prepare("SELECT content FROM snapshot_part WHERE snapshot = ? ORDER BY part"),
+        )?;
+        self.named(parts.bind_i64(1, snapshot))?;
+        while self.named(parts.step())? == Step::Row {
+            if let Value::Blob(content) = parts.column_value(0) {
+                file.write_all(&content).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a statement as the application wrote it; empty if the trace lacks it.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn statement(&self, id: i64) -> Result<String, TraceError> {
+        self.text_of("SELECT sql FROM statement WHERE id = ?", id)
+    }
+
+    /// The values of an event as a JSON array; empty if it has none.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn values(&self, event: i64) -> Result<String, TraceError> {
+        self.text_of("SELECT \"values\" FROM event WHERE id = ?", event)
+    }
+
+    fn text_of(&self, sql: &str, id: i64) -> Result<String, TraceError> {
+        let read = || {
+            let mut statement = self.database.prepare(sql)?;
+            statement.bind_i64(1, id)?;
+            Ok(match statement.step()? {
+                Step::Row => text(&statement.column_value(0)),
+                Step::Done => String::new(),
+            })
+        };
+        self.named(read())
+    }
+
+    /// The library that reads the trace.
+    pub fn library(&self) -> &Arc<Library> {
+        self.database.library()
     }
 
     /// The normalised texts with their numbers, and to which one each statement belongs.

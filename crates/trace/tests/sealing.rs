@@ -263,3 +263,31 @@ fn what_is_no_trace_is_refused() {
     change("PRAGMA user_version = 1; DELETE FROM meta");
     assert!(matches!(open(&desk.trace()), TraceError::Incomplete(_)));
 }
+
+#[test]
+fn a_new_database_does_not_hide_the_snapshot_of_another() {
+    let desk = Desk::new();
+    let old = Connection::open(
+        &desk.library,
+        &desk.temp.path().join("old.db"),
+        OpenFlags::default(),
+        None,
+    );
+    old.unwrap().execute("CREATE TABLE t(a)").unwrap();
+    let script = "import sqlite3\nfor name in ('new.db', 'old.db', 'newer.db'):\n  \
+                  sqlite3.connect(name).execute('CREATE TABLE IF NOT EXISTS n(a)')\n";
+    if desk.sealed(script, &Options::default()).is_none() {
+        return;
+    }
+    let states = "SELECT group_concat(state) FROM (SELECT state FROM snapshot ORDER BY state)";
+    assert_eq!(desk.text(states), "empty,empty,taken");
+    let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
+    let snapshots = trace.snapshots().unwrap();
+    let taken = snapshots.iter().find(|it| it.state == "taken").unwrap();
+    assert!(taken.database.ends_with("old.db"));
+    let restored = desk.temp.path().join("restored.db");
+    trace.restore(taken.id, &restored).unwrap();
+    let restored = Connection::open(&desk.library, &restored, OpenFlags::default(), None).unwrap();
+    let tables = restored.query_text("SELECT group_concat(name) FROM sqlite_schema");
+    assert_eq!(tables.unwrap(), "t");
+}

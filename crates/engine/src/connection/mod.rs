@@ -6,6 +6,7 @@ mod extension;
 mod file_control;
 mod flags;
 mod function;
+mod plan;
 mod status;
 
 pub use flags::OpenFlags;

@@ -23,3 +23,4 @@ mod queue;
 mod recording;
 mod safety;
 mod terminal;
+mod traffic;

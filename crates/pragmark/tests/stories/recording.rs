@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::laboratory::{Laboratory, wait_until};
 
 /// A laboratory with a program; nothing where no Python with `sqlite3` can run it.
-fn with_program(script: &str) -> Option<Laboratory> {
+pub fn with_program(script: &str) -> Option<Laboratory> {
     let has = Command::new("python3")
         .args(["-c", "import sqlite3"])
         .output();
@@ -21,7 +21,7 @@ fn with_program(script: &str) -> Option<Laboratory> {
     Some(laboratory)
 }
 
-const RECORD: [&str; 6] = ["record", "--out", "app.trace", "--", "python3", "app.py"];
+pub const RECORD: [&str; 6] = ["record", "--out", "app.trace", "--", "python3", "app.py"];
 
 const SHOP: &str = r#"
 import sqlite3, sys

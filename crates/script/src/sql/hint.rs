@@ -31,7 +31,14 @@ pub(crate) fn is_volatile(sql: &str) -> bool {
     })
 }
 
-/// What the text says of a parameter (`:name`, or `?` and its number among all of them).
+/// What the text says of each of its parameters, in their order in the text.
+pub fn hints(sql: &str) -> Vec<Option<Hint>> {
+    let all = tokens(sql).filter(Token::counts).enumerate();
+    let parameters = all.filter(|(_, token)| token.kind == Kind::Parameter);
+    parameters.map(|(index, _)| hint(sql, index)).collect()
+}
+
+/// What the text says of a parameter (`:name`, or `?` and its number among all tokens that count).
 pub(crate) fn hint(sql: &str, parameter: usize) -> Option<Hint> {
     let all: Vec<Token<'_>> = tokens(sql).filter(Token::counts).collect();
     let tables = tables(&all);
@@ -210,6 +217,16 @@ mod tests {
             Some(table) => format!("{table}.{}", hint.column),
             None => format!("{}.{}", hint.tables.join("|"), hint.column),
         })
+    }
+
+    #[test]
+    fn hints_come_in_the_order_of_the_parameters() {
+        let all = hints("SELECT a FROM t WHERE b = ? AND c > :x LIMIT ?");
+        let columns: Vec<_> = all
+            .iter()
+            .map(|it| it.as_ref().map(|it| it.column.as_str()))
+            .collect();
+        assert_eq!(columns, [Some("b"), Some("c"), None]);
     }
 
     #[test]

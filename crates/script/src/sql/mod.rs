@@ -4,7 +4,7 @@ mod hint;
 mod split;
 mod token;
 
-pub use hint::Hint;
+pub use hint::{Hint, hints};
 pub(crate) use hint::{hint, is_volatile};
 pub use split::is_complete;
 pub(crate) use split::{End, statement};

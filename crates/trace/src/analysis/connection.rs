@@ -1,12 +1,15 @@
 //! What follows from the order of a connection's statements: transactions, pauses within them, and runs.
 
-use super::{Event, PAUSE_US, RUN, TransactionUse};
+use super::kind::Kind;
+use super::runs::{Inserts, Reads, Repeated};
+use super::{Event, TransactionUse};
 
 /// The state of a connection between two events.
 #[derive(Debug, Default)]
 pub struct Connection {
     transaction: Option<Transaction>,
-    run: Run,
+    reads: Reads,
+    inserts: Inserts,
 }
 
 /// A transaction, and the number of the text of its slowest statement.
@@ -20,20 +23,14 @@ pub struct Transaction {
     end_us: i64,
 }
 
-/// The same statement in a row.
-#[derive(Debug, Default)]
-struct Run {
-    text: i64,
-    length: u64,
-    end_us: i64,
-}
-
 /// What an event has brought to its end.
 #[derive(Debug, Default)]
 pub struct Finished {
     pub transaction: Option<Transaction>,
-    /// The text of a run, and its length.
-    pub run: Option<(i64, u64)>,
+    /// Reads that were repeated.
+    pub reads: Option<Repeated>,
+    /// The text of inserts of single rows in a row, and their number.
+    pub inserts: Option<(i64, u64)>,
 }
 
 impl Connection {
@@ -41,9 +38,10 @@ impl Connection {
         self.transaction.is_some()
     }
 
-    pub fn take(&mut self, event: &Event, text: i64, readonly: bool) -> Finished {
+    pub fn take(&mut self, event: &Event, text: i64, kind: Kind) -> Finished {
         Finished {
-            run: self.run.take(event, text, readonly),
+            reads: self.reads.take(event, text, kind == Kind::Read),
+            inserts: self.inserts.take(event, text, kind == Kind::Insert),
             transaction: self.take_transaction(event, text),
         }
     }
@@ -52,7 +50,8 @@ impl Connection {
     pub fn finish(self) -> Finished {
         Finished {
             transaction: self.transaction.map(Transaction::ended),
-            run: self.run.ended(),
+            reads: self.reads.ended(),
+            inserts: self.inserts.ended(),
         }
     }
 
@@ -104,27 +103,5 @@ impl Transaction {
     fn ended(mut self) -> Transaction {
         self.usage.duration_us = self.end_us - self.usage.start_us;
         self
-    }
-}
-
-impl Run {
-    /// Takes a statement; returns the run that it ends.
-    fn take(&mut self, event: &Event, text: i64, readonly: bool) -> Option<(i64, u64)> {
-        let goes_on = readonly && self.text == text && event.start_us - self.end_us < PAUSE_US;
-        let ended = if goes_on {
-            None
-        } else {
-            std::mem::take(self).ended()
-        };
-        if readonly {
-            self.text = text;
-            self.length += 1;
-            self.end_us = event.end_us();
-        }
-        ended
-    }
-
-    fn ended(self) -> Option<(i64, u64)> {
-        (self.length >= RUN).then_some((self.text, self.length))
     }
 }

@@ -1,6 +1,6 @@
 //! What in an application's traffic deserves a look: rules over an analysis, each with its threshold.
 
-use super::{Analysis, StatementUse};
+use super::{Analysis, CycleUse, StatementUse};
 
 /// From this share of the time of all statements on, a statement is worth naming.
 const TIME_SHARE: f64 = 0.25;
@@ -26,6 +26,10 @@ pub enum Finding<'a> {
     FullScans(&'a StatementUse),
     /// The same read many times in a row (N+1).
     Runs(&'a StatementUse),
+    /// Several reads in turn, many times in a row (N+1).
+    Cycles(&'a CycleUse),
+    /// Single rows inserted in a row within a transaction.
+    SingleRows(&'a StatementUse),
     /// Prepared for most of its executions.
     Prepared(&'a StatementUse),
     /// Most commits are transactions of one statement.
@@ -43,6 +47,20 @@ pub enum Finding<'a> {
     Idle(i64),
 }
 
+impl Finding<'_> {
+    /// The experiment that measures what the advice brings, where there is one.
+    pub fn experiment(&self) -> Option<&'static str> {
+        match self {
+            Finding::Runs(_) | Finding::Cycles(_) => Some("orm-activerecord"),
+            Finding::SingleRows(_) => Some("insert-unroll"),
+            Finding::Prepared(_) | Finding::Autocommit { .. } => Some("txn-basics"),
+            Finding::ReadBeforeWrite(_) => Some("contention-begin-mode"),
+            Finding::Busy(_) => Some("contention-busy-timeout"),
+            Finding::Time(_) | Finding::FullScans(_) | Finding::Idle(_) => None,
+        }
+    }
+}
+
 impl Analysis {
     /// What deserves a look, in a fixed order of kinds.
     pub fn findings(&self) -> Vec<Finding<'_>> {
@@ -51,6 +69,9 @@ impl Analysis {
         });
         all.extend(self.of_statements(Finding::FullScans, scans_much));
         all.extend(self.of_statements(Finding::Runs, |it| it.in_runs >= MANY));
+        let cycles = self.cycles.iter().filter(|it| it.times >= MANY);
+        all.extend(cycles.take(NAMED).map(Finding::Cycles));
+        all.extend(self.of_statements(Finding::SingleRows, |it| it.single_rows >= MANY));
         all.extend(self.of_statements(Finding::Prepared, is_prepared_again));
         all.extend(self.of_transactions());
         all
@@ -96,7 +117,8 @@ impl Analysis {
     }
 }
 
-fn scans_much(it: &StatementUse) -> bool {
+/// Whether a statement scans much for the rows that it returns or changes.
+pub(crate) fn scans_much(it: &StatementUse) -> bool {
     let rows = it.rows.max(it.changes).max(1);
     it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
 }
@@ -119,6 +141,7 @@ mod tests {
             Finding::Time(_) => "time",
             Finding::FullScans(_) => "scans",
             Finding::Runs(_) => "runs",
+            Finding::SingleRows(_) => "single rows",
             Finding::Prepared(_) => "prepared",
             _ => "other",
         };
@@ -177,6 +200,11 @@ mod tests {
             })
             .is_empty()
         );
+        let single = StatementUse {
+            single_rows: 20,
+            ..it.clone()
+        };
+        assert_eq!(findings(single), ["single rows"]);
         assert_eq!(findings(StatementUse { in_runs: 20, ..it }), ["runs"]);
     }
 

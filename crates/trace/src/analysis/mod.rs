@@ -3,21 +3,27 @@
 //! Definitions that the text for users relies on:
 //! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own;
 //! - a *run* is the same reading statement at least [`RUN`] times in a row on a connection, with pauses below
-//!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1);
+//!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
+//!   four statements in turn;
 //! - a transaction *reads before it writes* if it held a read lock only and then wrote: SQLite may have to
 //!   refuse the write at once, whatever the busy timeout is;
 //! - a transaction is *idle* while none of its statements runs.
 
 mod connection;
 mod findings;
+mod kind;
+mod runs;
 mod timeline;
 
 use std::collections::HashMap;
 
 use connection::{Connection, Finished};
+use runs::{CYCLE, Repeated};
 use timeline::Timeline;
 
 pub use findings::Finding;
+pub(crate) use findings::scans_much;
+pub use kind::Kind;
 pub use timeline::Bucket;
 
 /// How many times in a row make a run.
@@ -28,6 +34,9 @@ pub const PAUSE_US: i64 = 100_000;
 
 /// How many of the longest transactions are kept.
 const LONGEST: usize = 5;
+
+/// How many changes of the schema are kept.
+const SCHEMA_CHANGES: usize = 10_000;
 
 /// One execution of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,13 +82,21 @@ impl Event {
     fn end_us(&self) -> i64 {
         self.start_us + self.duration_ns.unwrap_or(0) / 1000
     }
+
+    fn example(&self) -> Example {
+        Example {
+            event: self.id,
+            statement: self.statement,
+            connection: self.connection,
+        }
+    }
 }
 
 /// The normalised texts of statements.
 #[derive(Clone, Debug, Default)]
 pub struct Normalised {
     texts: HashMap<i64, String>,
-    of_statements: HashMap<i64, (i64, bool)>,
+    of_statements: HashMap<i64, (i64, Kind)>,
 }
 
 impl Normalised {
@@ -88,17 +105,21 @@ impl Normalised {
         self.texts.insert(id, sql);
     }
 
-    /// Says which text a statement has, and whether it only reads.
+    /// Says which of the texts a statement has, and whether it only reads.
     pub fn add_statement(&mut self, id: i64, text: i64, readonly: bool) {
-        self.of_statements.insert(id, (text, readonly));
+        let kind = self
+            .texts
+            .get(&text)
+            .map_or(Kind::Other, |sql| Kind::of(sql, readonly));
+        self.of_statements.insert(id, (text, kind));
     }
 
-    /// The number of a statement's text, and whether the statement only reads.
-    fn of(&self, statement: i64) -> (i64, bool) {
+    /// The number of a statement's text, and what the statement does.
+    fn of(&self, statement: i64) -> (i64, Kind) {
         self.of_statements
             .get(&statement)
             .copied()
-            .unwrap_or((0, false))
+            .unwrap_or_default()
     }
 
     fn text(&self, id: i64) -> String {
@@ -106,13 +127,39 @@ impl Normalised {
     }
 }
 
+/// One execution, as an example of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Example {
+    /// The event.
+    pub event: i64,
+    /// Its statement.
+    pub statement: i64,
+    /// Its connection.
+    pub connection: i64,
+}
+
+/// Reading statements that were executed in turn, at least ten times each without another one between.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CycleUse {
+    /// The texts, in the order of their execution.
+    pub texts: Vec<String>,
+    /// How often this happened.
+    pub runs: u64,
+    /// Executions of the whole cycle.
+    pub times: u64,
+    /// The most in one run.
+    pub longest: u64,
+}
+
 /// All executions of statements with one normalised text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementUse {
     /// The text.
     pub sql: String,
-    /// Whether it only reads.
-    pub readonly: bool,
+    /// What it does.
+    pub kind: Kind,
+    /// Its latest execution.
+    pub latest: Example,
     /// Executions.
     pub count: u64,
     /// The time of all, in nanoseconds.
@@ -145,6 +192,10 @@ pub struct StatementUse {
     pub in_runs: u64,
     /// The longest run.
     pub longest_run: u64,
+    /// Executions in runs that insert single rows within a transaction.
+    pub single_rows: u64,
+    /// The longest of these runs.
+    pub longest_single_rows: u64,
 }
 
 /// One transaction between `BEGIN` and its end.
@@ -191,6 +242,10 @@ pub struct Analysis {
     pub longest: Vec<TransactionUse>,
     /// Failed executions by SQLite's primary result code and text, most frequent first.
     pub failures: Vec<(i64, String, u64)>,
+    /// Reads that were executed in turn, most frequent first.
+    pub cycles: Vec<CycleUse>,
+    /// Changes of the schema that succeeded, in the order of their starts; the first 10,000.
+    pub schema_changes: Vec<Example>,
     /// Reads and writes over time.
     pub timeline: Vec<Bucket>,
     /// How long a bucket of the timeline is, in microseconds.
@@ -204,6 +259,7 @@ pub struct Analyser {
     uses: HashMap<i64, StatementUse>,
     connections: HashMap<i64, Connection>,
     failures: HashMap<(i64, i64), u64>,
+    cycles: HashMap<[i64; CYCLE], CycleUse>,
     timeline: Timeline,
     transactions: Vec<(TransactionUse, i64)>,
     unknown_locks: bool,
@@ -218,6 +274,7 @@ impl Analyser {
             uses: HashMap::new(),
             connections: HashMap::new(),
             failures: HashMap::new(),
+            cycles: HashMap::new(),
             timeline: Timeline::new(duration_us),
             transactions: Vec::new(),
             unknown_locks: false,
@@ -230,15 +287,18 @@ impl Analyser {
 
     /// Takes the next event.
     pub fn take(&mut self, event: &Event) {
-        let (text, readonly) = self.texts.of(event.statement);
+        let (text, kind) = self.texts.of(event.statement);
         let connection = self.connections.entry(event.connection).or_default();
         let autocommit_write = event.committed && !connection.is_in_transaction();
-        let finished = connection.take(event, text, readonly);
+        let finished = connection.take(event, text, kind);
         self.count(event, autocommit_write);
         self.timeline.take(event);
         let it = self.uses.entry(text).or_default();
-        it.readonly = readonly;
+        it.kind = kind;
         it.take(event, autocommit_write);
+        if kind == Kind::Schema {
+            self.take_schema_change(event);
+        }
         if let Some(code) = event.result.filter(|code| *code != 0) {
             *self.failures.entry((code & 0xff, text)).or_default() += 1;
         }
@@ -255,12 +315,36 @@ impl Analyser {
         self.unknown_locks |= event.transaction == 3;
     }
 
-    fn take_finished(&mut self, finished: Finished) {
-        if let Some((text, length)) = finished.run {
-            let it = self.uses.entry(text).or_default();
+    fn take_schema_change(&mut self, event: &Event) {
+        let changes = &mut self.analysis.schema_changes;
+        if event.result.unwrap_or(0) == 0 && changes.len() < SCHEMA_CHANGES {
+            changes.push(event.example());
+        }
+    }
+
+    fn take_repeated(&mut self, repeated: Repeated) {
+        let times = repeated.times;
+        if repeated.period > 1 {
+            let it = self.cycles.entry(repeated.texts).or_default();
             it.runs += 1;
-            it.in_runs += length;
-            it.longest_run = it.longest_run.max(length);
+            it.times += times;
+            it.longest = it.longest.max(times);
+            return;
+        }
+        let it = self.uses.entry(repeated.texts[0]).or_default();
+        it.runs += 1;
+        it.in_runs += times;
+        it.longest_run = it.longest_run.max(times);
+    }
+
+    fn take_finished(&mut self, finished: Finished) {
+        if let Some(repeated) = finished.reads {
+            self.take_repeated(repeated);
+        }
+        if let Some((text, length)) = finished.inserts {
+            let it = self.uses.entry(text).or_default();
+            it.single_rows += length;
+            it.longest_single_rows = it.longest_single_rows.max(length);
         }
         let Some(transaction) = finished.transaction else {
             return;
@@ -304,6 +388,7 @@ impl Analyser {
         analysis
             .failures
             .sort_by(|a, b| (b.2, a.0, &a.1).cmp(&(a.2, b.0, &b.1)));
+        analysis.cycles = cycles(self.cycles, texts);
         let named = |(it, slowest)| TransactionUse {
             slowest: texts.text(slowest),
             ..it
@@ -315,10 +400,25 @@ impl Analyser {
     }
 }
 
+fn cycles(cycles: HashMap<[i64; CYCLE], CycleUse>, texts: &Normalised) -> Vec<CycleUse> {
+    let named = |(ids, it): ([i64; CYCLE], CycleUse)| CycleUse {
+        texts: ids
+            .iter()
+            .take_while(|id| **id > 0)
+            .map(|id| texts.text(*id))
+            .collect(),
+        ..it
+    };
+    let mut cycles: Vec<CycleUse> = cycles.into_iter().map(named).collect();
+    cycles.sort_by(|a, b| (b.times, &a.texts).cmp(&(a.times, &b.texts)));
+    cycles
+}
+
 impl StatementUse {
     fn take(&mut self, event: &Event, autocommit_write: bool) {
         let duration = unsigned(event.duration_ns.unwrap_or(0));
         self.count += 1;
+        self.latest = event.example();
         self.total_ns += duration;
         self.longest_ns = self.longest_ns.max(duration);
         self.rows += unsigned(event.rows);

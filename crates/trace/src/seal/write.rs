@@ -344,7 +344,9 @@ impl<'c> Writer<'c> {
             .map_or(Value::Null, Value::Integer);
         let values = [id, text(file), Value::Text(state.to_owned()), result];
         self.run(
-            "INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?)",
+            // Those without a number get one below 0, where no snapshot has its own.
+            "INSERT OR REPLACE INTO snapshot VALUES
+             (coalesce(?, (SELECT min(0, min(id)) FROM snapshot) - 1, -1), ?, ?, ?)",
             &values,
         )
     }

@@ -11,7 +11,7 @@ use report::figures::percent;
 use trace::analysis::{Analysis, StatementUse};
 
 use super::words::{item, plural, shortened, time};
-use super::{Traffic, completeness};
+use super::{Traffic, completeness, plans};
 
 /// How much of a statement a table quotes, in characters.
 const QUOTED: usize = 60;
@@ -21,8 +21,13 @@ const TIMES: usize = 12;
 /// Everything that is said of a trace.
 pub fn document(path: &Path, traffic: &Traffic) -> Document {
     let sections = [
-        findings(&traffic.analysis),
+        findings(traffic),
         statements(&traffic.analysis),
+        section(
+            "plans",
+            "Query plans",
+            plans::blocks(&traffic.analysis, &traffic.plans),
+        ),
         transactions(&traffic.analysis),
         failures(&traffic.analysis),
         connections(traffic),
@@ -93,11 +98,13 @@ fn about(traffic: &Traffic) -> Vec<Sentence> {
     ]
 }
 
-fn findings(analysis: &Analysis) -> Option<Section> {
+fn findings(traffic: &Traffic) -> Option<Section> {
+    let (analysis, plans) = (&traffic.analysis, &traffic.plans);
     let items = analysis
         .findings()
         .into_iter()
-        .map(|finding| item(analysis, &finding));
+        .map(|finding| item(analysis, plans, &finding))
+        .chain(plans::findings(analysis, plans));
     let blocks = Block::list(items)
         .map(|list| vec![list])
         .unwrap_or_else(|| {
@@ -119,6 +126,7 @@ fn statements(analysis: &Analysis) -> Option<Section> {
         Column::right("rows"),
         Column::right("changes").full_only(),
         Column::right("full-scan steps"),
+        Column::right("steps per row"),
         Column::right("sorts").full_only(),
         Column::right("prepared"),
         Column::right("VM steps").full_only(),
@@ -154,10 +162,17 @@ fn statement(analysis: &Analysis, it: &StatementUse) -> Row {
         number(it.rows),
         number(it.changes),
         number(it.scan_steps),
+        Cell::figure(scan_steps_per_row(it), |value| format!("{value:.1}")),
         number(it.sorts),
         number(it.prepared),
         number(it.vm_steps),
     ])
+}
+
+/// Steps in full scans for each row that was returned or changed; nothing without such rows.
+fn scan_steps_per_row(it: &StatementUse) -> Option<f64> {
+    let rows = it.rows.max(it.changes);
+    (rows > 0).then(|| it.scan_steps as f64 / rows as f64)
 }
 
 fn number(value: u64) -> Cell {

@@ -2,6 +2,7 @@
 
 mod completeness;
 mod document;
+mod plans;
 mod words;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use engine::{Library, Source};
 use report::render;
 use trace::analysis::{Analyser, Analysis};
+use trace::plans::Plans;
 use trace::{Connection, Meta, Note, Process, Setting, Snapshot, Trace, TraceError};
 
 pub use words::plural;
@@ -27,6 +29,7 @@ pub struct Traffic {
     snapshots: Vec<Snapshot>,
     notes: Vec<Note>,
     analysis: Analysis,
+    plans: Plans,
 }
 
 /// Writes what the application does.
@@ -51,6 +54,7 @@ fn read(trace: &Trace) -> Result<Traffic, TraceError> {
     let meta = trace.meta()?;
     let mut analyser = Analyser::new(meta.duration_us, trace.normalised()?);
     trace.for_each_event(|event| analyser.take(event))?;
+    let analysis = analyser.finish();
     Ok(Traffic {
         meta,
         processes: trace.processes()?,
@@ -58,7 +62,8 @@ fn read(trace: &Trace) -> Result<Traffic, TraceError> {
         settings: trace.settings()?,
         snapshots: trace.snapshots()?,
         notes: trace.notes()?,
-        analysis: analyser.finish(),
+        plans: Plans::of(trace, &analysis)?,
+        analysis,
     })
 }
 

@@ -1,0 +1,99 @@
+//! A user asks what a recorded application does, and what to change.
+
+use crate::laboratory::Laboratory;
+use crate::recording::{RECORD, with_program};
+
+/// A web shop that makes every mistake.
+const SHOP: &str = r#"
+import sqlite3
+c = sqlite3.connect("shop.db", isolation_level=None)
+c.executescript("""
+CREATE TABLE customer(id INTEGER PRIMARY KEY, name TEXT, email TEXT);
+CREATE TABLE buy(id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer(id), item TEXT);
+CREATE INDEX buy_customer ON buy(customer);
+CREATE INDEX buy_item ON buy(item);
+""")
+c.execute("BEGIN")
+for i in range(2000): c.execute("INSERT INTO customer(name, email) VALUES (?, ?)", (f"name {i}", f"e{i}@x"))
+c.execute("COMMIT")
+for i in range(30): c.execute("INSERT INTO buy(customer, item) VALUES (?, ?)", (i, f"item {i % 7}"))
+for i in range(30): c.execute("SELECT name FROM customer WHERE email = ?", (f"e{i}@x",)).fetchall(); c.execute("PRAGMA user_version")
+for i in range(20): c.execute("SELECT id FROM customer WHERE name LIKE ?", (f"%{i}%",)).fetchall(); c.execute("PRAGMA user_version")
+for i in range(40):
+    c.execute("SELECT name FROM customer WHERE id = ?", (i,)).fetchall()
+    c.execute("SELECT item FROM buy WHERE customer = ?", (i,)).fetchall()
+c.execute("BEGIN"); c.execute("SELECT count(*) FROM buy").fetchall()
+c.execute("DELETE FROM buy WHERE id = 1"); c.execute("COMMIT")
+c.close()
+"#;
+
+fn recorded() -> Option<Laboratory> {
+    let laboratory = with_program(SHOP)?;
+    laboratory.pragmark(&RECORD).exits(0);
+    Some(laboratory)
+}
+
+#[test]
+fn every_lesson_names_its_experiment() {
+    let Some(laboratory) = recorded() else { return };
+    let answer = laboratory.pragmark(&["trace", "app.trace"]).exits(0);
+    let text = answer
+        .stdout()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    for part in [
+        "SQLite would use an index on customer(email) instead",
+        "searches texts with a wildcard at the beginning",
+        "pragmark run fts-baselines",
+        "the index buy_item (buy)",
+        "pragmark run index-timing",
+        "inserted 2,000 rows one by one",
+        "pragmark run insert-unroll",
+        "were writes in autocommit",
+        "pragmark run txn-basics",
+        "ran in turn 40 times",
+        "pragmark run orm-activerecord",
+        "1 transaction read before writing",
+        "pragmark run contention-begin-mode",
+        "SEARCH buy USING INDEX buy_customer (customer=?)",
+        "SCAN customer",
+    ] {
+        assert!(
+            text.contains(part),
+            "`{part}` is not in:\n{}",
+            answer.stdout()
+        );
+    }
+    // A constraint may need the index on the column of a foreign key.
+    assert!(!text.contains("buy_customer (buy)"), "{text}");
+    let known = laboratory.pragmark(&["list"]).exits(0).stdout();
+    for word in text.split("pragmark run ").skip(1) {
+        let id = word.split(['.', '`', ' ']).next().unwrap();
+        assert!(known.contains(id), "{id} is no experiment");
+    }
+}
+
+#[test]
+fn plans_come_from_the_snapshot_and_later_changes() {
+    let Some(laboratory) = recorded() else { return };
+    laboratory.write(
+        "app.py",
+        "import sqlite3\nc = sqlite3.connect('shop.db', isolation_level=None)\n\
+         c.execute('SELECT id FROM customer WHERE email = ?', ('a',)).fetchall()\n\
+         c.execute('CREATE INDEX by_email ON customer(email)')\n\
+         c.execute('SELECT id FROM customer WHERE email = ? LIMIT 1', ('a',)).fetchall()\n\
+         c.create_function('twice', 1, lambda x: 2 * x)\n\
+         c.execute('SELECT twice(21)').fetchall()\n",
+    );
+    let record = ["record", "--out", "later.trace", "--", "python3", "app.py"];
+    laboratory.pragmark(&record).exits(0);
+    laboratory
+        .pragmark(&["trace", "later.trace"])
+        .exits(0)
+        .says(&[
+            "SCAN customer",
+            "SEARCH customer USING COVERING INDEX by",
+            "1 statement without a plan: no such function: twice",
+        ]);
+}

@@ -1,0 +1,49 @@
+//! What a statement does, by its first word.
+
+/// What a statement does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Reads rows.
+    Read,
+    /// Inserts rows.
+    Insert,
+    /// Changes the schema.
+    Schema,
+    /// Anything else: an update, a PRAGMA, the begin of a transaction.
+    #[default]
+    Other,
+}
+
+impl Kind {
+    /// The kind of a normalised text.
+    pub fn of(text: &str, readonly: bool) -> Kind {
+        let word = text.split(|it: char| !it.is_ascii_alphabetic()).next();
+        let word = word.unwrap_or_default().to_ascii_uppercase();
+        match word.as_str() {
+            "SELECT" | "WITH" | "VALUES" if readonly => Kind::Read,
+            "INSERT" | "REPLACE" => Kind::Insert,
+            "CREATE" | "ALTER" | "DROP" => Kind::Schema,
+            _ => Kind::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_word_says_what_a_statement_does() {
+        for (text, readonly, kind) in [
+            ("select ?", true, Kind::Read),
+            ("WITH a AS (SELECT ?) SELECT * FROM a", true, Kind::Read),
+            ("WITH a AS (SELECT ?) DELETE FROM t", false, Kind::Other),
+            ("REPLACE INTO t VALUES (?)", false, Kind::Insert),
+            ("CREATE INDEX i ON t(a)", false, Kind::Schema),
+            ("BEGIN", true, Kind::Other),
+            ("", false, Kind::Other),
+        ] {
+            assert_eq!(Kind::of(text, readonly), kind, "{text}");
+        }
+    }
+}

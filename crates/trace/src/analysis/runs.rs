@@ -1,0 +1,179 @@
+//! The same statements again and again on a connection: reads that could be one query, and inserts of single
+//! rows that could be one statement.
+
+use super::{Event, PAUSE_US, RUN};
+
+/// The most statements that a cycle has.
+pub const CYCLE: usize = 4;
+
+/// Statements that were repeated in the same order, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated {
+    /// The numbers of their texts, from the least on; 0 where the cycle has fewer.
+    pub texts: [i64; CYCLE],
+    /// How many texts the cycle has.
+    pub period: usize,
+    /// Executions of the whole cycle.
+    pub times: u64,
+}
+
+/// The latest reads of a connection.
+#[derive(Debug, Default)]
+pub struct Reads {
+    /// The texts of the latest reads, latest first.
+    latest: [i64; CYCLE],
+    /// Reads since the last interruption.
+    length: u64,
+    /// For each period, how many reads in a row had the text of the read that many before.
+    matched: [u64; CYCLE],
+    end_us: i64,
+}
+
+impl Reads {
+    /// Takes a statement; returns the repetition that it ends.
+    pub fn take(&mut self, event: &Event, text: i64, is_read: bool) -> Option<Repeated> {
+        let goes_on = is_read && event.start_us - self.end_us < PAUSE_US;
+        let ended = if goes_on {
+            self.ended_by(text)
+        } else {
+            std::mem::take(self).ended()
+        };
+        if is_read {
+            self.add(text);
+            self.end_us = event.end_us();
+        }
+        ended
+    }
+
+    /// What is repeated when there are no more statements.
+    pub fn ended(&self) -> Option<Repeated> {
+        (1..=CYCLE).find_map(|period| self.repeated(period))
+    }
+
+    /// What was repeated until now and is not with this text.
+    fn ended_by(&self, text: i64) -> Option<Repeated> {
+        let ends = |period: &usize| self.latest[period - 1] != text;
+        let repeated = (1..=CYCLE)
+            .filter(ends)
+            .find_map(|period| self.repeated(period))?;
+        Some(repeated)
+    }
+
+    fn add(&mut self, text: i64) {
+        for period in 1..=CYCLE {
+            let same = self.length >= period as u64 && self.latest[period - 1] == text;
+            let matched = &mut self.matched[period - 1];
+            *matched = if same { *matched + 1 } else { 0 };
+        }
+        self.latest.rotate_right(1);
+        self.latest[0] = text;
+        self.length += 1;
+    }
+
+    fn repeated(&self, period: usize) -> Option<Repeated> {
+        let times = self.matched[period - 1] / period as u64 + 1;
+        let cycle = &self.latest[..period];
+        let has_shorter =
+            (1..period).any(|it| period.is_multiple_of(it) && cycle[it..] == cycle[..period - it]);
+        if times < RUN || has_shorter {
+            return None;
+        }
+        let mut texts = [0; CYCLE];
+        // In the order of execution, beginning with the least number, so that equal cycles are equal.
+        texts[..period].copy_from_slice(cycle);
+        texts[..period].reverse();
+        let least = (0..period).min_by_key(|at| texts[*at]).unwrap_or(0);
+        texts[..period].rotate_left(least);
+        Some(Repeated {
+            texts,
+            period,
+            times,
+        })
+    }
+}
+
+/// The latest inserts of a connection: those of single rows within a transaction.
+#[derive(Debug, Default)]
+pub struct Inserts {
+    text: i64,
+    length: u64,
+    end_us: i64,
+}
+
+impl Inserts {
+    /// Takes a statement; returns the text and the length of the run that it ends.
+    pub fn take(&mut self, event: &Event, text: i64, is_insert: bool) -> Option<(i64, u64)> {
+        let is_single = is_insert && !event.autocommit && event.changes <= 1;
+        let goes_on = is_single && self.text == text && event.start_us - self.end_us < PAUSE_US;
+        let ended = if goes_on {
+            None
+        } else {
+            std::mem::take(self).ended()
+        };
+        if is_single {
+            self.text = text;
+            self.length += 1;
+            self.end_us = event.end_us();
+        }
+        ended
+    }
+
+    /// The run when there are no more statements.
+    pub fn ended(&self) -> Option<(i64, u64)> {
+        (self.length >= RUN).then_some((self.text, self.length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is repeated in reads of these texts, a millisecond each.
+    fn repeated(texts: &[i64]) -> Vec<Repeated> {
+        let mut reads = Reads::default();
+        let mut all = Vec::new();
+        for (at, text) in (0..).zip(texts) {
+            let event = Event {
+                start_us: at * 1000,
+                duration_ns: Some(0),
+                ..Event::default()
+            };
+            all.extend(reads.take(&event, *text, *text > 0));
+        }
+        all.extend(reads.ended());
+        all
+    }
+
+    fn cycle(texts: &[i64], times: usize) -> Vec<i64> {
+        texts.repeat(times)
+    }
+
+    #[test]
+    fn a_cycle_of_up_to_four_statements_is_one_repetition() {
+        for texts in [&[7][..], &[7, 5], &[1, 1, 2], &[4, 3, 2, 1]] {
+            let all = repeated(&cycle(texts, 12));
+            assert_eq!(all.len(), 1, "{texts:?}: {all:?}");
+            assert_eq!(
+                (all[0].period, all[0].times),
+                (texts.len(), 12),
+                "{texts:?}"
+            );
+        }
+        assert_eq!(repeated(&cycle(&[7, 5], 12))[0].texts, [5, 7, 0, 0]);
+        assert!(repeated(&cycle(&[1, 2, 3, 4, 5], 20)).is_empty());
+        assert!(repeated(&cycle(&[1, 2], 9)).is_empty());
+    }
+
+    #[test]
+    fn what_interrupts_ends_a_repetition() {
+        let two = [cycle(&[1, 2], 10), vec![0], cycle(&[1, 2], 15)].concat();
+        let times: Vec<u64> = repeated(&two).iter().map(|it| it.times).collect();
+        assert_eq!(times, [10, 15]);
+        let other = [cycle(&[1], 40), cycle(&[2, 3], 30)].concat();
+        let found: Vec<_> = repeated(&other)
+            .iter()
+            .map(|it| (it.period, it.times))
+            .collect();
+        assert_eq!(found, [(1, 40), (2, 30)]);
+    }
+}

@@ -1,0 +1,137 @@
+//! Indexes that are missing, and indexes that nothing uses.
+
+use std::collections::BTreeSet;
+
+use super::copy::SchemaCopy;
+use super::{MissingIndex, UnusedIndex};
+use crate::analysis::{StatementUse, scans_much};
+
+/// How the indexes are named that are tried out.
+const CANDIDATE: &str = "pragmark_candidate_";
+
+/// The index that SQLite would use for a statement that scans much: all columns that the statement compares
+/// with a value get one, and the planner chooses.
+pub fn missing(
+    copy: &SchemaCopy,
+    usage: &StatementUse,
+    sql: &str,
+    plan: &[String],
+) -> Option<MissingIndex> {
+    if !scans_much(usage)
+        || !plan
+            .iter()
+            .any(|line| line.trim_start().starts_with("SCAN "))
+    {
+        return None;
+    }
+    let candidates = candidates(copy, &usage.sql);
+    let create: Vec<String> = (0..)
+        .zip(&candidates)
+        .map(|(number, it): (usize, _)| {
+            let (table, column) = (quoted(&it.table), quoted(&it.column));
+            format!("CREATE INDEX {CANDIDATE}{number} ON {table}({column})")
+        })
+        .collect();
+    let plan = copy.plan_with(&create.join(";"), sql)?;
+    let searched = plan
+        .iter()
+        .filter(|line| line.trim_start().starts_with("SEARCH "));
+    let number = searched.filter_map(|line| {
+        let (_, rest) = line.split_once(CANDIDATE)?;
+        let digits = rest.split(|it: char| !it.is_ascii_digit()).next()?;
+        digits.parse::<usize>().ok()
+    });
+    number
+        .into_iter()
+        .find_map(|number| candidates.get(number))
+        .cloned()
+}
+
+/// The columns that a statement compares with a value.
+fn candidates(copy: &SchemaCopy, sql: &str) -> Vec<MissingIndex> {
+    let mut all: Vec<MissingIndex> = Vec::new();
+    for hint in script::hints(sql).into_iter().flatten() {
+        let tables = hint.table.map_or(hint.tables, |table| vec![table]);
+        let candidates = tables.into_iter().map(|table| MissingIndex {
+            table,
+            column: hint.column.clone(),
+        });
+        let known = candidates.filter(|it| has_column(copy, it));
+        for it in known.collect::<Vec<_>>() {
+            if !all.contains(&it) {
+                all.push(it);
+            }
+        }
+    }
+    all
+}
+
+fn has_column(copy: &SchemaCopy, it: &MissingIndex) -> bool {
+    let (table, column) = (literal(&it.table), literal(&it.column));
+    let sql =
+        format!("SELECT name FROM pragma_table_info({table}) WHERE name = {column} COLLATE NOCASE");
+    !copy.texts(&sql).is_empty()
+}
+
+/// The indexes that no plan uses and no constraint needs; none where triggers run statements without plans.
+pub fn unused(copy: &SchemaCopy, database: &str, plans: &[String]) -> Vec<UnusedIndex> {
+    if !copy
+        .texts("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+        .is_empty()
+    {
+        return Vec::new();
+    }
+    let used: BTreeSet<&str> = plans.iter().filter_map(|line| index_of(line)).collect();
+    let rows = copy.texts(
+        "SELECT name, tbl_name FROM sqlite_schema AS it WHERE type = 'index' AND sql IS NOT NULL
+         AND (SELECT \"unique\" = 0 FROM pragma_index_list(it.tbl_name) AS list WHERE list.name = it.name)
+         AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(it.tbl_name) AS k
+           JOIN pragma_index_info(it.name) AS i ON i.seqno = 0 AND i.name = k.\"from\" COLLATE NOCASE)
+         ORDER BY rowid",
+    );
+    let pairs = rows
+        .into_iter()
+        .filter_map(|row| <[String; 2]>::try_from(row).ok());
+    pairs
+        .filter(|[index, _]| !used.contains(index.as_str()))
+        .map(|[index, table]| UnusedIndex {
+            database: database.to_owned(),
+            index,
+            table,
+        })
+        .collect()
+}
+
+/// The index that a node of a plan uses.
+fn index_of(line: &str) -> Option<&str> {
+    let (_, rest) = line
+        .split_once(" USING INDEX ")
+        .or_else(|| line.split_once(" USING COVERING INDEX "))?;
+    Some(rest.rsplit_once(" (").map_or(rest, |(name, _)| name))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_names_its_index() {
+        for (line, index) in [
+            ("SEARCH t USING INDEX by_a (a=? AND b>?)", Some("by_a")),
+            ("  SCAN t USING COVERING INDEX by (b)", Some("by")),
+            ("SCAN t USING COVERING INDEX by_b", Some("by_b")),
+            ("SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", None),
+            ("SCAN t", None),
+        ] {
+            assert_eq!(index_of(line), index, "{line}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Query plans of the statements of a trace, and what follows from them: indexes that SQLite would use, and
+//! indexes that no statement uses.
+//!
+//! The plans are those of pragmark's own SQLite on a copy of the schema without rows: that of the snapshot, with
+//! the recorded changes up to the latest execution of each statement. Statistics of `ANALYZE` are copied, so the
+//! planner decides as it does on the whole database.
+
+mod copy;
+mod indexes;
+mod pattern;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::analysis::{Analysis, Example, Kind, StatementUse};
+use crate::{Trace, TraceError};
+use copy::SchemaCopy;
+
+/// An index that SQLite would use if it existed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingIndex {
+    /// The table.
+    pub table: String,
+    /// The column.
+    pub column: String,
+}
+
+/// An index that no statement of the trace uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusedIndex {
+    /// The database.
+    pub database: String,
+    /// The index.
+    pub index: String,
+    /// Its table.
+    pub table: String,
+}
+
+/// What plans say of the statements of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plans {
+    /// The plan of each statement that has one, a line for each node, by its normalised text.
+    pub plans: BTreeMap<String, Vec<String>>,
+    /// Why a statement has no plan, by its normalised text.
+    pub unknown: BTreeMap<String, String>,
+    /// For statements that scan much, the index that SQLite would use instead, by their normalised text.
+    pub missing: BTreeMap<String, MissingIndex>,
+    /// Indexes that no plan uses. Unique indexes and those on columns of foreign keys are left out, because
+    /// constraints need them; databases with triggers or with a statement without a plan are left out too.
+    pub unused: Vec<UnusedIndex>,
+    /// Scanning statements that search texts for a pattern with a wildcard at its beginning, by their
+    /// normalised text.
+    pub patterns: Vec<String>,
+}
+
+impl Plans {
+    /// Plans the statements of a trace.
+    ///
+    /// # Errors
+    /// When the trace cannot be read. A snapshot that cannot be used is no error but a reason in `unknown`.
+    pub fn of(trace: &Trace, analysis: &Analysis) -> Result<Plans, TraceError> {
+        let mut plans = Plans {
+            patterns: pattern::of(trace, analysis)?,
+            ..Plans::default()
+        };
+        let databases: HashMap<i64, String> = trace
+            .connections()?
+            .into_iter()
+            .map(|it| (it.id, it.database))
+            .collect();
+        for (database, steps) in steps(analysis, &databases) {
+            plans.add_database(trace, &database, &steps)?;
+        }
+        Ok(plans)
+    }
+
+    fn add_database(
+        &mut self,
+        trace: &Trace,
+        database: &str,
+        steps: &[Step<'_>],
+    ) -> Result<(), TraceError> {
+        let copy = match SchemaCopy::of(trace, database) {
+            Ok(copy) => copy,
+            Err(why) => {
+                let uses = steps.iter().filter_map(|(_, it)| *it);
+                self.unknown
+                    .extend(uses.map(|it| (it.sql.clone(), why.clone())));
+                return Ok(());
+            }
+        };
+        let mut used = Vec::new();
+        let mut is_whole = true;
+        for (example, usage) in steps {
+            let sql = trace.statement(example.statement)?;
+            match usage {
+                // A change that fails shows in the statements that need it.
+                None => drop(copy.execute(&sql)),
+                Some(usage) => is_whole &= self.add_statement(&copy, usage, &sql, &mut used),
+            }
+        }
+        if is_whole {
+            self.unused.extend(indexes::unused(&copy, database, &used));
+        }
+        Ok(())
+    }
+
+    /// Whether the statement can be planned.
+    fn add_statement(
+        &mut self,
+        copy: &SchemaCopy,
+        usage: &StatementUse,
+        sql: &str,
+        used: &mut Vec<String>,
+    ) -> bool {
+        let plan = match copy.plan(sql) {
+            Ok(plan) => plan,
+            Err(why) => {
+                self.unknown.insert(usage.sql.clone(), why);
+                return false;
+            }
+        };
+        used.extend(plan.iter().cloned());
+        if let Some(missing) = indexes::missing(copy, usage, sql, &plan) {
+            self.missing.insert(usage.sql.clone(), missing);
+        }
+        if !plan.is_empty() {
+            self.plans.insert(usage.sql.clone(), plan);
+        }
+        true
+    }
+}
+
+/// A change of the schema, or with its use the latest execution of a statement.
+type Step<'a> = (Example, Option<&'a StatementUse>);
+
+/// For each database, what is to be done on the copy of its schema, in order.
+fn steps<'a>(
+    analysis: &'a Analysis,
+    databases: &HashMap<i64, String>,
+) -> BTreeMap<String, Vec<Step<'a>>> {
+    let changes = analysis.schema_changes.iter().map(|it| (*it, None));
+    let is_planned = |it: &&StatementUse| it.kind != Kind::Schema && !it.sql.is_empty();
+    let uses = analysis.statements.iter().filter(is_planned);
+    let mut all: Vec<Step<'a>> = changes
+        .chain(uses.map(|it| (it.latest, Some(it))))
+        .collect();
+    all.sort_by_key(|(example, _)| example.event);
+    let mut of_databases: BTreeMap<String, Vec<Step<'a>>> = BTreeMap::new();
+    for step in all {
+        let database = databases.get(&step.0.connection).cloned();
+        of_databases
+            .entry(database.unwrap_or_default())
+            .or_default()
+            .push(step);
+    }
+    of_databases
+}
