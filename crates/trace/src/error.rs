@@ -44,4 +44,13 @@ pub enum TraceError {
     /// Sealing was interrupted, so the trace has a part only.
     #[error("{} is incomplete: its recording was not sealed to the end", .0.display())]
     Incomplete(PathBuf),
+    /// The order of commits is not known.
+    #[error("{} and {} committed to {database} at the same time, and the order of these commits is not known",
+        traces[0].display(), traces[1].display())]
+    AtOnce {
+        /// The traces.
+        traces: [PathBuf; 2],
+        /// The database.
+        database: String,
+    },
 }

@@ -3,12 +3,14 @@
 //!
 //! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
 //! what the application does: pure functions over events, without files or databases. [`plans`] asks SQLite how it
-//! executes the statements. [`normalised`] gives
+//! executes the statements. [`edit`] makes new traces of
+//! others. [`normalised`] gives
 //! statements that differ in their values only the same text.
 //!
 //! This crate knows neither statistics nor printing.
 
 pub mod analysis;
+pub mod edit;
 mod error;
 mod normalise;
 pub mod plans;

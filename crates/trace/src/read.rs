@@ -293,13 +293,25 @@ impl Trace {
         self.text_of("SELECT \"values\" FROM event WHERE id = ?", event)
     }
 
+    /// A long value, to which the values of events refer by its number; NULL if the trace lacks it.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn long_value(&self, number: i64) -> Result<Value, TraceError> {
+        self.value_of("SELECT content FROM blob WHERE id = ?", number)
+    }
+
     fn text_of(&self, sql: &str, id: i64) -> Result<String, TraceError> {
+        self.value_of(sql, id).map(|value| text(&value))
+    }
+
+    fn value_of(&self, sql: &str, id: i64) -> Result<Value, TraceError> {
         let read = || {
             let mut statement = self.database.prepare(sql)?;
             statement.bind_i64(1, id)?;
             Ok(match statement.step()? {
-                Step::Row => text(&statement.column_value(0)),
-                Step::Done => String::new(),
+                Step::Row => statement.column_value(0),
+                Step::Done => Value::Null,
             })
         };
         self.named(read())

@@ -1,77 +1,13 @@
 //! Recordings of real programs, sealed: the trace can be queried, and says the same as the program did.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
+mod desk;
 
-use engine::{Connection, Library, OpenFlags, Source, Value};
-use pragmark_trace::analysis::{Analyser, Analysis};
-use pragmark_trace::seal::{Sealed, seal};
+use std::path::Path;
+
+use desk::Desk;
+use engine::{Connection, OpenFlags, Value};
 use pragmark_trace::{Trace, TraceError};
-use recorder::{Folder, Options};
-
-struct Desk {
-    temp: tempfile::TempDir,
-    library: Arc<Library>,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        Desk {
-            temp: tempfile::tempdir().unwrap(),
-            library: Arc::new(Library::load(&Source::Embedded).unwrap()),
-        }
-    }
-
-    fn trace(&self) -> PathBuf {
-        self.temp.path().join("app.trace")
-    }
-
-    /// Records a Python script and seals it; nothing where there is no Python with `sqlite3`.
-    fn sealed(&self, script: &str, options: &Options) -> Option<Sealed> {
-        let has = Command::new("python3")
-            .args(["-c", "import sqlite3"])
-            .output();
-        if !has.is_ok_and(|output| output.status.success()) {
-            testing::skip("there is no Python with sqlite3 here");
-            return None;
-        }
-        let folder = Folder::create(&self.temp.path().join("recording"), options).unwrap();
-        let status = Command::new("python3")
-            .args(["-c", script])
-            .env("LD_PRELOAD", folder.preload(None))
-            .current_dir(self.temp.path())
-            .status();
-        assert!(status.unwrap().success());
-        Some(seal(&self.library, &folder, &self.trace()).unwrap())
-    }
-
-    fn query(&self, sql: &str) -> Vec<Vec<Value>> {
-        let connection =
-            Connection::open(&self.library, &self.trace(), OpenFlags::READ_ONLY, None).unwrap();
-        connection.query_all(sql).unwrap()
-    }
-
-    fn text(&self, sql: &str) -> String {
-        let rows = self.query(sql);
-        let words = rows.iter().flatten().map(|value| match value {
-            Value::Text(text) => text.clone(),
-            Value::Integer(number) => number.to_string(),
-            other => format!("{other:?}"),
-        });
-        words.collect::<Vec<_>>().join(" ")
-    }
-
-    fn analysis(&self) -> Analysis {
-        let trace = Trace::open(&self.library, &self.trace()).unwrap();
-        let mut analyser = Analyser::new(
-            trace.meta().unwrap().duration_us,
-            trace.normalised().unwrap(),
-        );
-        trace.for_each_event(|event| analyser.take(event)).unwrap();
-        analyser.finish()
-    }
-}
+use recorder::Options;
 
 const APPLICATION: &str = r#"
 import sqlite3

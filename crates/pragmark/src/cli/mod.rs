@@ -32,7 +32,7 @@ pub use reading::{
     ShowArgs,
 };
 pub use run::RunArgs;
-pub use traffic::{DoorArg, RecordArgs, TraceArgs};
+pub use traffic::{CutArgs, DoorArg, RecordArgs, TraceArgs, TraceCommand};
 
 /// A performance laboratory for SQLite.
 ///
@@ -99,7 +99,7 @@ pub enum Command {
     Load(Box<LoadArgs>),
     /// Record what a program does with SQLite, without changing the program.
     Record(RecordArgs),
-    /// Show what a recorded application does: statements, transactions, connections and errors.
+    /// Show what a recorded application does, or make other traces of its trace.
     Trace(TraceArgs),
     /// Check this machine: disk, fsync latency, noise, engines and tools.
     Doctor(DoctorArgs),

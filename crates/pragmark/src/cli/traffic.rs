@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::ReportFormat;
+use super::values::seconds;
 
 /// Ways into a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,17 +51,75 @@ pub struct RecordArgs {
 
 /// Options of `trace`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
   pragmark trace app.trace                                summary for the terminal
-  pragmark trace app.trace --format html --out app.html   one page")]
+  pragmark trace app.trace --format html --out app.html   one page
+  pragmark trace cut app.trace --to 60s --out first.trace
+  pragmark trace redact app.trace --out to-share.trace")]
 pub struct TraceArgs {
+    #[command(subcommand)]
+    pub command: Option<TraceCommand>,
     /// Trace that `pragmark record` has written.
-    pub trace: PathBuf,
+    #[arg(required = true)]
+    pub trace: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value = "terminal")]
     pub format: ReportFormat,
     /// Write to this file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Commands of `trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Write a part of a trace as a trace: a time, or some connections.
+    Cut(CutArgs),
+    /// Write several traces as one, such as those of processes that were recorded one by one.
+    Merge(MergeArgs),
+    /// Write a trace whose texts and blobs are hashed, to share it.
+    Redact(RedactArgs),
+}
+
+/// Options of `trace cut`.
+#[derive(Debug, Args)]
+pub struct CutArgs {
+    /// Trace to cut.
+    pub trace: PathBuf,
+    /// Only statements that started from this time on, such as 90s, counted from the beginning. The part has no
+    /// snapshots then, so it cannot be replayed.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub from: Option<f64>,
+    /// Only statements that ended until this time.
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub to: Option<f64>,
+    /// Only the connection of this number, as in the table `connection`; repeat it for several.
+    #[arg(long, value_name = "NUMBER")]
+    pub connection: Vec<i64>,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Options of `trace merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Traces to merge.
+    #[arg(required = true, num_args = 2..)]
+    pub traces: Vec<PathBuf>,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Options of `trace redact`.
+#[derive(Debug, Args)]
+pub struct RedactArgs {
+    /// Trace to redact.
+    pub trace: PathBuf,
+    /// Trace to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
 }

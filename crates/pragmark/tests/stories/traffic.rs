@@ -97,3 +97,46 @@ fn plans_come_from_the_snapshot_and_later_changes() {
             "1 statement without a plan: no such function: twice",
         ]);
 }
+
+#[test]
+fn a_trace_is_cut_redacted_and_merged() {
+    let Some(laboratory) = recorded() else { return };
+    let trace = |arguments: &[&str]| {
+        let all: Vec<&str> = ["trace"].iter().chain(arguments).copied().collect();
+        laboratory.pragmark(&all)
+    };
+    let parts = [["--from", "1ms", "late"], ["--to", "1h", "early"]];
+    for [option, time, out] in parts {
+        trace(&["cut", "app.trace", option, time, "--out", out]).exits(0);
+        trace(&[out]).exits(0).says(&["What the application does"]);
+    }
+    trace(&["merge", "early", "app.trace", "--out", "both"])
+        .exits(3)
+        .complains(&["at the same time", "shop.db"]);
+    trace(&["redact", "app.trace", "--out", "safe"])
+        .exits(0)
+        .complains(&["safe: 2,220 statements"]);
+    trace(&["safe"])
+        .exits(0)
+        .says(&["Texts and blobs are hashed", "2,000"]);
+    trace(&["redact", "app.trace", "--out", "safe"])
+        .exits(3)
+        .complains(&["safe exists", "--out"]);
+    trace(&["cut", "app.trace", "--out", "all"])
+        .exits(2)
+        .complains(&["--from, --to or --connection"]);
+    let impossible = [
+        "cut",
+        "app.trace",
+        "--from",
+        "2s",
+        "--to",
+        "1s",
+        "--out",
+        "none",
+    ];
+    trace(&impossible)
+        .exits(2)
+        .complains(&["--from must be earlier"]);
+    assert!(!laboratory.path().join("none").exists());
+}

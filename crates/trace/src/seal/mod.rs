@@ -20,6 +20,7 @@ use crate::TraceError;
 use events::Events;
 use texts::Texts;
 use write::Writer;
+pub(crate) use write::open as open_new;
 
 /// What a trace contains, and what its recording lacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,34 +59,42 @@ pub fn seal(library: &Arc<Library>, folder: &Folder, trace: &Path) -> Result<Sea
     })?;
     let recording = Recording::open(&folder.raw())?;
     let unfinished = Unfinished::of(trace);
-    let connection = write::open(library, &unfinished.0)?;
-    let writer = Writer::new(&connection, &unfinished.0)?;
+    let connection = write::open(library, unfinished.path())?;
+    let writer = Writer::new(&connection, unfinished.path())?;
     let mut sealed = fill(&recording, &writer)?;
     sealed.without_snapshot = writer.snapshots(folder)?;
     writer.meta(&recording, &sealed)?;
     writer.finish()?;
     connection.close().map_err(|source| TraceError::Database {
-        path: unfinished.0.clone(),
+        path: unfinished.path().to_owned(),
         source,
     })?;
-    let file = |source| TraceError::File {
-        path: trace.to_owned(),
-        source,
-    };
-    std::fs::rename(&unfinished.0, trace).map_err(file)?;
+    unfinished.name(trace)?;
     Ok(sealed)
 }
 
 /// A trace that does not have its name yet; removed unless it gets one.
-struct Unfinished(PathBuf);
+pub(crate) struct Unfinished(PathBuf);
 
 impl Unfinished {
-    fn of(trace: &Path) -> Unfinished {
+    pub(crate) fn of(trace: &Path) -> Unfinished {
         let mut name = trace.as_os_str().to_owned();
         name.push(".unfinished");
         let unfinished = Unfinished(name.into());
         unfinished.remove();
         unfinished
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Gives it its name.
+    pub(crate) fn name(&self, trace: &Path) -> Result<(), TraceError> {
+        std::fs::rename(&self.0, trace).map_err(|source| TraceError::File {
+            path: trace.to_owned(),
+            source,
+        })
     }
 
     fn remove(&self) {

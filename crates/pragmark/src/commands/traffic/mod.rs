@@ -2,9 +2,11 @@
 
 mod completeness;
 mod document;
+mod edit;
 mod plans;
 mod words;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Library, Source};
@@ -32,15 +34,22 @@ pub struct Traffic {
     plans: Plans,
 }
 
-/// Writes what the application does.
+/// Says what the application does, or carries out a command on traces.
 pub fn execute(args: &TraceArgs) -> Result<Exit, Failure> {
     let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
-    let traffic = Trace::open(&library, &args.trace).and_then(|trace| read(&trace));
-    let traffic = traffic.map_err(|error| {
-        let hint = hint(&error);
-        Failure::unusable(error).hint_if(hint)
-    })?;
-    let document = document::document(&args.trace, &traffic);
+    match (&args.command, &args.trace) {
+        (Some(command), _) => edit::execute(&library, command),
+        (None, Some(trace)) => show(&library, trace, args),
+        (None, None) => Err(Failure::usage(
+            "name a trace, such as `pragmark trace app.trace`",
+        )),
+    }
+}
+
+/// Writes what the application does.
+fn show(library: &Arc<Library>, path: &Path, args: &TraceArgs) -> Result<Exit, Failure> {
+    let traffic = Trace::open(library, path).and_then(|trace| read(&trace));
+    let document = document::document(path, &traffic.map_err(failed)?);
     let text = match args.format {
         ReportFormat::Terminal => render::terminal(&document, terminal_style()),
         ReportFormat::Markdown => render::markdown(&document),
@@ -48,6 +57,12 @@ pub fn execute(args: &TraceArgs) -> Result<Exit, Failure> {
             .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))?,
     };
     output::write_text(args.out.as_deref(), &text)
+}
+
+/// A trace that cannot be used, with a hint.
+fn failed(error: TraceError) -> Failure {
+    let hint = hint(&error);
+    Failure::unusable(error).hint_if(hint)
 }
 
 fn read(trace: &Trace) -> Result<Traffic, TraceError> {
@@ -76,6 +91,7 @@ fn hint(error: &TraceError) -> Option<&'static str> {
         TraceError::Incomplete(_) => {
             Some("if its folder `….recording` exists, seal it with `pragmark record --seal`")
         }
+        TraceError::Exists(_) => Some("choose another file with --out"),
         _ => None,
     }
 }

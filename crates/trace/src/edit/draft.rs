@@ -1,0 +1,127 @@
+//! A trace that is being written from others, which are attached to it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::{Connection, EngineError, Library, Value};
+
+use crate::seal::{Unfinished, open_new};
+use crate::{Trace, TraceError};
+
+/// How many events are in memory at a time.
+const BATCH: i64 = 10_000;
+
+/// A trace without a name yet.
+pub struct Draft {
+    connection: Connection,
+    unfinished: Unfinished,
+    out: PathBuf,
+}
+
+impl Draft {
+    /// An empty trace in place of which `out` appears when it is whole.
+    pub fn new(library: &Arc<Library>, out: &Path) -> Result<Draft, TraceError> {
+        if out.exists() {
+            return Err(TraceError::Exists(out.to_owned()));
+        }
+        let unfinished = Unfinished::of(out);
+        Ok(Draft {
+            connection: open_new(library, unfinished.path())?,
+            unfinished,
+            out: out.to_owned(),
+        })
+    }
+
+    /// Attaches a trace as `source`, in place of the one before; returns its reader.
+    pub fn attach(&self, path: &Path) -> Result<Trace, TraceError> {
+        let trace = Trace::open(self.connection.library(), path)?;
+        let path = Value::Text(path.display().to_string());
+        self.run("ATTACH ? AS source", &[path])?;
+        Ok(trace)
+    }
+
+    /// Detaches `source`, which a transaction does not allow: what was written until now is kept.
+    pub fn detach(&self) -> Result<(), TraceError> {
+        self.execute("COMMIT; DETACH source; BEGIN")
+    }
+
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+        result.map_err(|source| TraceError::Database {
+            path: self.out.clone(),
+            source,
+        })
+    }
+
+    /// Executes statements without values.
+    pub fn execute(&self, sql: &str) -> Result<(), TraceError> {
+        self.named(self.connection.execute(sql))
+    }
+
+    /// Executes one statement.
+    pub fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
+        let run = || {
+            let mut statement = self.connection.prepare(sql)?;
+            for (index, value) in (1..).zip(values) {
+                statement.bind_value(index, value)?;
+            }
+            statement.run()
+        };
+        self.named(run())
+    }
+
+    /// The integer that a query returns.
+    pub fn number(&self, sql: &str) -> Result<i64, TraceError> {
+        self.named(self.connection.query_i64(sql))
+    }
+
+    /// The rows of a query.
+    pub fn rows(&self, sql: &str) -> Result<Vec<Vec<Value>>, TraceError> {
+        self.named(self.connection.query_all(sql))
+    }
+
+    /// Writes the values of events of `source` anew, those for which the condition holds; their numbers grow by
+    /// `offset`.
+    pub fn rewrite_values(
+        &self,
+        condition: &str,
+        offset: i64,
+        mut rewrite: impl FnMut(&str) -> String,
+    ) -> Result<(), TraceError> {
+        let mut after = 0;
+        loop {
+            let batch = self.rows(&format!(
+                "SELECT id, \"values\" FROM source.event WHERE id > {after} AND {condition} ORDER BY id LIMIT {BATCH}"
+            ))?;
+            for row in &batch {
+                let [Value::Integer(id), Value::Text(values)] = row.as_slice() else {
+                    continue;
+                };
+                let values = [Value::Text(rewrite(values)), Value::Integer(id + offset)];
+                self.run("UPDATE main.event SET \"values\" = ? WHERE id = ?", &values)?;
+                after = *id;
+            }
+            if batch.len() < BATCH as usize {
+                return Ok(());
+            }
+        }
+    }
+
+    /// States the facts that follow from the events, and gives the trace its name; returns its events.
+    pub fn finish(self) -> Result<u64, TraceError> {
+        self.execute(
+            "INSERT OR REPLACE INTO meta SELECT 'events', count(*) FROM event;
+             INSERT OR REPLACE INTO meta SELECT 'duration_us',
+               coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM event;
+             INSERT OR REPLACE INTO meta SELECT 'tickets', coalesce(max(ticket), 0) FROM event;
+             COMMIT",
+        )?;
+        let events = self.number("SELECT value FROM meta WHERE name = 'events'")?;
+        let closed = self.connection.close();
+        closed.map_err(|source| TraceError::Database {
+            path: self.out.clone(),
+            source,
+        })?;
+        self.unfinished.name(&self.out)?;
+        Ok(events.unsigned_abs())
+    }
+}

@@ -1,0 +1,207 @@
+//! A trace without texts and blobs.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::{Library, Value};
+use serde_json::{Value as Json, json};
+
+use super::draft::Draft;
+use crate::{Trace, TraceError};
+
+/// Hashes with a random key that is not kept, so that nobody can try out texts.
+struct Hash<'t> {
+    key: RandomState,
+    trace: &'t Trace,
+    /// Why a long value could not be read.
+    failed: Option<TraceError>,
+}
+
+/// Writes a trace whose texts and blobs are hashed; returns how many statements it has. Their lengths and which of
+/// them are equal remain. Numbers, names and paths stay as they are; snapshots and arguments of programs are left
+/// out.
+///
+/// # Errors
+/// When the trace cannot be read, or the new one exists or cannot be written.
+pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, TraceError> {
+    let draft = Draft::new(library, to)?;
+    let trace = draft.attach(from)?;
+    draft.execute(
+        "INSERT INTO main.process SELECT id, pid, parent_pid, program, '[]', ended FROM source.process;
+         INSERT INTO main.library SELECT * FROM source.library;
+         INSERT INTO main.note SELECT * FROM source.note;
+         INSERT INTO main.connection SELECT * FROM source.connection;
+         INSERT INTO main.setting SELECT * FROM source.setting;
+         INSERT INTO main.normalised SELECT * FROM source.normalised;
+         INSERT INTO main.snapshot SELECT id, database, 'skipped', NULL FROM source.snapshot;
+         INSERT INTO main.meta SELECT * FROM source.meta;
+         INSERT OR REPLACE INTO main.meta VALUES ('redacted', 1);
+         INSERT INTO main.event SELECT id, connection, statement, start_us, duration_ns, rows, changes, result,
+           vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state, NULL FROM source.event ORDER BY id",
+    )?;
+    let mut hash = Hash {
+        key: RandomState::new(),
+        trace: &trace,
+        failed: None,
+    };
+    for row in draft.rows("SELECT id, normalised, readonly, sql FROM source.statement")? {
+        if let [id, normalised, readonly, Value::Text(sql)] = row.as_slice() {
+            let sql = Value::Text(hash.sql(sql));
+            let values = [id.clone(), normalised.clone(), readonly.clone(), sql];
+            draft.run("INSERT INTO main.statement VALUES (?, ?, ?, ?)", &values)?;
+        }
+    }
+    draft.rewrite_values("\"values\" IS NOT NULL", 0, |values| hash.values(values))?;
+    match hash.failed {
+        Some(error) => Err(error),
+        None => draft.finish(),
+    }
+}
+
+impl Hash<'_> {
+    fn of(&self, bytes: &[u8]) -> String {
+        format!("{:016x}", self.key.hash_one(bytes))
+    }
+
+    fn values(&mut self, values: &str) -> String {
+        let all = serde_json::from_str::<Vec<Json>>(values).unwrap_or_else(|_| {
+            // Nothing of what cannot be read may stay.
+            vec![json!({ "omitted": true })]
+        });
+        let all: Vec<Json> = all.into_iter().map(|value| self.value(value)).collect();
+        Json::from(all).to_string()
+    }
+
+    fn value(&mut self, value: Json) -> Json {
+        match &value {
+            Json::String(text) => self.hashed("text_hash", text.as_bytes()),
+            Json::Object(object) => match object.iter().next() {
+                Some((name, content)) => self.object(name, content).unwrap_or(value),
+                None => value,
+            },
+            _ => value,
+        }
+    }
+
+    fn hashed(&self, name: &str, bytes: &[u8]) -> Json {
+        json!({ name: self.of(bytes), "length": bytes.len() })
+    }
+
+    /// What takes the place of an object; nothing where it has no content.
+    fn object(&mut self, name: &str, content: &Json) -> Option<Json> {
+        let text = content.as_str().unwrap_or_default();
+        match name {
+            "hex" => Some(self.hashed("blob_hash", &bytes_of(text))),
+            "text_hex" => Some(self.hashed("text_hash", &bytes_of(text))),
+            "expanded" => Some(json!({ "expanded": self.sql(text) })),
+            "blob" => Some(self.long(content.as_i64().unwrap_or(0))),
+            _ => None,
+        }
+    }
+
+    fn long(&mut self, number: i64) -> Json {
+        match self.trace.long_value(number) {
+            Ok(Value::Text(text)) => self.hashed("text_hash", text.as_bytes()),
+            Ok(Value::Blob(bytes)) => self.hashed("blob_hash", &bytes),
+            Ok(_) => json!({ "omitted": true }),
+            Err(error) => {
+                self.failed = Some(error);
+                Json::Null
+            }
+        }
+    }
+
+    /// A statement with a hash and a length for each text and blob, and without comments, which may quote values.
+    fn sql(&self, sql: &str) -> String {
+        let mut out = String::with_capacity(sql.len());
+        let mut rest = sql;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(piece(rest, out.chars().next_back()));
+            if is_literal(piece) {
+                let length = piece.len().saturating_sub(2);
+                out.push_str(&format!("'#{}:{length}'", self.of(piece.as_bytes())));
+            } else if piece.starts_with("--") || piece.starts_with("/*") {
+                out.push(' ');
+            } else {
+                out.push_str(piece);
+            }
+            rest = after;
+        }
+        out
+    }
+}
+
+fn is_literal(piece: &str) -> bool {
+    piece.starts_with('\'') || (piece.starts_with(['x', 'X']) && piece[1..].starts_with('\''))
+}
+
+/// The length of the text in quotes, the comment or the character at the beginning.
+fn piece(sql: &str, before: Option<char>) -> usize {
+    let until = |from: usize, end: &str| {
+        sql[from..]
+            .find(end)
+            .map_or(sql.len(), |at| from + at + end.len())
+    };
+    let in_word = before.is_some_and(|it| it.is_alphanumeric() || it == '_');
+    let mut chars = sql.chars();
+    let first = chars.next().unwrap_or(' ');
+    match (first, chars.next()) {
+        ('-', Some('-')) => until(2, "\n"),
+        ('/', Some('*')) => until(2, "*/"),
+        ('\'' | '"' | '`', _) => quoted(sql, first),
+        ('[', _) => until(1, "]"),
+        ('x' | 'X', Some('\'')) if !in_word => 1 + quoted(&sql[1..], '\''),
+        _ => first.len_utf8(),
+    }
+}
+
+/// The length of the text in quotes, whose quotes are doubled within it.
+fn quoted(sql: &str, quote: char) -> usize {
+    let mut chars = sql.char_indices().skip(1).peekable();
+    while let Some((at, next)) = chars.next() {
+        if next == quote && chars.next_if(|(_, after)| *after == quote).is_none() {
+            return at + 1;
+        }
+    }
+    sql.len()
+}
+
+fn bytes_of(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        std::str::from_utf8(pair)
+            .ok()
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    };
+    digits.filter_map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_statement_end_where_sqlite_sees_their_end() {
+        for (sql, length) in [
+            ("'it''s' x", 7),
+            ("'open", 5),
+            ("\"a b\".c", 5),
+            ("[a'b] c", 5),
+            ("x'00' y", 5),
+            ("-- don't\nSELECT", 9),
+            ("/* 'a' */b", 9),
+            ("ä'", 2),
+        ] {
+            assert_eq!(piece(sql, None), length, "{sql}");
+        }
+        assert_eq!(piece("x'00'", Some('a')), 1, "the end of a word");
+    }
+
+    #[test]
+    fn hexadecimal_digits_are_bytes() {
+        assert_eq!(bytes_of("00ff"), [0, 255]);
+        assert!(bytes_of("").is_empty());
+    }
+}

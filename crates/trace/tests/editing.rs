@@ -1,0 +1,190 @@
+//! Traces that are made of others: what they keep, and what they do not.
+
+mod desk;
+
+use std::path::PathBuf;
+
+use desk::Desk;
+use engine::{Connection, OpenFlags};
+use pragmark_trace::edit::{Part, cut, merge, redact};
+use pragmark_trace::{Trace, TraceError};
+use recorder::{Folder, Options};
+
+/// Two connections: the first writes, the second too, and reads what is long.
+const APPLICATION: &str = r#"
+import sqlite3, time
+a = sqlite3.connect("a.db", isolation_level=None)
+a.execute("CREATE TABLE t(a, b)")
+b = sqlite3.connect("a.db", isolation_level=None)
+for i in range(10):
+    a.execute("INSERT INTO t VALUES (?, ?)", (i, "long " * 30))
+    b.execute("INSERT INTO t VALUES (?, 'secret literal') -- secret comment", (f"secret {i % 2}",))
+time.sleep(0.3)
+b.execute("SELECT * FROM t WHERE b = ? OR a = x'00ff'", ("late",)).fetchall()
+a.close(); b.close()
+"#;
+
+impl Desk {
+    fn other(&self, name: &str) -> PathBuf {
+        self.temp.path().join(name)
+    }
+
+    /// The first column of the first row, as text.
+    fn of(&self, name: &str, sql: &str) -> String {
+        let path = self.other(name);
+        let connection =
+            Connection::open(&self.library, &path, OpenFlags::READ_ONLY, None).unwrap();
+        assert_eq!(
+            connection.query_text("PRAGMA integrity_check").unwrap(),
+            "ok"
+        );
+        let value = connection.query_value(sql).unwrap();
+        value.to_string()
+    }
+}
+
+fn recorded() -> Option<Desk> {
+    let desk = Desk::new();
+    desk.sealed(APPLICATION, &Options::default())?;
+    Some(desk)
+}
+
+const TICKETS: &str = "SELECT group_concat(ticket, ' ') FROM (SELECT ticket FROM event
+    WHERE ticket IS NOT NULL ORDER BY ticket)";
+
+#[test]
+fn a_part_by_connection_numbers_its_commits_anew() {
+    let Some(desk) = recorded() else { return };
+    let part = Part {
+        connections: vec![2],
+        ..Part::default()
+    };
+    let events = cut(&desk.library, &desk.trace(), &part, &desk.other("part"));
+    assert_eq!(events.unwrap(), 11);
+    assert_eq!(desk.of("part", TICKETS), "1 2 3 4 5 6 7 8 9 10");
+    assert_eq!(desk.of("part", "SELECT count(*) FROM connection"), "1");
+    assert_eq!(
+        desk.of("part", "SELECT count(*) FROM blob"),
+        "0",
+        "only a's"
+    );
+    assert_eq!(desk.of("part", "SELECT state FROM snapshot"), "empty");
+    assert_eq!(
+        desk.of("part", "SELECT value FROM meta WHERE name = 'events'"),
+        "11"
+    );
+}
+
+#[test]
+fn a_part_by_time_begins_at_0_and_has_no_snapshot_unless_it_is_the_first() {
+    let Some(desk) = recorded() else { return };
+    let late = "SELECT start_us FROM event ORDER BY id DESC LIMIT 1";
+    let late: i64 = desk.text(late).parse().unwrap();
+    let end = Part {
+        from_us: late,
+        ..Part::default()
+    };
+    assert_eq!(
+        cut(&desk.library, &desk.trace(), &end, &desk.other("end")).unwrap(),
+        1
+    );
+    assert_eq!(desk.of("end", "SELECT start_us FROM event"), "0");
+    assert_eq!(desk.of("end", "SELECT state FROM snapshot"), "skipped");
+    let beginning = Part {
+        to_us: Some(late - 1),
+        ..Part::default()
+    };
+    let first = desk.other("first");
+    assert_eq!(
+        cut(&desk.library, &desk.trace(), &beginning, &first).unwrap(),
+        21
+    );
+    assert_eq!(desk.of("first", "SELECT state FROM snapshot"), "empty");
+    assert_eq!(
+        desk.of("first", "SELECT count(closed_us) FROM connection"),
+        "0"
+    );
+    let again = cut(&desk.library, &desk.trace(), &beginning, &first);
+    assert!(matches!(again, Err(TraceError::Exists(_))));
+}
+
+#[test]
+fn a_redacted_trace_has_no_text_of_the_application() {
+    let Some(desk) = recorded() else { return };
+    let redacted = desk.other("redacted");
+    assert_eq!(redact(&desk.library, &desk.trace(), &redacted).unwrap(), 22);
+    let bytes = std::fs::read(&redacted).unwrap();
+    for word in ["secret", "long long", "late", "00ff"] {
+        let has = bytes.windows(word.len()).any(|it| it == word.as_bytes());
+        assert!(!has, "{word}");
+    }
+    let values =
+        "SELECT count(DISTINCT \"values\") FROM event JOIN statement ON statement.id = statement
+        WHERE sql LIKE 'INSERT%#%'";
+    assert_eq!(desk.of("redacted", values), "2", "two different texts");
+    let length = "SELECT \"values\" ->> '$[1].length' FROM event WHERE \"values\" LIKE '[3,%'";
+    assert_eq!(desk.of("redacted", length), "150");
+    let trace = Trace::open(&desk.library, &redacted).unwrap();
+    assert!(trace.meta().unwrap().redacted);
+    assert_eq!(trace.snapshots().unwrap()[0].state, "skipped");
+    let events = "SELECT count(*) || ' ' || sum(rows) || ' ' || group_concat(ticket) FROM event";
+    assert_eq!(desk.of("redacted", events), desk.text(events));
+}
+
+/// Records another program in the same folder.
+fn record_again(desk: &Desk, script: &str, name: &str) {
+    let folder = Folder::create(
+        &desk.other(&format!("{name}.recording")),
+        &Options::default(),
+    );
+    let folder = folder.unwrap();
+    let status = std::process::Command::new("python3")
+        .args(["-c", script])
+        .env("LD_PRELOAD", folder.preload(None))
+        .current_dir(desk.temp.path())
+        .status();
+    assert!(status.unwrap().success());
+    pragmark_trace::seal::seal(&desk.library, &folder, &desk.other(name)).unwrap();
+}
+
+#[test]
+fn traces_one_after_the_other_become_one() {
+    let Some(desk) = recorded() else { return };
+    let script = "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\n\
+                  c.execute('INSERT INTO t VALUES (?, ?)', (1, 'second ' * 20))\n\
+                  sqlite3.connect('b.db').execute('CREATE TABLE n(a)')\n";
+    record_again(&desk, script, "later");
+    let traces = [desk.other("later"), desk.trace()];
+    let both = desk.other("both");
+    assert_eq!(merge(&desk.library, &traces, &both).unwrap(), 24);
+    let tickets: Vec<String> = (1..=23).map(|ticket| ticket.to_string()).collect();
+    assert_eq!(desk.of("both", TICKETS), tickets.join(" "));
+    let long = "SELECT content FROM event JOIN blob ON blob.id = \"values\" ->> '$[1].blob'
+        WHERE \"values\" LIKE '%blob%' ORDER BY event.id DESC LIMIT 1";
+    assert_eq!(desk.of("both", long), "second ".repeat(20));
+    let same = "SELECT count(*) FROM normalised WHERE sql = 'INSERT INTO t VALUES (?)'";
+    assert_eq!(desk.of("both", same), "1");
+    let snapshots = "SELECT group_concat(state) FROM snapshot";
+    assert_eq!(
+        desk.of("both", snapshots),
+        "empty,empty",
+        "a.db was new at first"
+    );
+    let trace = Trace::open(&desk.library, &both).unwrap();
+    assert_eq!(trace.processes().unwrap().len(), 2);
+    let order = "SELECT min(start_us) >= (SELECT max(start_us) FROM event WHERE connection <= 2)
+        FROM event WHERE connection > 2";
+    assert_eq!(desk.of("both", order), "1");
+}
+
+#[test]
+fn commits_to_one_database_at_the_same_time_cannot_be_merged() {
+    let Some(desk) = recorded() else { return };
+    let copy = desk.other("copy");
+    std::fs::copy(desk.trace(), &copy).unwrap();
+    let merged = merge(&desk.library, &[desk.trace(), copy], &desk.other("both"));
+    let error = merged.unwrap_err();
+    assert!(error.to_string().contains("at the same time"), "{error}");
+    assert!(!desk.other("both").exists());
+    assert!(!desk.other("both.unfinished").exists());
+}
