@@ -4,7 +4,7 @@
 //! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
 //! what the application does: pure functions over events, without files or databases. [`plans`] asks SQLite how it
 //! executes the statements. [`edit`] makes new traces of
-//! others. [`normalised`] gives
+//! others, [`export`] files for other tools. [`normalised`] gives
 //! statements that differ in their values only the same text.
 //!
 //! This crate knows neither statistics nor printing.
@@ -12,6 +12,7 @@
 pub mod analysis;
 pub mod edit;
 mod error;
+pub mod export;
 mod normalise;
 pub mod plans;
 mod read;

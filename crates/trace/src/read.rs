@@ -139,7 +139,7 @@ impl Trace {
         })
     }
 
-    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    pub(crate) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
         result.map_err(|source| TraceError::Database {
             path: self.path.clone(),
             source,
@@ -315,6 +315,10 @@ impl Trace {
             })
         };
         self.named(read())
+    }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     /// The library that reads the trace.

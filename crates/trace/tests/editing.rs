@@ -4,9 +4,12 @@ mod desk;
 
 use std::path::PathBuf;
 
+use arrow_array::{Int64Array, StringArray};
 use desk::Desk;
 use engine::{Connection, OpenFlags};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use pragmark_trace::edit::{Part, cut, merge, redact};
+use pragmark_trace::export::{Form, export};
 use pragmark_trace::{Trace, TraceError};
 use recorder::{Folder, Options};
 
@@ -187,4 +190,70 @@ fn commits_to_one_database_at_the_same_time_cannot_be_merged() {
     assert!(error.to_string().contains("at the same time"), "{error}");
     assert!(!desk.other("both").exists());
     assert!(!desk.other("both.unfinished").exists());
+}
+
+#[test]
+fn every_form_of_export_has_the_same_rows() {
+    let Some(desk) = recorded() else { return };
+    let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
+    let written = |form, name: &str| export(&trace, form, &desk.other(name)).unwrap();
+    assert_eq!(written(Form::Sqlite, "a.sqlite"), 22);
+    assert_eq!(written(Form::JsonLines, "a.jsonl"), 22);
+    assert_eq!(written(Form::Parquet, "a.parquet"), 22);
+    let lines = std::fs::read_to_string(desk.other("a.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let long = lines.iter().find(|it| it["values"][0] == 3).unwrap();
+    assert_eq!(
+        long["values"][1],
+        "long ".repeat(30),
+        "long values are in their place"
+    );
+    assert_eq!(long["normalised"], "INSERT INTO t VALUES (?)");
+    assert_eq!(
+        (&long["readonly"], &long["autocommit"]),
+        (&false.into(), &true.into())
+    );
+    let batches = parquet_rows(&desk.other("a.parquet"));
+    let rows =
+        "SELECT json_object('id', id, 'sql', sql, 'ticket', ticket, 'values', json(\"values\"))
+        FROM event WHERE id = ";
+    for (line, parquet) in lines.iter().zip(batches) {
+        let of = |name: &str| line[name].clone();
+        let expected = serde_json::json!({
+            "id": of("id"), "sql": of("sql"), "ticket": of("ticket"), "values": of("values")
+        });
+        let row = desk.of("a.sqlite", &format!("{rows}{}", line["id"]));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&row).unwrap(),
+            expected
+        );
+        assert_eq!(
+            parquet,
+            (
+                line["id"].as_i64().unwrap(),
+                line["sql"].as_str().unwrap().to_owned()
+            )
+        );
+    }
+    let again = export(&trace, Form::Parquet, &desk.other("a.parquet"));
+    assert!(matches!(again, Err(TraceError::Exists(_))));
+}
+
+/// The columns `id` and `sql`.
+fn parquet_rows(path: &std::path::Path) -> Vec<(i64, String)> {
+    let file = std::fs::File::open(path).unwrap();
+    let batches = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let mut rows = Vec::new();
+    for batch in batches.build().unwrap() {
+        let batch = batch.unwrap();
+        let column = |name| batch.column_by_name(name).unwrap().as_any();
+        let ids = column("id").downcast_ref::<Int64Array>().unwrap();
+        let texts = column("sql").downcast_ref::<StringArray>().unwrap();
+        let pairs = (0..batch.num_rows()).map(|at| (ids.value(at), texts.value(at).to_owned()));
+        rows.extend(pairs);
+    }
+    rows
 }

@@ -32,7 +32,9 @@ pub use reading::{
     ShowArgs,
 };
 pub use run::RunArgs;
-pub use traffic::{CutArgs, DoorArg, RecordArgs, TraceArgs, TraceCommand};
+pub use traffic::{
+    CutArgs, DoorArg, ExportTraceArgs, RecordArgs, TraceArgs, TraceCommand, TraceForm,
+};
 
 /// A performance laboratory for SQLite.
 ///

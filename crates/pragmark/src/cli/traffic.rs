@@ -81,6 +81,32 @@ pub enum TraceCommand {
     Merge(MergeArgs),
     /// Write a trace whose texts and blobs are hashed, to share it.
     Redact(RedactArgs),
+    /// Write all executions of statements to a file for other tools, a row for each.
+    Export(ExportTraceArgs),
+}
+
+/// Files that a trace is exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TraceForm {
+    /// JSON Lines.
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+    /// An SQLite database.
+    Sqlite,
+}
+
+/// Options of `trace export`.
+#[derive(Debug, Args)]
+pub struct ExportTraceArgs {
+    /// Trace to export.
+    pub trace: PathBuf,
+    /// Form of the file; by default its name says which: .jsonl, .parquet, .db or .sqlite.
+    #[arg(long, value_enum)]
+    pub format: Option<TraceForm>,
+    /// File to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
 }
 
 /// Options of `trace cut`.

@@ -140,3 +140,36 @@ fn a_trace_is_cut_redacted_and_merged() {
         .complains(&["--from must be earlier"]);
     assert!(!laboratory.path().join("none").exists());
 }
+
+#[test]
+fn the_name_of_a_file_says_how_a_trace_is_exported() {
+    let Some(laboratory) = recorded() else { return };
+    for out in ["app.jsonl", "app.parquet", "app.db"] {
+        laboratory
+            .pragmark(&["trace", "export", "app.trace", "--out", out])
+            .exits(0)
+            .complains(&["2,220 statements"]);
+    }
+    let lines = laboratory.read("app.jsonl");
+    assert_eq!(lines.lines().count(), 2220);
+    laboratory
+        .pragmark(&["trace", "export", "app.trace", "--out", "app.txt"])
+        .exits(2)
+        .complains(&["--format"]);
+    let named = [
+        "trace",
+        "export",
+        "app.trace",
+        "--format",
+        "jsonl",
+        "--out",
+        "app.txt",
+    ];
+    laboratory.pragmark(&named).exits(0);
+    assert_eq!(laboratory.read("app.txt"), lines);
+    laboratory
+        .pragmark(&["trace", "export", "shop.db", "--out", "none.jsonl"])
+        .exits(3)
+        .complains(&["shop.db is not a trace"]);
+    assert!(!laboratory.path().join("none.jsonl").exists());
+}

@@ -1,14 +1,17 @@
-//! `pragmark trace cut`, `merge` and `redact`: new traces of others.
+//! `pragmark trace cut`, `merge`, `redact` and `export`: new traces of others, and files for other tools.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::Library;
+use trace::Trace;
 use trace::edit::{self, Part};
+use trace::export::{Form, export};
 
 use super::failed;
 use super::words::plural;
-use crate::cli::{CutArgs, TraceCommand};
+use crate::cli::{CutArgs, ExportTraceArgs, TraceCommand, TraceForm};
 use crate::failure::{Exit, Failure};
 
 /// Carries out a command that writes a trace.
@@ -23,9 +26,30 @@ pub fn execute(library: &Arc<Library>, command: &TraceCommand) -> Result<Exit, F
         }
         TraceCommand::Merge(args) => (edit::merge(library, &args.traces, &args.out), &args.out),
         TraceCommand::Redact(args) => (edit::redact(library, &args.trace, &args.out), &args.out),
+        TraceCommand::Export(args) => {
+            let form = form(args)?;
+            let trace = Trace::open(library, &args.trace).map_err(failed)?;
+            (export(&trace, form, &args.out), &args.out)
+        }
     };
     say(out, written.map_err(failed)?);
     Ok(Exit::Success)
+}
+
+/// The form of an exported file, by its name unless it is given.
+fn form(args: &ExportTraceArgs) -> Result<Form, Failure> {
+    let name = args.out.extension().and_then(OsStr::to_str);
+    match (args.format, name) {
+        (Some(TraceForm::Jsonl), _) | (None, Some("jsonl" | "ndjson")) => Ok(Form::JsonLines),
+        (Some(TraceForm::Parquet), _) | (None, Some("parquet")) => Ok(Form::Parquet),
+        (Some(TraceForm::Sqlite), _) | (None, Some("db" | "sqlite" | "sqlite3")) => {
+            Ok(Form::Sqlite)
+        }
+        (None, _) => Err(Failure::usage(format!(
+            "the name of {} does not say its form; use --format",
+            args.out.display()
+        ))),
+    }
 }
 
 fn say(out: &Path, events: u64) {
