@@ -53,4 +53,17 @@ pub enum TraceError {
         /// The database.
         database: String,
     },
+    /// The trace has no statements for this database, or none at all.
+    #[error("{}", no_database(.0))]
+    NoDatabase(String),
+    /// The trace has no snapshot of this database.
+    #[error("the trace has no snapshot of {}", if .0.is_empty() { "a database in memory" } else { .0 })]
+    NoSnapshot(String),
+}
+
+fn no_database(name: &str) -> String {
+    match name.is_empty() {
+        true => "the trace has no statements".to_owned(),
+        false => format!("the trace has no statements for a database {name}"),
+    }
 }

@@ -4,7 +4,8 @@
 //! [`seal`] makes a trace of a recording (the crate `recorder`), [`Trace`] reads one, and [`analysis`] says
 //! what the application does: pure functions over events, without files or databases. [`plans`] asks SQLite how it
 //! executes the statements. [`edit`] makes new traces of
-//! others, [`export`] files for other tools. [`normalised`] gives
+//! others, [`export`] files for other tools, [`to_script`] a
+//! script with fitted values. [`normalised`] gives
 //! statements that differ in their values only the same text.
 //!
 //! This crate knows neither statistics nor printing.
@@ -13,13 +14,16 @@ pub mod analysis;
 pub mod edit;
 mod error;
 pub mod export;
+mod fit;
 mod normalise;
+mod pieces;
 pub mod plans;
 mod read;
 mod schema;
 pub mod seal;
 
 pub use error::TraceError;
+pub use fit::{Fitted, to_script};
 pub use normalise::normalised;
 pub use read::{Connection, Meta, Note, Process, Setting, Snapshot, Trace};
 pub use schema::{FORMAT, state};

@@ -33,7 +33,7 @@ pub use reading::{
 };
 pub use run::RunArgs;
 pub use traffic::{
-    CutArgs, DoorArg, ExportTraceArgs, RecordArgs, TraceArgs, TraceCommand, TraceForm,
+    CutArgs, DoorArg, ExportTraceArgs, RecordArgs, ToScriptArgs, TraceArgs, TraceCommand, TraceForm,
 };
 
 /// A performance laboratory for SQLite.

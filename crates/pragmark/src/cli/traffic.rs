@@ -83,6 +83,25 @@ pub enum TraceCommand {
     Redact(RedactArgs),
     /// Write all executions of statements to a file for other tools, a row for each.
     Export(ExportTraceArgs),
+    /// Write a script for `pragmark measure` that does the same work with values of the same distributions.
+    ToScript(ToScriptArgs),
+}
+
+/// Options of `trace to-script`.
+#[derive(Debug, Args)]
+pub struct ToScriptArgs {
+    /// Trace to fit.
+    pub trace: PathBuf,
+    /// Script to write.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Database to write, as it was when recording began; by default the name of the script with `.db`.
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
+    /// The recorded database whose work the script does, by its path or name; by default the one with most
+    /// statements.
+    #[arg(long, value_name = "NAME")]
+    pub database: Option<String>,
 }
 
 /// Files that a trace is exported to.

@@ -173,3 +173,80 @@ fn the_name_of_a_file_says_how_a_trace_is_exported() {
         .complains(&["shop.db is not a trace"]);
     assert!(!laboratory.path().join("none.jsonl").exists());
 }
+
+/// Works on a database that exists: reads mostly popular rows, and adds and changes others.
+const WORK: &str = r#"
+import random, sqlite3
+random.seed(1)
+c = sqlite3.connect("shop.db", isolation_level=None)
+for i in range(600):
+    id = min(2000, int(random.paretovariate(1)))
+    c.execute("SELECT name FROM customer WHERE id = ?", (id,)).fetchall()
+for i in range(200): c.execute(f"SELECT id FROM customer WHERE email = 'e{random.randrange(2000)}@x' LIMIT 1").fetchall()
+for i in range(100):
+    c.execute("BEGIN IMMEDIATE")
+    c.execute("INSERT INTO buy(id, customer, item) VALUES (?, ?, ?)", (1000 + i, random.randrange(1, 2000), random.choice(["pen", "pen", "ink"])))
+    c.execute("UPDATE customer SET email = ? WHERE id = ?", (f"new{i}@x", random.randrange(1, 2000)))
+    c.execute("COMMIT")
+c.close()
+"#;
+
+#[test]
+fn a_script_with_the_recorded_distributions_can_be_measured() {
+    let Some(laboratory) = recorded() else { return };
+    laboratory.write("app.py", WORK);
+    let record = ["record", "--out", "work.trace", "--", "python3", "app.py"];
+    laboratory.pragmark(&record).exits(0);
+    let to_script = ["trace", "to-script", "work.trace", "--out", "work.sql"];
+    laboratory
+        .pragmark(&to_script)
+        .exits(0)
+        .complains(&["900 transactions", "pragmark measure --db work.db work.sql"]);
+    let script = laboratory.read("work.sql");
+    for part in [
+        "\\set shape random(1, 900)",
+        "\\draw v1 customer.id zipfian 1",
+        "customer.email uniform",
+        "LIMIT 1;",
+        "random(1100, ",
+        "WHEN :v6 <= 100 THEN 'ink' END",
+        "BEGIN IMMEDIATE;",
+        "\\elif :shape <= 900",
+    ] {
+        assert!(script.contains(part), "`{part}` is not in:\n{script}");
+    }
+    let measure = [
+        "measure",
+        "--db",
+        "work.db",
+        "work.sql",
+        "--rounds",
+        "2",
+        "--set",
+        "transactions=200",
+        "--out",
+        "run",
+    ];
+    laboratory.pragmark(&measure).exits(0).says(&[
+        "SEARCH customer USING INTEGER PRIMARY KEY",
+        "4 trials, all measured",
+    ]);
+    laboratory
+        .pragmark(&to_script)
+        .exits(3)
+        .complains(&["work.sql exists"]);
+    let other = [
+        "trace",
+        "to-script",
+        "work.trace",
+        "--database",
+        "x.db",
+        "--out",
+        "x.sql",
+    ];
+    laboratory
+        .pragmark(&other)
+        .exits(3)
+        .complains(&["no statements for a database x.db"]);
+    assert!(!laboratory.path().join("x.db").exists());
+}

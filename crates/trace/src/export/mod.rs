@@ -89,7 +89,8 @@ fn with_long_values(trace: &Trace, values: &str) -> Result<String, TraceError> {
     Ok(all.to_string())
 }
 
-fn long_value(value: Value) -> Json {
+/// A long value as JSON.
+pub(crate) fn long_value(value: Value) -> Json {
     match value {
         Value::Text(text) => Json::String(text),
         Value::Blob(bytes) => {

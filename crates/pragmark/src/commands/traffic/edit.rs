@@ -9,8 +9,8 @@ use trace::Trace;
 use trace::edit::{self, Part};
 use trace::export::{Form, export};
 
-use super::failed;
 use super::words::plural;
+use super::{failed, script};
 use crate::cli::{CutArgs, ExportTraceArgs, TraceCommand, TraceForm};
 use crate::failure::{Exit, Failure};
 
@@ -31,6 +31,7 @@ pub fn execute(library: &Arc<Library>, command: &TraceCommand) -> Result<Exit, F
             let trace = Trace::open(library, &args.trace).map_err(failed)?;
             (export(&trace, form, &args.out), &args.out)
         }
+        TraceCommand::ToScript(args) => return script::execute(library, args),
     };
     say(out, written.map_err(failed)?);
     Ok(Exit::Success)

@@ -4,6 +4,7 @@ mod completeness;
 mod document;
 mod edit;
 mod plans;
+mod script;
 mod words;
 
 use std::path::Path;
@@ -91,6 +92,7 @@ fn hint(error: &TraceError) -> Option<&'static str> {
         TraceError::Incomplete(_) => {
             Some("if its folder `….recording` exists, seal it with `pragmark record --seal`")
         }
+        TraceError::NoDatabase(_) => Some("`pragmark trace FILE` lists its databases"),
         TraceError::Exists(_) => Some("choose another file with --out"),
         _ => None,
     }

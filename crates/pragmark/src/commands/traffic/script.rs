@@ -1,0 +1,55 @@
+//! `pragmark trace to-script`: a script that does the work of a recorded application.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::Library;
+use indicatif::HumanCount;
+use trace::{Fitted, Trace, to_script};
+
+use super::failed;
+use super::words::plural;
+use crate::cli::ToScriptArgs;
+use crate::commands::output;
+use crate::failure::{Exit, Failure};
+
+/// Writes the script and the database for it.
+pub fn execute(library: &Arc<Library>, args: &ToScriptArgs) -> Result<Exit, Failure> {
+    if args.out.exists() {
+        return Err(Failure::unusable(format!("{} exists", args.out.display()))
+            .hint("choose another file with --out"));
+    }
+    let snapshot = snapshot(args);
+    let fitted = Trace::open(library, &args.trace)
+        .and_then(|trace| to_script(&trace, args.database.as_deref(), &snapshot));
+    let fitted = fitted.map_err(failed)?;
+    let exit = output::write_text(Some(&args.out), &fitted.text)?;
+    say(&args.out, &snapshot, &fitted);
+    Ok(exit)
+}
+
+fn snapshot(args: &ToScriptArgs) -> PathBuf {
+    let given = args.snapshot.clone();
+    given.unwrap_or_else(|| args.out.with_extension("db"))
+}
+
+fn say(script: &Path, snapshot: &Path, fitted: &Fitted) {
+    tell!(
+        "{}: {} on {}; {} left out",
+        script.display(),
+        plural(fitted.transactions, "transaction", "transactions"),
+        fitted.database,
+        HumanCount(fitted.left_out)
+    );
+    for (database, statements) in &fitted.others {
+        tell!(
+            "not in the script: {} on {database}",
+            plural(*statements, "statement", "statements")
+        );
+    }
+    tell!(
+        "measure it: pragmark measure --db {} {}",
+        snapshot.display(),
+        script.display()
+    );
+}

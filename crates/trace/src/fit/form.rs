@@ -1,0 +1,174 @@
+//! A statement as a form with slots: the text without its values, and where each value comes from.
+
+use serde_json::Value as Json;
+
+use crate::pieces::piece;
+
+/// Where the value of a slot comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Origin {
+    /// The text has it.
+    Written(Json),
+    /// It is bound, under this index from 0.
+    Bound(usize),
+}
+
+/// A statement in parts: a slot is between each part and the next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Form {
+    /// The text around the slots, one more than there are slots.
+    pub parts: Vec<String>,
+    /// The slots, in the order of the text.
+    pub slots: Vec<Origin>,
+}
+
+impl Form {
+    /// Takes a statement apart.
+    pub fn of(sql: &str) -> Form {
+        let mut form = Form::default();
+        let (mut part, mut rest) = (String::new(), sql.trim_end_matches([';', ' ', '\n', '\t']));
+        let mut names: Vec<String> = Vec::new();
+        while !rest.is_empty() {
+            let (token, after) = rest.split_at(token(rest, part.chars().next_back()));
+            match slot(token, &mut names) {
+                Some(origin) => {
+                    form.parts.push(std::mem::take(&mut part));
+                    form.slots.push(origin);
+                }
+                None if token.starts_with("--") || token.starts_with("/*") => part.push(' '),
+                None if token.trim().is_empty() => part.push(' '),
+                None => part.push_str(token),
+            }
+            rest = after;
+        }
+        form.parts.push(part);
+        form
+    }
+
+    /// The text with this for each slot.
+    pub fn with(&self, slots: &[String]) -> String {
+        let mut text = String::new();
+        for (number, part) in self.parts.iter().enumerate() {
+            text.push_str(part);
+            text.push_str(slots.get(number).map_or("", String::as_str));
+        }
+        text
+    }
+
+    /// What equal forms have in common.
+    pub fn key(&self) -> String {
+        self.with(&vec!["?".to_owned(); self.slots.len()])
+    }
+}
+
+/// The length of the piece at the beginning: a number, a parameter, a word, or what [`piece`] says.
+fn token(sql: &str, before: Option<char>) -> usize {
+    let in_word = before.is_some_and(is_word);
+    let first = sql.chars().next().unwrap_or(' ');
+    let word = |from: usize| {
+        let end = sql[from..].find(|it: char| !is_word(it));
+        end.map_or(sql.len(), |end| from + end)
+    };
+    match first {
+        '0'..='9' if !in_word => number(sql),
+        '?' | ':' | '@' | '$' => word(1),
+        'x' | 'X' if !in_word && sql[1..].starts_with('\'') => piece(sql, before),
+        _ if is_word(first) => word(0),
+        _ => piece(sql, before),
+    }
+}
+
+/// The length of a number, whose exponent may have a sign.
+fn number(sql: &str) -> usize {
+    let mut before = '0';
+    for (at, next) in sql.char_indices() {
+        let is_sign = matches!(next, '+' | '-') && matches!(before, 'e' | 'E');
+        if !is_word(next) && next != '.' && !is_sign {
+            return at;
+        }
+        before = next;
+    }
+    sql.len()
+}
+
+fn is_word(it: char) -> bool {
+    it.is_alphanumeric() || it == '_'
+}
+
+/// Where the value of a token comes from; nothing where it is none.
+fn slot(token: &str, names: &mut Vec<String>) -> Option<Origin> {
+    let first = token.chars().next()?;
+    match first {
+        '0'..='9' => literal(token),
+        '\'' => {
+            let inner = token[1..].strip_suffix('\'').unwrap_or(&token[1..]);
+            Some(Origin::Written(inner.replace("''", "'").into()))
+        }
+        'x' | 'X' if token[1..].starts_with('\'') => {
+            let digits = token[2..].trim_end_matches('\'');
+            Some(Origin::Written(serde_json::json!({ "hex": digits })))
+        }
+        '?' | ':' | '@' | '$' if token.len() > 1 || first == '?' => {
+            Some(Origin::Bound(index(token, names)))
+        }
+        _ => None,
+    }
+}
+
+fn literal(token: &str) -> Option<Origin> {
+    let number = token.parse::<i64>().map(Json::from);
+    let number = number.or_else(|_| token.parse::<f64>().map(Json::from));
+    // A hexadecimal number stays as it is written.
+    number.ok().map(Origin::Written)
+}
+
+/// The index that SQLite gives to a parameter: that of its name or its number, otherwise the next one.
+fn index(token: &str, names: &mut Vec<String>) -> usize {
+    if let Some(number) = token
+        .strip_prefix('?')
+        .and_then(|it| it.parse::<usize>().ok())
+    {
+        let length = names.len().max(number.min(32_766));
+        names.resize(length, String::new());
+        return number.saturating_sub(1);
+    }
+    let known = (token != "?")
+        .then(|| names.iter().position(|it| it == token))
+        .flatten();
+    known.unwrap_or_else(|| {
+        names.push(token.to_owned());
+        names.len() - 1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_taken_apart_and_put_together() {
+        let form = Form::of(
+            "SELECT a1, 'it''s' FROM t -- why\nWHERE b = :b AND c > 1.5 AND d = :b OR e = ?;",
+        );
+        let origins = [
+            Origin::Written("it's".into()),
+            Origin::Bound(0),
+            Origin::Written(1.5.into()),
+            Origin::Bound(0),
+            Origin::Bound(1),
+        ];
+        assert_eq!(form.slots, origins);
+        let names: Vec<String> = (1..=5).map(|it| format!(":v{it}")).collect();
+        assert_eq!(
+            form.with(&names),
+            "SELECT a1, :v1 FROM t  WHERE b = :v2 AND c > :v3 AND d = :v4 OR e = :v5"
+        );
+        assert_eq!(
+            Form::of("a = ?2 OR b = ?").slots,
+            [Origin::Bound(1), Origin::Bound(2)]
+        );
+        let one = Form::of("SELECT x'00', -7");
+        assert_eq!(one.key(), "SELECT ?, -?");
+        assert_eq!(Form::of("SELECT 0xff, t1").slots, []);
+    }
+}

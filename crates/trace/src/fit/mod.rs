@@ -1,0 +1,334 @@
+//! A script in pgbench's language that does what a recorded application did: its transactions by their frequency,
+//! with values by the distributions that the recorded ones have.
+
+mod distribution;
+mod form;
+mod shapes;
+mod snapshot;
+mod text;
+mod values;
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use engine::{Step, Value};
+use serde_json::Value as Json;
+
+use crate::analysis::{Event, Kind};
+use crate::seal::Unfinished;
+use crate::{Trace, TraceError};
+use form::{Form, Origin};
+use shapes::{Shape, Shapes};
+use snapshot::SnapshotCopy;
+use values::{Fit, Values};
+
+/// The most shapes of transactions that a script has.
+const SHAPES: usize = 30;
+/// About how many executions of a statement are looked at.
+const SAMPLES: u64 = 20_000;
+
+/// A script, and how much of the recorded work it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// The script.
+    pub text: String,
+    /// The database that it is for.
+    pub database: String,
+    /// Transactions that it stands for.
+    pub transactions: u64,
+    /// Transactions that it leaves out: rare ones, long ones, and those with a statement that failed.
+    pub left_out: u64,
+    /// Other databases of the trace, with the number of their statements.
+    pub others: Vec<(String, u64)>,
+}
+
+/// Statements by what they have in common.
+#[derive(Default)]
+struct Forms {
+    numbers: HashMap<String, usize>,
+    forms: Vec<Form>,
+    /// The form of each statement, and whether scripts can have it.
+    of_statements: HashMap<i64, (usize, bool)>,
+}
+
+/// Fits a script to the work with one database, the one with most statements unless `database` names it. The
+/// database as it was when recording began, with the recorded changes of its schema, is written to `snapshot`.
+///
+/// # Errors
+/// When the trace cannot be read, has no such database or no statements, has no snapshot of it, or `snapshot` exists
+/// or cannot be written.
+pub fn to_script(
+    trace: &Trace,
+    database: Option<&str>,
+    snapshot: &Path,
+) -> Result<Fitted, TraceError> {
+    let forms = Forms::read(trace)?;
+    let (database, others) = databases(trace, database)?;
+    let connections: HashSet<i64> = trace
+        .connections()?
+        .into_iter()
+        .filter(|it| it.database == database)
+        .map(|it| it.id)
+        .collect();
+    let (shapes, left_out, counts) = shapes_of(trace, &forms, &connections)?;
+    if snapshot.exists() {
+        return Err(TraceError::Exists(snapshot.to_owned()));
+    }
+    let unfinished = Unfinished::of(snapshot);
+    let copy = SnapshotCopy::write(trace, &database, &connections, unfinished.path())?;
+    let chosen: HashSet<usize> = shapes
+        .iter()
+        .flat_map(|(shape, _)| shape)
+        .copied()
+        .collect();
+    let values = values_of(trace, &forms, &connections, &chosen, &counts)?;
+    let fits: BTreeMap<usize, Vec<Fit>> = chosen
+        .iter()
+        .map(|number| {
+            (
+                *number,
+                fits_of(&forms.forms[*number], values.get(number), &copy),
+            )
+        })
+        .collect();
+    copy.close()?;
+    unfinished.name(snapshot)?;
+    Ok(Fitted {
+        text: text::script(&shapes, &forms.forms, &fits, left_out),
+        database,
+        transactions: shapes.iter().map(|(_, count)| count).sum(),
+        left_out,
+        others,
+    })
+}
+
+impl Forms {
+    fn read(trace: &Trace) -> Result<Forms, TraceError> {
+        let mut forms = Forms::default();
+        trace.each_row("SELECT id, readonly, sql FROM statement", |row| {
+            if let [Value::Integer(id), readonly, Value::Text(sql)] = row {
+                forms.add(*id, *readonly == Value::Integer(1), sql);
+            }
+            Ok(())
+        })?;
+        Ok(forms)
+    }
+
+    fn add(&mut self, id: i64, readonly: bool, sql: &str) {
+        let form = Form::of(sql);
+        let next = self.forms.len();
+        let number = *self.numbers.entry(form.key()).or_insert(next);
+        if number == next {
+            self.forms.push(form);
+        }
+        self.of_statements
+            .insert(id, (number, is_work(sql, readonly)));
+    }
+}
+
+/// Whether a script executes such a statement: what sets up a connection or changes the schema is no part of it.
+fn is_work(sql: &str, readonly: bool) -> bool {
+    const OTHERS: [&str; 7] = [
+        "PRAGMA", "ATTACH", "DETACH", "VACUUM", "ANALYZE", "EXPLAIN", "REINDEX",
+    ];
+    let word = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
+    let word = word.to_ascii_uppercase();
+    Kind::of(sql.trim_start(), readonly) != Kind::Schema
+        && !OTHERS.iter().any(|other| word.starts_with(other))
+}
+
+/// The database that is meant, and the others with the number of their statements.
+type Databases = (String, Vec<(String, u64)>);
+
+fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases, TraceError> {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    let sql = "SELECT database, count(*) FROM event JOIN connection ON connection.id = connection
+        GROUP BY database ORDER BY count(*) DESC, database";
+    trace.each_row(sql, |row| {
+        if let [Value::Text(database), Value::Integer(count)] = row {
+            all.push((database.clone(), count.unsigned_abs()));
+        }
+        Ok(())
+    })?;
+    let number = match wanted {
+        None => 0,
+        Some(wanted) => {
+            let is_meant = |name: &str| name == wanted || Path::new(name).ends_with(wanted);
+            let number = all.iter().position(|(name, _)| is_meant(name));
+            number.ok_or_else(|| TraceError::NoDatabase(wanted.to_owned()))?
+        }
+    };
+    if all.is_empty() {
+        return Err(TraceError::NoDatabase(String::new()));
+    }
+    let (database, _) = all.remove(number);
+    Ok((database, all))
+}
+
+/// The shapes with their counts, how many transactions have none, and how often each form was executed.
+type Counted = (Vec<(Shape, u64)>, u64, HashMap<usize, u64>);
+
+fn shapes_of(
+    trace: &Trace,
+    forms: &Forms,
+    connections: &HashSet<i64>,
+) -> Result<Counted, TraceError> {
+    let (mut shapes, mut counts) = (Shapes::default(), HashMap::new());
+    let mut take = |event: &Event| {
+        let form = forms.of_statements.get(&event.statement).copied();
+        if !connections.contains(&event.connection) || form.is_some_and(|(_, is_work)| !is_work) {
+            return;
+        }
+        let form = form.map(|(form, _)| form);
+        shapes.take(event, form);
+        if let Some(form) = form {
+            *counts.entry(form).or_default() += 1;
+        }
+    };
+    trace.for_each_event(&mut take)?;
+    let (shapes, left_out) = shapes.most_frequent(SHAPES);
+    Ok((shapes, left_out, counts))
+}
+
+/// The values of each slot of the forms that were chosen.
+fn values_of(
+    trace: &Trace,
+    forms: &Forms,
+    connections: &HashSet<i64>,
+    chosen: &HashSet<usize>,
+    counts: &HashMap<usize, u64>,
+) -> Result<HashMap<usize, Vec<Values>>, TraceError> {
+    let mut all: HashMap<usize, Vec<Values>> = HashMap::new();
+    let mut seen: HashMap<usize, u64> = HashMap::new();
+    let mut written = Written {
+        trace,
+        known: HashMap::new(),
+    };
+    trace.each_row(
+        "SELECT statement, connection, \"values\" FROM event ORDER BY id",
+        |row| {
+            let [
+                Value::Integer(statement),
+                Value::Integer(connection),
+                values,
+            ] = row
+            else {
+                return Ok(());
+            };
+            let form = forms.of_statements.get(statement).map(|(form, _)| *form);
+            let Some(form) = form.filter(|it| chosen.contains(it)) else {
+                return Ok(());
+            };
+            let seen = seen.entry(form).or_default();
+            *seen += 1;
+            let step = (counts.get(&form).copied().unwrap_or(1) / SAMPLES).max(1);
+            let slots = forms.forms[form].slots.len();
+            if slots == 0 || !seen.is_multiple_of(step) || !connections.contains(connection) {
+                return Ok(());
+            }
+            let to = all.entry(form).or_default();
+            to.resize_with(slots, Values::default);
+            add_values(&mut written, *statement, values, to)
+        },
+    )?;
+    Ok(all)
+}
+
+/// The texts of statements as forms, of which the latest are kept.
+struct Written<'t> {
+    trace: &'t Trace,
+    known: HashMap<i64, Form>,
+}
+
+impl Written<'_> {
+    /// The most forms that are kept.
+    const MOST: usize = 10_000;
+
+    fn of(&mut self, statement: i64) -> Result<&Form, TraceError> {
+        if self.known.len() >= Self::MOST {
+            self.known.clear();
+        }
+        Ok(match self.known.entry(statement) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Form::of(&self.trace.statement(statement)?)),
+        })
+    }
+}
+
+/// Adds the values of one execution.
+fn add_values(
+    written: &mut Written<'_>,
+    statement: i64,
+    values: &Value,
+    to: &mut [Values],
+) -> Result<(), TraceError> {
+    let trace = written.trace;
+    let bound: Vec<Json> = match values {
+        Value::Text(values) => serde_json::from_str(values).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    // Where values could not be read one by one, the whole statement is written.
+    let expanded = bound.first().and_then(|it| it.get("expanded"));
+    let whole;
+    let form = match expanded.and_then(Json::as_str) {
+        Some(sql) => {
+            whole = Form::of(sql);
+            &whole
+        }
+        None => written.of(statement)?,
+    };
+    for (slot, values) in form.slots.iter().zip(to) {
+        match slot {
+            Origin::Written(value) => values.add(value),
+            Origin::Bound(index) => match bound.get(*index) {
+                Some(value) => values.add(&trace.in_place(value)?),
+                None => values.add(&Json::Null),
+            },
+        }
+    }
+    Ok(())
+}
+
+fn fits_of(form: &Form, values: Option<&Vec<Values>>, copy: &SnapshotCopy) -> Vec<Fit> {
+    let key = form.key();
+    let hints = script::hints(&key);
+    let inserts = Kind::of(key.trim_start(), false) == Kind::Insert;
+    let slots = values.into_iter().flatten().enumerate();
+    slots
+        .map(|(number, values)| {
+            let hint = hints.get(number).and_then(Option::as_ref);
+            let fit = values.fit(inserts);
+            match (&fit, hint) {
+                (Fit::Constant(_), _) | (_, None) => fit,
+                (_, Some(hint)) => copy.drawn(values, hint).unwrap_or(fit),
+            }
+        })
+        .collect()
+}
+
+impl Trace {
+    /// Passes the rows of a query as values.
+    fn each_row(
+        &self,
+        sql: &str,
+        mut visit: impl FnMut(&[Value]) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let mut statement = self.named(self.database().prepare(sql))?;
+        let mut row = Vec::new();
+        while self.named(statement.step())? == Step::Row {
+            row.clear();
+            row.extend((0..statement.column_count()).map(|column| statement.column_value(column)));
+            visit(&row)?;
+        }
+        Ok(())
+    }
+
+    /// A value with the long one instead of its number.
+    fn in_place(&self, value: &Json) -> Result<Json, TraceError> {
+        match value.get("blob").and_then(Json::as_i64) {
+            Some(number) => Ok(crate::export::long_value(self.long_value(number)?)),
+            None => Ok(value.clone()),
+        }
+    }
+}

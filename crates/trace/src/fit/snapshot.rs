@@ -1,0 +1,123 @@
+//! The database of the script: the snapshot with the recorded changes of its schema.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use engine::{Connection, EngineError, OpenFlags, Value};
+use script::Hint;
+use serde_json::Value as Json;
+
+use super::values::{Fit, Values};
+use crate::analysis::Kind;
+use crate::{Trace, TraceError};
+
+/// The share of values that a column must have for values to be drawn from it.
+const SHARE: f64 = 0.9;
+/// How many different values are looked up.
+const LOOKED_UP: usize = 500;
+/// From how many values of a column a script draws (`docs/own-workload.md`).
+const DRAWN: u64 = 10_000;
+
+/// The database, open.
+pub struct SnapshotCopy {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl SnapshotCopy {
+    /// Writes the database to a new file.
+    pub fn write(
+        trace: &Trace,
+        database: &str,
+        connections: &HashSet<i64>,
+        path: &Path,
+    ) -> Result<SnapshotCopy, TraceError> {
+        let snapshots = trace.snapshots()?;
+        let snapshot = snapshots.iter().find(|it| it.database == database);
+        match snapshot.map(|it| (it.id, it.state.as_str())) {
+            Some((id, "taken")) => trace.restore(id, path)?,
+            Some((_, "empty")) => {}
+            _ => return Err(TraceError::NoSnapshot(database.to_owned())),
+        }
+        let failed = |source: EngineError| TraceError::Database {
+            path: path.to_owned(),
+            source,
+        };
+        let connection = Connection::open(trace.library(), path, OpenFlags::default(), None);
+        let copy = SnapshotCopy {
+            connection: connection.map_err(failed)?,
+            path: path.to_owned(),
+        };
+        // The file exists then, even for a database without tables.
+        copy.connection
+            .execute("PRAGMA synchronous = OFF; PRAGMA user_version = 0")
+            .map_err(failed)?;
+        copy.change_schema(trace, connections)?;
+        Ok(copy)
+    }
+
+    /// Closes the database, so that its file is whole.
+    pub fn close(self) -> Result<(), TraceError> {
+        let closed = self.connection.close();
+        closed.map_err(|source| TraceError::Database {
+            path: self.path,
+            source,
+        })
+    }
+
+    fn change_schema(&self, trace: &Trace, connections: &HashSet<i64>) -> Result<(), TraceError> {
+        let sql = "SELECT connection, sql FROM event JOIN statement ON statement.id = statement
+            WHERE coalesce(result, 0) = 0 AND NOT readonly ORDER BY event.id";
+        trace.each_row(sql, |row| {
+            if let [Value::Integer(connection), Value::Text(sql)] = row
+                && connections.contains(connection)
+                && Kind::of(sql.trim_start(), false) == Kind::Schema
+            {
+                // A change that needs rows or functions of the application shows when the script runs.
+                drop(self.connection.execute(sql));
+            }
+            Ok(())
+        })
+    }
+
+    /// Draws from the column of a hint, if it has the values.
+    pub fn drawn(&self, values: &Values, hint: &Hint) -> Option<Fit> {
+        let tables = hint
+            .table
+            .as_ref()
+            .map_or(&hint.tables[..], std::slice::from_ref);
+        tables
+            .iter()
+            .find_map(|table| self.drawn_from(values, table, &hint.column))
+    }
+
+    fn drawn_from(&self, values: &Values, table: &str, column: &str) -> Option<Fit> {
+        let is_word = |it: &str| it.chars().all(|it| it.is_alphanumeric() || it == '_');
+        if !is_word(table) || !is_word(column) {
+            return None;
+        }
+        let samples = values.samples(LOOKED_UP);
+        let exists = format!("SELECT EXISTS (SELECT 1 FROM \"{table}\" WHERE \"{column}\" = ?)");
+        let mut lookup = self.connection.prepare(&exists).ok()?;
+        let mut known = 0;
+        for sample in &samples {
+            let value = match sample {
+                Json::String(text) => Value::Text(text.clone()),
+                other => Value::Integer(other.as_i64().unwrap_or(0)),
+            };
+            lookup.bind_value(1, &value).ok()?;
+            lookup.step().ok()?;
+            known += lookup.column_i64(0);
+            lookup.reset().ok()?;
+        }
+        if samples.is_empty() || (known as f64) < SHARE * samples.len() as f64 {
+            return None;
+        }
+        let count = format!("SELECT count(DISTINCT \"{column}\") FROM \"{table}\"");
+        let domain = self.connection.query_i64(&count).ok()?.unsigned_abs();
+        Some(Fit::Drawn {
+            column: (table.to_owned(), column.to_owned()),
+            zipf: values.popularity(domain.min(DRAWN)),
+        })
+    }
+}

@@ -1,0 +1,300 @@
+//! The values of one slot, and what a script puts in their place.
+
+use serde_json::Value as Json;
+
+use super::distribution::Counts;
+
+/// The longest texts that are counted one by one, in bytes.
+const COUNTED: usize = 200;
+/// The most different texts of which a script chooses one.
+const CHOICES: usize = 8;
+/// The fewest values that must be different to count as new ones.
+const NEW: u64 = 20;
+/// How far above the largest recorded value new ones are.
+const NEW_RANGE: i64 = 1 << 40;
+
+/// The values that a slot had.
+#[derive(Debug, Default)]
+pub struct Values {
+    integers: Counts<i64>,
+    reals: Range,
+    texts: Counts<String>,
+    text_lengths: Range,
+    blob_lengths: Range,
+    nulls: u64,
+}
+
+/// The least and the largest of some numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    min: f64,
+    max: f64,
+    count: u64,
+}
+
+impl Range {
+    fn add(&mut self, value: f64) {
+        let is_first = self.count == 0;
+        self.min = if is_first { value } else { self.min.min(value) };
+        self.max = if is_first { value } else { self.max.max(value) };
+        self.count += 1;
+    }
+}
+
+/// What a script puts in the place of values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fit {
+    /// Always the same SQL.
+    Constant(String),
+    /// Existing values of a column.
+    Drawn {
+        /// The table and the column.
+        column: (String, String),
+        /// The parameter of Zipf's law; nothing if all come equally often.
+        zipf: Option<f64>,
+    },
+    /// Whole numbers, all equally likely.
+    Uniform(i64, i64),
+    /// Whole numbers by Zipf's law, in random order.
+    Zipfian(i64, i64, f64),
+    /// Whole numbers above all recorded ones.
+    New(i64),
+    /// Numbers with a fraction, all equally likely.
+    Real(f64, f64),
+    /// One of these texts as SQL, each with how often it came.
+    Choice(Vec<(String, u64)>),
+    /// Random texts of these lengths.
+    Text(u64, u64),
+    /// Random bytes of these lengths.
+    Blob(u64, u64),
+}
+
+impl Values {
+    /// Adds a value as traces have it; a long one must be in its place.
+    pub fn add(&mut self, value: &Json) {
+        match value {
+            Json::Null => self.nulls += 1,
+            Json::Number(number) => match number.as_i64() {
+                Some(number) => self.integers.add(number),
+                None => self.reals.add(number.as_f64().unwrap_or(0.0)),
+            },
+            Json::String(text) => self.add_text(text),
+            Json::Object(object) => {
+                let length = |name: &str| object.get(name).and_then(Json::as_u64);
+                let hashed = length("length").unwrap_or(0) as f64;
+                if object.contains_key("text_hash") {
+                    self.text_lengths.add(hashed);
+                } else if object.contains_key("blob_hash") {
+                    self.blob_lengths.add(hashed);
+                } else if let Some(digits) = object.get("hex").and_then(Json::as_str) {
+                    self.blob_lengths.add((digits.len() / 2) as f64);
+                } else if let Some(length) = length("zeroblob") {
+                    self.blob_lengths.add(length as f64);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.text_lengths.add(text.chars().count() as f64);
+        if text.len() <= COUNTED {
+            self.texts.add(text.to_owned());
+        }
+    }
+
+    /// The values that are compared with those of a column: integers, or texts if there are more of them.
+    pub fn samples(&self, most: usize) -> Vec<Json> {
+        if self.integers.total() >= self.texts.total() {
+            let all = self.integers.iter().map(|(value, _)| Json::from(*value));
+            all.take(most).collect()
+        } else {
+            let all = self.texts.iter().map(|(value, _)| value.as_str().into());
+            all.take(most).collect()
+        }
+    }
+
+    /// How values of a column were chosen that has this many.
+    pub fn popularity(&self, domain: u64) -> Option<f64> {
+        if self.integers.total() >= self.texts.total() {
+            self.integers.zipf(domain)
+        } else {
+            self.texts.zipf(domain)
+        }
+    }
+
+    /// What takes the place of the values, by the kind that most of them have. `inserts` says that the statement
+    /// inserts them.
+    pub fn fit(&self, inserts: bool) -> Fit {
+        let counts = [
+            self.integers.total(),
+            self.reals.count,
+            self.text_lengths.count,
+            self.blob_lengths.count,
+            self.nulls,
+        ];
+        let most = counts.iter().max().copied().unwrap_or(0);
+        match counts.iter().position(|count| *count == most) {
+            _ if most == 0 => Fit::Constant("NULL".to_owned()),
+            Some(0) => self.integer(inserts),
+            Some(1) => real(self.reals),
+            Some(2) => self.text(),
+            Some(3) => {
+                let range = self.blob_lengths;
+                Fit::Blob(range.min as u64, range.max as u64)
+            }
+            _ => Fit::Constant("NULL".to_owned()),
+        }
+    }
+
+    fn integer(&self, inserts: bool) -> Fit {
+        let values = || self.integers.iter().map(|(value, _)| *value);
+        let (min, max) = (values().min().unwrap_or(0), values().max().unwrap_or(0));
+        let (total, distinct) = (self.integers.total(), self.integers.distinct() as u64);
+        if distinct == 1 {
+            return Fit::Constant(min.to_string());
+        }
+        if inserts && distinct == total && total >= NEW && max < i64::MAX - NEW_RANGE {
+            return Fit::New(max);
+        }
+        let domain = max.checked_sub(min).and_then(|it| it.checked_add(1));
+        match domain.and_then(|domain| self.integers.zipf(domain.unsigned_abs())) {
+            Some(parameter) => Fit::Zipfian(min, max, parameter),
+            None => Fit::Uniform(min, max),
+        }
+    }
+
+    fn text(&self) -> Fit {
+        let is_counted = self.texts.total() == self.text_lengths.count;
+        if is_counted && self.texts.distinct() <= CHOICES {
+            let mut all: Vec<(String, u64)> = self
+                .texts
+                .iter()
+                .map(|(text, count)| (literal(text), count))
+                .collect();
+            all.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+            return match all.as_slice() {
+                [(only, _)] => Fit::Constant(only.clone()),
+                _ => Fit::Choice(all),
+            };
+        }
+        Fit::Text(self.text_lengths.min as u64, self.text_lengths.max as u64)
+    }
+}
+
+fn real(range: Range) -> Fit {
+    match range.min == range.max {
+        true => Fit::Constant(format!("{:?}", range.min)),
+        false => Fit::Real(range.min, range.max),
+    }
+}
+
+fn literal(text: &str) -> String {
+    // A script knows parameters and commands by these.
+    match text.contains(['\0', '\\']) {
+        true => format!("CAST(x'{}' AS TEXT)", hex(text.as_bytes())),
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Fit {
+    /// The meta command that gives the variable its value; nothing where there is none.
+    pub fn command(&self, name: &str) -> Option<String> {
+        let set = |expression: String| Some(format!("\\set {name} {expression}"));
+        match self {
+            Fit::Constant(_) => None,
+            Fit::Drawn { column, zipf } => {
+                let (table, column) = column;
+                let popularity = zipf.map_or("uniform".to_owned(), |it| format!("zipfian {it}"));
+                Some(format!("\\draw {name} {table}.{column} {popularity}"))
+            }
+            Fit::Uniform(min, max) => set(format!("random({min}, {max})")),
+            Fit::Zipfian(min, max, parameter) => {
+                let size = max - min + 1;
+                set(format!(
+                    "{min} + permute(random_zipfian(1, {size}, {parameter}) - 1, {size})"
+                ))
+            }
+            Fit::New(above) => {
+                let (from, to) = (above + 1, above + NEW_RANGE);
+                set(format!("random({from}, {to})"))
+            }
+            Fit::Real(min, max) => set(format!(
+                "{min:?} + random(0, 1000000) / 1000000.0 * {:?}",
+                max - min
+            )),
+            Fit::Choice(all) => {
+                let total: u64 = all.iter().map(|(_, count)| count).sum();
+                set(format!("random(1, {total})"))
+            }
+            Fit::Text(min, max) | Fit::Blob(min, max) => set(format!("random({min}, {max})")),
+        }
+    }
+
+    /// The SQL that takes the place of the value.
+    pub fn sql(&self, name: &str) -> String {
+        match self {
+            Fit::Constant(sql) => sql.clone(),
+            Fit::Choice(all) => {
+                let mut sum = 0;
+                let cases = all.iter().map(|(text, count)| {
+                    sum += count;
+                    format!("WHEN :{name} <= {sum} THEN {text}")
+                });
+                format!("CASE {} END", cases.collect::<Vec<_>>().join(" "))
+            }
+            // A byte has two digits.
+            Fit::Text(..) => format!("substr(hex(randomblob(:{name} / 2 + 1)), 1, :{name})"),
+            Fit::Blob(..) => format!("randomblob(:{name})"),
+            _ => format!(":{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fit(values: &[Json], inserts: bool) -> Fit {
+        let mut all = Values::default();
+        values.iter().for_each(|value| all.add(value));
+        all.fit(inserts)
+    }
+
+    #[test]
+    fn the_kind_that_most_values_have_decides() {
+        assert_eq!(fit(&[json!(7), json!(7)], false), Fit::Constant("7".into()));
+        assert_eq!(
+            fit(&[json!(7), json!(9), json!(null)], false),
+            Fit::Uniform(7, 9)
+        );
+        assert_eq!(fit(&[json!(1.5), json!(2.5)], false), Fit::Real(1.5, 2.5));
+        assert_eq!(
+            fit(&[json!("it's")], false),
+            Fit::Constant("'it''s'".into())
+        );
+        let two = [json!("a"), json!("b"), json!("b")];
+        assert_eq!(
+            fit(&two, false).sql("x"),
+            "CASE WHEN :x <= 2 THEN 'b' WHEN :x <= 3 THEN 'a' END"
+        );
+        let many: Vec<Json> = (0..20).map(|it| json!("x".repeat(it))).collect();
+        assert_eq!(fit(&many, false), Fit::Text(0, 19));
+        assert_eq!(fit(&[json!({"hex": "00ff"})], false), Fit::Blob(2, 2));
+        let hashed = json!({"text_hash": "0", "length": 12});
+        assert_eq!(fit(&[hashed], false), Fit::Text(12, 12));
+        assert_eq!(fit(&[], false), Fit::Constant("NULL".into()));
+    }
+
+    #[test]
+    fn inserted_numbers_that_are_all_different_are_new_ones() {
+        let keys: Vec<Json> = (100..130).map(Json::from).collect();
+        assert_eq!(fit(&keys, true), Fit::New(129));
+        assert_eq!(fit(&keys, false), Fit::Uniform(100, 129));
+    }
+}
