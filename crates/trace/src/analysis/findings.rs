@@ -1,6 +1,6 @@
 //! What in an application's traffic deserves a look: rules over an analysis, each with its threshold.
 
-use super::{Analysis, CycleUse, StatementUse};
+use super::{Analysis, CycleUse, Kind, StatementUse};
 
 /// From this share of the time of all statements on, a statement is worth naming.
 const TIME_SHARE: f64 = 0.25;
@@ -123,8 +123,9 @@ pub(crate) fn scans_much(it: &StatementUse) -> bool {
     it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
 }
 
+/// Whether a statement is prepared for most executions; `BEGIN` and `COMMIT` are prepared in no time.
 fn is_prepared_again(it: &StatementUse) -> bool {
-    it.prepared >= MANY && it.prepared * 2 > it.count
+    it.kind != Kind::Transaction && it.prepared >= MANY && it.prepared * 2 > it.count
 }
 
 #[cfg(test)]
@@ -200,6 +201,12 @@ mod tests {
             })
             .is_empty()
         );
+        let begin = StatementUse {
+            prepared: 20,
+            kind: Kind::Transaction,
+            ..it.clone()
+        };
+        assert!(findings(begin).is_empty());
         let single = StatementUse {
             single_rows: 20,
             ..it.clone()

@@ -9,7 +9,9 @@ pub enum Kind {
     Insert,
     /// Changes the schema.
     Schema,
-    /// Anything else: an update, a PRAGMA, the begin of a transaction.
+    /// Begins or ends a transaction.
+    Transaction,
+    /// Anything else: an update, a PRAGMA.
     #[default]
     Other,
 }
@@ -23,6 +25,7 @@ impl Kind {
             "SELECT" | "WITH" | "VALUES" if readonly => Kind::Read,
             "INSERT" | "REPLACE" => Kind::Insert,
             "CREATE" | "ALTER" | "DROP" => Kind::Schema,
+            "BEGIN" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Kind::Transaction,
             _ => Kind::Other,
         }
     }
@@ -40,7 +43,8 @@ mod tests {
             ("WITH a AS (SELECT ?) DELETE FROM t", false, Kind::Other),
             ("REPLACE INTO t VALUES (?)", false, Kind::Insert),
             ("CREATE INDEX i ON t(a)", false, Kind::Schema),
-            ("BEGIN", true, Kind::Other),
+            ("begin immediate", true, Kind::Transaction),
+            ("UPDATE t SET a = ?", false, Kind::Other),
             ("", false, Kind::Other),
         ] {
             assert_eq!(Kind::of(text, readonly), kind, "{text}");
