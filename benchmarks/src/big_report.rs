@@ -86,6 +86,7 @@ fn fill(pragmark: &Path, folder: &Path, outcomes: usize) -> Result<(), Failure> 
             alone: false,
             counting: false,
             crash_relevant: Vec::new(),
+            metrics: Vec::new(),
         })
         .collect();
     let plan = RunPlan {
