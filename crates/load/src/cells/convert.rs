@@ -10,10 +10,9 @@ use arrow_array::{
     StringArray, StringArrayType, UInt64Array, downcast_primitive_array,
 };
 use arrow_schema::DataType;
-use arrow_select::take::take;
 use engine::ValueRef;
 
-use super::{Cells, calendar};
+use super::{Cells, calendar, dictionary};
 use crate::batch::{Batch, Fault, Malformed, record_batch};
 use crate::error::LoadError;
 
@@ -82,12 +81,7 @@ pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
         DataType::LargeBinary => blobs(array.as_binary::<i64>())?,
         DataType::BinaryView => blobs(array.as_binary_view())?,
         DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary())?,
-        DataType::Dictionary(_, _) => {
-            let dictionary = array.as_any_dictionary();
-            // Values that no row has are not converted, because SQLite may have nothing like them.
-            let values = take(dictionary.values(), dictionary.keys(), None);
-            converted(&values.map_err(|error| Unfit::Values(error.to_string()))?)?
-        }
+        DataType::Dictionary(_, _) => dictionary::gathered(array.as_any_dictionary())?,
         DataType::Decimal32(_, _) => digits::<Decimal32Type>(array)?,
         DataType::Decimal64(_, _) => digits::<Decimal64Type>(array)?,
         DataType::Decimal128(_, _) => digits::<Decimal128Type>(array)?,

@@ -2,6 +2,7 @@
 
 mod calendar;
 mod convert;
+mod dictionary;
 
 pub(crate) use convert::sifted;
 
