@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use accidents::schedule::{Extent, Stage, explore, scenario};
-use engine::{Connection, Library, OpenFlags, Source, pragma};
+use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 
-use super::{Examination, Finding, copied};
+use super::{Examination, Finding, copied, words};
 use crate::error::TrialError;
 
 /// The settings of a connection that applications meet first.
@@ -33,8 +33,9 @@ pub struct LibraryReport {
     pub version: String,
     /// Its source.
     pub source_id: String,
-    /// The PRAGMAs of a connection to the database that sets nothing.
-    pub settings: BTreeMap<String, String>,
+    /// The PRAGMAs of a connection to the database that sets nothing; why the library cannot read the database
+    /// otherwise, as an old one cannot read a schema with newer SQL.
+    pub settings: Result<BTreeMap<String, String>, String>,
     /// What came of the schedules that lead to the WAL-reset bug.
     pub wal_reset: WalReset,
 }
@@ -88,7 +89,7 @@ pub fn of_connection(
 /// Loads a library and opens a copy of a database with it, in an empty directory.
 ///
 /// # Errors
-/// The library cannot be loaded, or the database not be copied or opened.
+/// The library cannot be loaded, or the database not be copied.
 pub fn with_library(
     source: &Source,
     database: &Path,
@@ -96,17 +97,23 @@ pub fn with_library(
 ) -> Result<LibraryReport, TrialError> {
     let library = Arc::new(Library::load(source)?);
     let copy = copied(&library, database, directory)?;
-    let connection = Connection::open(&library, &copy, OpenFlags::default(), None)?;
-    let read = |name: &&str| Ok(((*name).to_owned(), pragma::read(&connection, name)?));
-    let settings = SETTINGS.iter().map(read);
-    let settings = settings.collect::<Result<_, engine::EngineError>>()?;
-    connection.close()?;
     Ok(LibraryReport {
         version: library.identity().version.clone(),
         source_id: library.identity().source_id.clone(),
-        settings,
+        settings: settings(&library, &copy).map_err(|error| words(&error)),
         wal_reset: wal_reset(&library, directory),
     })
+}
+
+fn settings(library: &Arc<Library>, copy: &Path) -> Result<BTreeMap<String, String>, EngineError> {
+    let connection = Connection::open(library, copy, OpenFlags::default(), None)?;
+    let read = |name: &&str| Ok(((*name).to_owned(), pragma::read(&connection, name)?));
+    let settings = SETTINGS
+        .iter()
+        .map(read)
+        .collect::<Result<_, EngineError>>()?;
+    connection.close()?;
+    Ok(settings)
 }
 
 /// Plays every schedule of the scenario, in a folder.

@@ -249,8 +249,11 @@ fn a_library_is_reported_with_the_settings_that_a_connection_gets() {
     let (_directory, path) = made("PRAGMA journal_mode = wal; CREATE TABLE a(b);");
     let work = tempfile::tempdir().unwrap();
     let report = with_library(&Source::Embedded, &path, work.path()).unwrap();
-    assert_eq!(report.settings["journal_mode"], "wal");
-    assert_eq!(report.settings["busy_timeout"], "0");
+    let settings = report.settings.unwrap();
+    assert_eq!(
+        (&*settings["journal_mode"], &*settings["busy_timeout"]),
+        ("wal", "0")
+    );
     let WalReset::NotShown { schedules } = report.wal_reset else {
         panic!("{:?}", report.wal_reset);
     };

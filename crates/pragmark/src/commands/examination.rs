@@ -36,8 +36,8 @@ struct Application {
     /// The engine, as options name it; none where the library is inside a binding.
     engine: Option<String>,
     version: String,
-    /// PRAGMAs of a connection that sets nothing, as far as they are known.
-    settings: BTreeMap<String, String>,
+    /// PRAGMAs of a connection that sets nothing, as far as they are known; why none is known otherwise.
+    settings: Result<BTreeMap<String, String>, String>,
     wal_reset: WalReset,
 }
 
@@ -49,8 +49,10 @@ pub fn execute(database: &Path, args: &DoctorArgs) -> Result<Exit, Failure> {
     let mut examination = examine(database, folder.path(), args.quick_check).map_err(unusable)?;
     drop(folder);
     let application = application(database, parent, &examination, args)?;
-    let of_connection = of_connection(&examination, &application.settings);
-    examination.findings.extend(of_connection);
+    if let Ok(settings) = &application.settings {
+        let of_connection = of_connection(&examination, settings);
+        examination.findings.extend(of_connection);
+    }
     let text = match args.json {
         true => {
             let all = json!({ "database": examination, "application": application });
@@ -160,7 +162,7 @@ fn through(
     Ok(Application {
         name: format!("{}, through the driver {name}", description.name),
         engine,
-        settings: settings_of(&description, examination),
+        settings: Ok(settings_of(&description, examination)),
         version: description.version,
         wal_reset,
     })
@@ -243,16 +245,20 @@ fn space_lines(space: &Result<Vec<Space>, String>) -> String {
 }
 
 fn application_lines(examination: &Examination, application: &Application) -> String {
-    let settings: Vec<String> = application
-        .settings
-        .iter()
-        .map(|(name, value)| format!("{name} {value}"))
-        .collect();
+    let settings = match &application.settings {
+        Ok(settings) => {
+            let settings = settings
+                .iter()
+                .map(|(name, value)| format!("{name} {value}"));
+            settings.collect::<Vec<_>>().join(", ")
+        }
+        Err(why) => format!("not known, because this library cannot read the database: {why}"),
+    };
     format!(
         "\nSQLite {}: {}\n  a connection that sets nothing gets: {}\n  WAL-reset bug: {}\n",
         one_line(&application.version),
         one_line(&application.name),
-        one_line(&settings.join(", ")),
+        one_line(&settings),
         one_line(&wal_reset_words(examination, application))
     )
 }
