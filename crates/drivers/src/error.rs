@@ -27,9 +27,15 @@ pub enum DriverError {
     },
     /// The driver has to be installed first.
     #[error(
-        "the driver {0} is not installed; install it with `pragmark driver install {0}`, which may download packages"
+        "the driver {driver} is not installed; install it with `pragmark driver install {driver}{}`, which may download packages",
+        directory.as_deref().map_or(String::new(), |it| format!(" --drivers {}", it.display()))
     )]
-    NotInstalled(String),
+    NotInstalled {
+        /// The driver.
+        driver: String,
+        /// The directory that was given for this command, where one was.
+        directory: Option<PathBuf>,
+    },
     /// A command of the installation failed.
     #[error(
         "cannot install the driver {driver}: `{command}` {end}: {messages}; the driver needs {needs}"

@@ -35,6 +35,8 @@ pub struct Registry {
     manifests: Vec<Manifest>,
     /// The workloads that their manifests declare.
     workloads: Vec<WorkloadInfo>,
+    /// The directory that was given for this command.
+    given: Option<PathBuf>,
     home: Home,
     /// pragmark itself: it starts drivers, so that they end with it, and describes engines.
     program: PathBuf,
@@ -83,6 +85,7 @@ impl Registry {
         Ok(Registry {
             manifests: found.manifests,
             workloads: found.workloads,
+            given: directory.map(Path::to_owned),
             home,
             program,
             describe_limit: DESCRIBE_LIMIT,
@@ -222,9 +225,19 @@ impl Registry {
         }
         match home.is_dir() {
             true => Ok(home),
-            false => Err(DriverError::NotInstalled(manifest.name.clone())),
+            false => Err(DriverError::NotInstalled {
+                driver: manifest.name.clone(),
+                directory: self.given.clone().filter(|it| is_in(manifest, it)),
+            }),
         }
     }
+}
+
+/// Whether a driver was found in this directory.
+fn is_in(manifest: &Manifest, directory: &Path) -> bool {
+    let directory = std::path::absolute(directory);
+    let folder = manifest.folder();
+    directory.is_ok_and(|it| folder.is_some_and(|folder| folder.starts_with(it)))
 }
 
 /// Whether a driver fails because of what was installed of it, so that installing it anew may help. A

@@ -156,7 +156,7 @@ fn a_driver_describes_itself_once_it_is_installed() {
     let manifest = registry.find("shell-to-install").unwrap();
     assert!(matches!(
         registry.state(manifest),
-        State::Missing(DriverError::NotInstalled(_))
+        State::Missing(DriverError::NotInstalled { .. })
     ));
     assert_eq!(registry.install(manifest, &NEVER).unwrap().name, "Shell");
     assert!(matches!(registry.state(manifest), State::Ready(_)));

@@ -122,7 +122,11 @@ impl Collector {
             );
             for (analysed, variant) in analysed.variants.iter_mut().zip(&planned.variants) {
                 let safety = analysed.safety.take();
-                let safety = safety.or_else(|| self.tiers.safety_of(planned, variant));
+                let safety = safety.or_else(|| {
+                    let safety = self.tiers.safety_of(planned, variant)?;
+                    let (used, engines) = (analysed.engine.as_ref(), &self.environment.engines);
+                    Some(self.tiers.with_library(safety, variant, used, engines))
+                });
                 analysed.safety = self.with_syncs(variant, safety);
             }
             add_confirmation_estimates(&mut analysed.variants, &self.confirmation[index]);

@@ -5,10 +5,12 @@ use serde::Serialize;
 use super::classes::rank_by_class;
 use super::{ExperimentAnalysis, TrialCounts, VariantAnalysis};
 use crate::design::Variant;
-use crate::level::distinct;
-use crate::record::{PlannedExperiment, RunPlan, TrialRecord};
+use crate::engine_name::engine_of;
+use crate::level::{Level, distinct};
+use crate::record::{EngineRecord, PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
 use crate::tier::{Class, Safety, TierPlan, TierSet, tries_accidents};
+use crate::trial::{DRIVER, EngineMark, NATIVE};
 
 /// The tiers that a run has measured.
 pub(super) struct Tiers {
@@ -64,6 +66,30 @@ impl Tiers {
             return None;
         }
         Some(self.safety_of_set(plan, &set_of(variant)))
+    }
+
+    /// A tier is a property of a library: nothing is known of a variant whose driver used another than the engine with
+    /// which its tier was measured.
+    pub(super) fn with_library(
+        &self,
+        safety: Safety,
+        variant: &Variant,
+        used: Option<&EngineMark>,
+        engines: &[EngineRecord],
+    ) -> Safety {
+        let driver = variant.settings.get(DRIVER).and_then(Level::as_text);
+        let name = engine_of(&variant.settings, &self.engine);
+        let engine = engines.iter().find(|it| it.name == name);
+        let (Some(driver), Some(used), Some(engine)) = (driver, used, engine) else {
+            return safety;
+        };
+        match driver == NATIVE || used.source_id == engine.source_id {
+            true => safety,
+            false => Safety::not_measured(format!(
+                "the driver {driver} used its own SQLite {}, and tiers are measured with the engine {name}",
+                used.version
+            )),
+        }
     }
 
     /// How safe a set of settings is: as known before the run, or as measured in it.
@@ -146,4 +172,44 @@ pub(super) fn best_at_tiers(experiment: &ExperimentAnalysis) -> Vec<BestAtTier> 
         pareto: ranked.is_better,
     });
     best.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::Settings;
+
+    #[test]
+    fn a_driver_with_a_library_of_its_own_has_no_tier_of_the_engine() {
+        let tiers = Tiers {
+            engine: "default".to_owned(),
+            plan: None,
+            records: Vec::new(),
+        };
+        let engine = EngineRecord {
+            source_id: "built in".to_owned(),
+            ..EngineRecord::unusable("default", String::new())
+        };
+        let known = Safety::not_measured("known");
+        let with = |driver: &str, source_id: &str| {
+            let variant = Variant {
+                settings: Settings::from([(DRIVER.to_owned(), driver.into())]),
+                ..Variant::default()
+            };
+            let used = EngineMark {
+                version: "3.50.0".to_owned(),
+                source_id: source_id.to_owned(),
+            };
+            tiers.with_library(
+                known.clone(),
+                &variant,
+                Some(&used),
+                std::slice::from_ref(&engine),
+            )
+        };
+        assert_eq!(with("shop", "built in"), known);
+        assert_eq!(with(NATIVE, "another"), known);
+        let unknown = "the driver shop used its own SQLite 3.50.0, and tiers are measured with the engine default";
+        assert_eq!(with("shop", "another"), Safety::not_measured(unknown));
+    }
 }

@@ -38,7 +38,7 @@ fn missing(registry: &Registry, name: &str) -> Result<String, Failure> {
     let manifest = registry.find(name)?;
     Ok(match registry.state(manifest) {
         State::Ready(_) => String::new(),
-        State::Missing(DriverError::NotInstalled(_)) => format!(
+        State::Missing(DriverError::NotInstalled { .. }) => format!(
             "install it with `pragmark driver install {name} --drivers {name}`; it needs {}\n",
             manifest.needs
         ),
