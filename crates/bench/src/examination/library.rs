@@ -9,7 +9,7 @@ use accidents::schedule::{Extent, Stage, explore, scenario};
 use engine::{Connection, EngineError, Library, OpenFlags, Source, pragma};
 use serde::Serialize;
 
-use super::{Examination, Finding, copied, words};
+use super::{Examination, Finding, copied, or_why, words};
 use crate::error::TrialError;
 
 /// The settings of a connection that applications meet first.
@@ -35,6 +35,7 @@ pub struct LibraryReport {
     pub source_id: String,
     /// The PRAGMAs of a connection to the database that sets nothing; why the library cannot read the database
     /// otherwise, as an old one cannot read a schema with newer SQL.
+    #[serde(serialize_with = "or_why")]
     pub settings: Result<BTreeMap<String, String>, String>,
     /// What came of the schedules that lead to the WAL-reset bug.
     pub wal_reset: WalReset,

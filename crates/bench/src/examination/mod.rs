@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use crate::error::TrialError;
 use crate::workload::sql::snapshot;
@@ -45,6 +46,7 @@ pub struct Examination {
     /// Indexes on them.
     pub indexes: usize,
     /// Space by table and index, the largest first; why it is not known otherwise.
+    #[serde(serialize_with = "or_why")]
     pub space: Result<Vec<Space>, String>,
     /// Whether a table has a foreign key.
     pub has_foreign_keys: bool,
@@ -60,6 +62,7 @@ pub struct Integrity {
     /// What `PRAGMA quick_check` reports, at most a hundred problems; empty for a sound database.
     pub problems: Vec<String>,
     /// Rows that violate a foreign key, at most a thousand; why they could not be counted otherwise.
+    #[serde(serialize_with = "or_why")]
     pub foreign_key_violations: Result<i64, String>,
 }
 
@@ -74,6 +77,24 @@ pub struct Finding {
     pub remedy: String,
     /// The experiment that measures what it costs.
     pub experiment: Option<&'static str>,
+}
+
+/// What is known as it is, or why it is not known: `{"not_measured": "…"}`.
+///
+/// # Errors
+/// The serializer's.
+pub fn or_why<T: Serialize, S: Serializer>(
+    known: &Result<T, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match known {
+        Ok(known) => known.serialize(serializer),
+        Err(why) => {
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry("not_measured", why)?;
+            map.end()
+        }
+    }
 }
 
 /// Copies a database into a directory, which should be empty, and examines the copy; `check` asks for

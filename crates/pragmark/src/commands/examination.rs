@@ -8,7 +8,7 @@ use ::engine::{EngineError, Source};
 use bench::TrialError;
 use bench::examination::{
     Examination, Finding, Integrity, LibraryReport, Space, WalReset, examine, of_connection,
-    with_library,
+    or_why, with_library,
 };
 use drivers::{Description, Library, Manifest, State};
 use lab::metric::Unit;
@@ -37,6 +37,7 @@ struct Application {
     engine: Option<String>,
     version: String,
     /// PRAGMAs of a connection that sets nothing, as far as they are known; why none is known otherwise.
+    #[serde(serialize_with = "or_why")]
     settings: Result<BTreeMap<String, String>, String>,
     wal_reset: WalReset,
 }

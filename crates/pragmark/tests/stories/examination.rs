@@ -108,7 +108,7 @@ fn the_findings_are_data_with_json_and_the_defaults_of_a_binding_replace_those_o
         ])
         .exits(0);
     let all: serde_json::Value = serde_json::from_str(&answer.stdout()).unwrap();
-    assert_eq!(all["application"]["settings"]["Ok"]["busy_timeout"], "5000");
+    assert_eq!(all["application"]["settings"]["busy_timeout"], "5000");
     assert!(
         all["application"]["name"]
             .as_str()
