@@ -11,6 +11,8 @@
 //! This crate knows neither statistics nor printing.
 
 pub mod analysis;
+mod call;
+pub mod content;
 pub mod edit;
 mod error;
 pub mod export;
@@ -19,11 +21,13 @@ mod normalise;
 mod pieces;
 pub mod plans;
 mod read;
+mod replay;
 mod schema;
 pub mod seal;
 
+pub use call::{Bound, Call, Values};
 pub use error::TraceError;
 pub use fit::{Fitted, to_script};
 pub use normalise::normalised;
-pub use read::{Connection, Meta, Note, Process, Setting, Snapshot, Trace};
+pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
 pub use schema::{FORMAT, state};

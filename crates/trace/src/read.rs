@@ -9,11 +9,12 @@ use engine::{Connection as Database, EngineError, Library, OpenFlags, Statement,
 
 use crate::TraceError;
 use crate::analysis::{Event, Normalised};
+use crate::content::Table;
 use crate::schema::{APPLICATION_ID, FORMAT, state as bits};
 
 /// A trace.
 pub struct Trace {
-    database: Database,
+    pub(crate) database: Database,
     path: PathBuf,
 }
 
@@ -28,6 +29,8 @@ pub struct Meta {
     pub redacted: bool,
     /// Statements.
     pub events: i64,
+    /// Commits that were begun.
+    pub tickets: i64,
     /// Bytes of the recording that could not be read.
     pub unreadable_bytes: i64,
     /// Whether some process stopped recording before it ended.
@@ -62,6 +65,8 @@ pub struct Connection {
     pub process: i64,
     /// Its database; empty for one in memory.
     pub database: String,
+    /// Whether it cannot write.
+    pub readonly: bool,
     /// When it was opened, in microseconds since recording began.
     pub opened_us: i64,
     /// When it was closed.
@@ -100,6 +105,26 @@ pub struct Snapshot {
     pub state: String,
     /// SQLite's result code if it failed.
     pub result: Option<i64>,
+}
+
+/// The text of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The number of the statement.
+    pub id: i64,
+    /// The number of its normalised text.
+    pub normalised: i64,
+    /// The SQL.
+    pub sql: String,
+}
+
+/// What is in a database at the end of the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndOfDatabase {
+    /// The database.
+    pub database: String,
+    /// What is in its tables, or why that is not known.
+    pub tables: Result<Vec<Table>, String>,
 }
 
 impl Trace {
@@ -146,7 +171,11 @@ impl Trace {
         })
     }
 
-    fn rows<T>(&self, sql: &str, row: impl Fn(&[Value]) -> T) -> Result<Vec<T>, TraceError> {
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        row: impl Fn(&[Value]) -> T,
+    ) -> Result<Vec<T>, TraceError> {
         let rows = self.named(self.database.query_all(sql))?;
         Ok(rows.iter().map(|values| row(values)).collect())
     }
@@ -171,6 +200,7 @@ impl Trace {
             redacted: fact("redacted") != 0,
             events: fact("events"),
             unreadable_bytes: fact("unreadable_bytes"),
+            tickets: fact("tickets"),
             lost: ["lost_space", "lost_file", "lost_memory", "lost_statements"]
                 .iter()
                 .any(|name| fact(name) != 0),
@@ -201,13 +231,14 @@ impl Trace {
     /// # Errors
     /// When the trace cannot be read.
     pub fn connections(&self) -> Result<Vec<Connection>, TraceError> {
-        let sql = "SELECT id, process, database, opened_us, closed_us FROM connection ORDER BY id";
+        let sql = "SELECT id, process, database, readonly, opened_us, closed_us FROM connection ORDER BY id";
         self.rows(sql, |row| Connection {
             id: integer(&row[0]),
             process: integer(&row[1]),
             database: text(&row[2]),
-            opened_us: integer(&row[3]),
-            closed_us: optional(&row[4]),
+            readonly: integer(&row[3]) != 0,
+            opened_us: integer(&row[4]),
+            closed_us: optional(&row[5]),
         })
     }
 
@@ -388,18 +419,18 @@ fn event(row: &Statement<'_, '_>) -> Event {
     }
 }
 
-fn integer(value: &Value) -> i64 {
+pub(crate) fn integer(value: &Value) -> i64 {
     optional(value).unwrap_or(0)
 }
 
-fn optional(value: &Value) -> Option<i64> {
+pub(crate) fn optional(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),
         _ => None,
     }
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
         _ => String::new(),

@@ -42,4 +42,5 @@ CREATE TABLE event(id INTEGER PRIMARY KEY, connection INTEGER, statement INTEGER
 CREATE TABLE blob(id INTEGER PRIMARY KEY, content);
 CREATE TABLE snapshot(id INTEGER PRIMARY KEY, database TEXT, state TEXT, result INTEGER);
 CREATE TABLE snapshot_part(snapshot INTEGER, part INTEGER, content BLOB, PRIMARY KEY (snapshot, part));
+CREATE TABLE end_state(database TEXT, name TEXT, rows INTEGER, checksum TEXT, problem TEXT);
 ";

@@ -147,7 +147,7 @@ fn record_again(desk: &Desk, script: &str, name: &str) {
         .current_dir(desk.temp.path())
         .status();
     assert!(status.unwrap().success());
-    pragmark_trace::seal::seal(&desk.library, &folder, &desk.other(name)).unwrap();
+    pragmark_trace::seal::seal(&desk.library, &folder, &desk.other(name), &desk::copy).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use desk::Desk;
 use engine::{Connection, OpenFlags, Value};
-use pragmark_trace::{Trace, TraceError};
+use pragmark_trace::{Trace, TraceError, Values, content};
 use recorder::Options;
 
 const APPLICATION: &str = r#"
@@ -169,6 +169,38 @@ fn a_database_that_exists_is_in_the_trace_as_it_was() {
         copy.query_i64("SELECT length(a) FROM before").unwrap(),
         2_000_000
     );
+}
+
+#[test]
+fn the_end_of_a_database_is_in_the_trace_and_calls_have_their_values() {
+    let desk = Desk::new();
+    let Some(_) = desk.sealed(APPLICATION, &Options::default()) else {
+        return;
+    };
+    let trace = Trace::open(&desk.library, &desk.trace()).unwrap();
+    let [end] = &trace.end_states().unwrap()[..] else {
+        panic!("one database");
+    };
+    let file = desk.temp.path().join("a.db");
+    let database = Connection::open(&desk.library, &file, OpenFlags::READ_ONLY, None).unwrap();
+    assert_eq!(
+        end.tables.as_ref().unwrap(),
+        &content::tables(&database).unwrap()
+    );
+    let mut inserted = Vec::new();
+    trace
+        .for_each_call(|call| {
+            if call.changes > 0 {
+                inserted.push(call.values);
+            }
+        })
+        .unwrap();
+    assert_eq!(inserted.len(), 21);
+    let Values::Bound(values) = &inserted[0] else {
+        panic!("{:?}", inserted[0]);
+    };
+    assert_eq!(values[0].value(), &Value::Integer(0));
+    assert_eq!(values[1].value(), &Value::Text("x".repeat(100)));
 }
 
 #[test]

@@ -179,7 +179,10 @@ fn seal_again(args: &RecordArgs, folder: &Path) -> Result<Exit, Failure> {
 /// Seals the recording and says what is in it; whether there is a trace.
 fn finish(folder: &Folder, out: &Path, program: Option<&Path>) -> Result<bool, Failure> {
     let library = Arc::new(Library::load(&Source::Embedded).map_err(Failure::unusable)?);
-    let sealed = seal(&library, folder, out).map_err(|error| failed(error, folder))?;
+    let copy = |from: &Path, to: &Path| {
+        bench::copy_database(&library, from, to).map_err(|error| error.to_string())
+    };
+    let sealed = seal(&library, folder, out, &copy).map_err(|error| failed(error, folder))?;
     folder.remove();
     if sealed.connections == 0 {
         // An empty trace would look like an application without statements.

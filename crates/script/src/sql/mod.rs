@@ -1,5 +1,6 @@
 //! SQL as text: its tokens, where statements end, and what the text says of a parameter.
 
+pub mod effect;
 mod hint;
 mod split;
 mod token;

@@ -4,6 +4,7 @@
 //! everything else. An event gets its number when its statement starts, so the events of a connection are
 //! in the order of their starts, and is written when the statement ends.
 
+mod end;
 mod events;
 mod json;
 mod texts;
@@ -45,11 +46,20 @@ pub struct Sealed {
     pub without_snapshot: Vec<(String, i64)>,
 }
 
-/// Seals the recording in a folder into a trace. The trace has its name only when it is whole.
+/// Copies a database of the user's without changing it; why that failed, in words.
+pub type Copier<'a> = &'a dyn Fn(&Path, &Path) -> Result<(), String>;
+
+/// Seals the recording in a folder into a trace. The trace has its name only when it is whole. What is in the
+/// databases at the end is read from copies that `copy` makes.
 ///
 /// # Errors
 /// When the recording cannot be read, the trace exists or cannot be written.
-pub fn seal(library: &Arc<Library>, folder: &Folder, trace: &Path) -> Result<Sealed, TraceError> {
+pub fn seal(
+    library: &Arc<Library>,
+    folder: &Folder,
+    trace: &Path,
+    copy: Copier<'_>,
+) -> Result<Sealed, TraceError> {
     if trace.exists() {
         return Err(TraceError::Exists(trace.to_owned()));
     }
@@ -63,6 +73,9 @@ pub fn seal(library: &Arc<Library>, folder: &Folder, trace: &Path) -> Result<Sea
     let writer = Writer::new(&connection, unfinished.path())?;
     let mut sealed = fill(&recording, &writer)?;
     sealed.without_snapshot = writer.snapshots(folder)?;
+    if !recording.is_redacted() {
+        end::write(library, folder, &writer, copy)?;
+    }
     writer.meta(&recording, &sealed)?;
     writer.finish()?;
     connection.close().map_err(|source| TraceError::Database {

@@ -64,7 +64,7 @@ pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, TraceErro
 
 /// The tables, being filled.
 pub struct Writer<'c> {
-    connection: &'c Connection,
+    pub(super) connection: &'c Connection,
     path: PathBuf,
     event: RefCell<Statement<'c, 'static>>,
     blob: RefCell<Statement<'c, 'static>>,
@@ -115,14 +115,14 @@ impl<'c> Writer<'c> {
         })
     }
 
-    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+    pub(super) fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
         result.map_err(|source| TraceError::Database {
             path: self.path.clone(),
             source,
         })
     }
 
-    fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
+    pub(super) fn run(&self, sql: &str, values: &[Value]) -> Result<(), TraceError> {
         let run = || {
             let mut statement = self.connection.prepare(sql)?;
             for (index, value) in (1..).zip(values) {
@@ -446,7 +446,8 @@ fn text(bytes: &[u8]) -> Value {
     Value::Text(String::from_utf8_lossy(bytes).into_owned())
 }
 
-trait AsInteger {
+/// A number as a value.
+pub(super) trait AsInteger {
     fn integer(self) -> Value;
 }
 

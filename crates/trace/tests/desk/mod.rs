@@ -3,7 +3,7 @@
 // No test file needs all of it.
 #![allow(dead_code)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -12,6 +12,12 @@ use pragmark_trace::Trace;
 use pragmark_trace::analysis::{Analyser, Analysis};
 use pragmark_trace::seal::{Sealed, seal};
 use recorder::{Folder, Options};
+
+/// Copies a database that nobody has open.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let copied = std::fs::copy(from, to);
+    copied.map(drop).map_err(|error| error.to_string())
+}
 
 /// A folder in which programs are recorded.
 pub struct Desk {
@@ -47,7 +53,7 @@ impl Desk {
             .current_dir(self.temp.path())
             .status();
         assert!(status.unwrap().success());
-        Some(seal(&self.library, &folder, &self.trace()).unwrap())
+        Some(seal(&self.library, &folder, &self.trace(), &copy).unwrap())
     }
 
     pub fn query(&self, sql: &str) -> Vec<Vec<Value>> {

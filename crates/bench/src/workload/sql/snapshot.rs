@@ -62,10 +62,19 @@ fn part_of(database: &Path, part: &str) -> PathBuf {
     name.into()
 }
 
-/// Copies the user's database to `copy`; the state that was copied.
+/// Copies the user's database to `copy`, without changing it by one byte.
 ///
 /// # Errors
 /// It is no database, cannot be read, or stays locked; the disk is full.
+pub fn copy_database(
+    library: &Arc<Library>,
+    database: &Path,
+    copy: &Path,
+) -> Result<(), TrialError> {
+    take(library, database, copy).map(drop)
+}
+
+/// As [`copy_database`]; the state that was copied.
 pub(crate) fn take(
     library: &Arc<Library>,
     database: &Path,

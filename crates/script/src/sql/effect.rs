@@ -1,0 +1,224 @@
+//! What the text of a statement says of its effects: which tables it writes, which files it opens, which setting it
+//! changes, and whether chance or the present time have a part in it.
+
+use super::token::{Kind, Token, tokens};
+
+/// A PRAGMA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pragma {
+    /// Its name, in lower case.
+    pub name: String,
+    /// Whether it has a value or an argument.
+    pub has_value: bool,
+}
+
+/// What an `ATTACH` attaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// A file whose name is in the text, at these bytes.
+    Literal {
+        /// The name.
+        file: String,
+        /// Where the literal begins and ends.
+        span: (usize, usize),
+    },
+    /// A file whose name is bound to the first parameter.
+    Parameter,
+    /// An expression.
+    Other,
+}
+
+fn significant(sql: &str) -> Vec<Token<'_>> {
+    tokens(sql).filter(Token::counts).collect()
+}
+
+/// The first word of a statement, in lower case.
+pub fn first_word(sql: &str) -> String {
+    let first = tokens(sql).find(Token::counts);
+    first.map_or_else(String::new, |token| token.text.to_ascii_lowercase())
+}
+
+/// The PRAGMA that a statement is.
+pub fn pragma(sql: &str) -> Option<Pragma> {
+    let all = significant(sql);
+    if !all.first()?.is("pragma") {
+        return None;
+    }
+    let qualified = all.get(2).is_some_and(|dot| dot.text == ".");
+    let rest = &all[if qualified { 3 } else { 1 }..];
+    Some(Pragma {
+        name: rest.first()?.name()?.to_ascii_lowercase(),
+        has_value: rest.get(1).is_some_and(|it| it.kind != Kind::Semicolon),
+    })
+}
+
+/// What a statement attaches; none where it does not.
+pub fn attached(sql: &str) -> Option<Attached> {
+    let all = significant(sql);
+    if !all.first()?.is("attach") {
+        return None;
+    }
+    let has_word = all.get(1).is_some_and(|it| it.is("database"));
+    let file = all.get(if has_word { 2 } else { 1 })?;
+    let ends = all
+        .get(if has_word { 3 } else { 2 })
+        .is_some_and(|it| it.is("as"));
+    Some(match (ends, file.kind, file.name()) {
+        (true, Kind::Quoted(true), Some(name)) => Attached::Literal {
+            file: name,
+            span: (file.start, file.start + file.text.len()),
+        },
+        (true, Kind::Parameter, _) => Attached::Parameter,
+        _ => Attached::Other,
+    })
+}
+
+/// Whether a statement writes a copy of the database to a file.
+pub fn vacuums_into(sql: &str) -> bool {
+    let all = significant(sql);
+    all.first().is_some_and(|it| it.is("vacuum")) && all.iter().any(|it| it.is("into"))
+}
+
+/// The tables that a statement, or the body of a trigger, writes; in lower case.
+pub fn written(sql: &str) -> Vec<String> {
+    let all = significant(sql);
+    let mut written = Vec::new();
+    for (index, token) in all.iter().enumerate() {
+        let deletes = token.is("from") && index > 0 && all[index - 1].is("delete");
+        let writes = token.is("into") || token.is("update") || token.is("table") || deletes;
+        if writes && let Some(name) = table_at(&all[index + 1..]) {
+            written.push(name);
+        }
+    }
+    written
+}
+
+/// The name of a table after `INSERT INTO`, `UPDATE OR IGNORE`, `CREATE TABLE IF NOT EXISTS` and so on.
+fn table_at(mut rest: &[Token<'_>]) -> Option<String> {
+    while rest.first().is_some_and(|it| it.is("or")) {
+        rest = rest.get(2..)?;
+    }
+    while rest
+        .first()
+        .is_some_and(|it| ["if", "not", "exists"].iter().any(|word| it.is(word)))
+    {
+        rest = &rest[1..];
+    }
+    // `DO UPDATE SET`, `BEFORE UPDATE ON`, `UPDATE OF column`.
+    if ["set", "on", "of"]
+        .iter()
+        .any(|word| rest.first().is_some_and(|it| it.is(word)))
+    {
+        return None;
+    }
+    let qualified = rest.get(1).is_some_and(|dot| dot.text == ".");
+    let name = rest.get(if qualified { 2 } else { 0 })?.name()?;
+    Some(name.to_ascii_lowercase())
+}
+
+/// The names in a statement, keywords included, in lower case.
+pub fn names(sql: &str) -> Vec<String> {
+    let names = tokens(sql).filter_map(|token| token.name());
+    names.map(|name| name.to_ascii_lowercase()).collect()
+}
+
+/// Whether chance or the present time have a part in what a statement does.
+pub fn depends_on_chance(sql: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "random",
+        "randomblob",
+        "current_time",
+        "current_date",
+        "current_timestamp",
+    ];
+    const TEXTS: [&str; 3] = ["'now'", "'subsec'", "'subsecond'"];
+    const OF_TIME: [&str; 5] = ["date", "time", "datetime", "julianday", "unixepoch"];
+    let all = significant(sql);
+    let is_now = |index: usize| {
+        let call: Vec<&str> = all[index + 1..].iter().take(2).map(|it| it.text).collect();
+        OF_TIME.iter().any(|name| all[index].is(name)) && call == ["(", ")"]
+    };
+    all.iter().enumerate().any(|(index, token)| {
+        WORDS.iter().any(|word| token.is(word))
+            || TEXTS
+                .iter()
+                .any(|text| token.text.eq_ignore_ascii_case(text))
+            || is_now(index)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_that_are_written_are_named_in_any_form() {
+        for (sql, tables) in [
+            (
+                "INSERT OR IGNORE INTO main.\"A b\" SELECT * FROM c",
+                &["a b"][..],
+            ),
+            (
+                "insert into t values (1) ON CONFLICT(a) DO UPDATE SET b = 1",
+                &["t"],
+            ),
+            ("UPDATE OR REPLACE t SET a = 1", &["t"]),
+            ("DELETE FROM [t] WHERE a IN (SELECT b FROM c)", &["t"]),
+            ("REPLACE INTO t VALUES (1)", &["t"]),
+            ("CREATE TABLE IF NOT EXISTS t(a)", &["t"]),
+            (
+                "CREATE TRIGGER x AFTER UPDATE OF a ON t BEGIN INSERT INTO log VALUES (1); DELETE FROM old; END",
+                &["log", "old"],
+            ),
+            ("SELECT * FROM t", &[]),
+            ("SELECT 'INSERT INTO t' -- UPDATE t", &[]),
+        ] {
+            assert_eq!(written(sql), tables, "{sql}");
+        }
+    }
+
+    #[test]
+    fn pragmas_and_attached_files_are_recognised_behind_comments() {
+        let pragma = |sql| pragma(sql).map(|it| (it.name, it.has_value));
+        assert_eq!(
+            pragma("/* x */ PRAGMA main.Journal_Mode = wal;"),
+            Some(("journal_mode".to_owned(), true))
+        );
+        assert_eq!(
+            pragma("pragma page_size;"),
+            Some(("page_size".to_owned(), false))
+        );
+        assert_eq!(pragma("SELECT 1"), None);
+        let sql = "ATTACH DATABASE 'it''s.db' AS x";
+        assert_eq!(
+            attached(sql),
+            Some(Attached::Literal {
+                file: "it's.db".to_owned(),
+                span: (16, 26)
+            })
+        );
+        assert_eq!(&sql[16..26], "'it''s.db'");
+        assert_eq!(attached("attach ? as x"), Some(Attached::Parameter));
+        assert_eq!(attached("attach 'a' || 'b' as x"), Some(Attached::Other));
+        assert_eq!(attached("SELECT 'attach'"), None);
+        assert!(vacuums_into("VACUUM main INTO 'x'") && !vacuums_into("VACUUM"));
+    }
+
+    #[test]
+    fn chance_and_the_present_time_are_recognised() {
+        for sql in [
+            "INSERT INTO t VALUES (random())",
+            "SELECT datetime('NOW')",
+            "CREATE TABLE t(a DEFAULT CURRENT_TIMESTAMP)",
+            "SELECT unixepoch ( )",
+        ] {
+            assert!(depends_on_chance(sql), "{sql}");
+        }
+        for sql in [
+            "INSERT INTO t VALUES (last_insert_rowid())",
+            "SELECT datetime(created), 'random' FROM t",
+        ] {
+            assert!(!depends_on_chance(sql), "{sql}");
+        }
+    }
+}
