@@ -158,6 +158,20 @@ pub const METRICS: &[Metric] = metrics! {
         "schedules that damaged the database, returned a state that never existed or locked a connection out";
     "txns_per_s", "Transactions per second", OpsPerSecond, Higher, Timed:
         "transactions committed per second";
+    "statements_per_s", "Statements per second", OpsPerSecond, Higher, Timed:
+        "recorded statements replayed per second";
+    "coverage_percent", "Statements replayed", Percent, Higher, Timed:
+        "share of the recorded statements that can be replayed; others need something that only the application has";
+    "coverage_time_percent", "Recorded time replayed", Percent, Higher, Timed:
+        "share of the recorded statements' time that those take which can be replayed";
+    "agreement_percent", "Statements that agree", Percent, Higher, Timed:
+        "share of the replayed statements that returned and changed as many rows as in the recording, with the same error if any";
+    "divergences", "Divergences", Count, Lower, Timed:
+        "replayed statements with other rows or another error than in the recording";
+    "differing_tables", "Tables that differ", Count, Lower, Timed:
+        "tables whose content at the end of the replay differs from that of the recording; not reported if that is not known";
+    "recorded_s", "Time of the recording", Seconds, Lower, Timed:
+        "time from the first to the last statement of the recording, pauses of the application included";
     "seconds", "Time", Seconds, Lower, Timed:
         "wall-clock time of the measured work";
     "cpu_user_s", "CPU time, user", Seconds, Lower, Timed:

@@ -21,6 +21,15 @@ impl Trace {
         })
     }
 
+    /// The tickets of commits that no event has as its own, because a statement made several.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub fn further_commits(&self) -> Result<Vec<u64>, TraceError> {
+        let sql = "SELECT ticket FROM further_commit ORDER BY ticket";
+        self.rows(sql, |row| integer(&row[0]).max(0) as u64)
+    }
+
     /// Passes all events with their values; those of a connection in the order of their starts.
     ///
     /// # Errors

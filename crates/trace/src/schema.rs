@@ -4,7 +4,7 @@
 //! on recording (`docs/recording.md`) describes the columns for users.
 
 /// The format of traces that this version writes and reads.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// SQLite's `application_id` of a trace: `prgt`.
 pub(crate) const APPLICATION_ID: i64 = 0x7072_6774;
@@ -39,6 +39,7 @@ CREATE TABLE statement(id INTEGER PRIMARY KEY, normalised INTEGER, readonly INTE
 CREATE TABLE event(id INTEGER PRIMARY KEY, connection INTEGER, statement INTEGER, start_us INTEGER,
   duration_ns INTEGER, rows INTEGER, changes INTEGER, result INTEGER, vm_steps INTEGER, scan_steps INTEGER,
   sorts INTEGER, automatic_index_rows INTEGER, ticket INTEGER, state INTEGER, \"values\" TEXT);
+CREATE TABLE further_commit(ticket INTEGER PRIMARY KEY, event INTEGER);
 CREATE TABLE blob(id INTEGER PRIMARY KEY, content);
 CREATE TABLE snapshot(id INTEGER PRIMARY KEY, database TEXT, state TEXT, result INTEGER);
 CREATE TABLE snapshot_part(snapshot INTEGER, part INTEGER, content BLOB, PRIMARY KEY (snapshot, part));

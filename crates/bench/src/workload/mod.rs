@@ -15,6 +15,7 @@ mod many_databases;
 mod orm;
 mod queue;
 mod quotes;
+pub(crate) mod replay;
 mod set_query;
 pub(crate) mod sql;
 mod sums;
@@ -63,6 +64,7 @@ pub const ALL: &[&dyn Workload] = &[
     &crash::Kill,
     &crash::Meetings,
     &sql::Sql,
+    &replay::Replay,
     &Empty,
 ];
 

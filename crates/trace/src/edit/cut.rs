@@ -79,16 +79,26 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
     draft.run(&copy, &limits(part))?;
     draft.execute("CREATE TEMP TABLE dropped(ticket INTEGER PRIMARY KEY, number INTEGER)")?;
     let dropped = format!(
-        "INSERT INTO temp.dropped SELECT ticket, row_number() OVER (ORDER BY ticket) FROM source.event
-         WHERE ticket IS NOT NULL AND NOT ({KEPT})"
+        "INSERT INTO temp.dropped SELECT ticket, row_number() OVER (ORDER BY ticket) FROM (
+           SELECT ticket FROM source.event WHERE ticket IS NOT NULL AND NOT ({KEPT})
+           UNION SELECT ticket FROM source.further_commit
+             WHERE event IS NULL OR event NOT IN (SELECT id FROM main.event))"
     );
     draft.run(&dropped, &limits(part))?;
     // Commits that the recording lacks stay missing: only those that are left out close up.
-    draft.execute(
-        "UPDATE main.event SET ticket = ticket - coalesce((SELECT number FROM temp.dropped
-           WHERE dropped.ticket < event.ticket ORDER BY dropped.ticket DESC LIMIT 1), 0)
-         WHERE ticket IS NOT NULL",
-    )
+    let before = |it: &str| {
+        format!(
+            "coalesce((SELECT number FROM temp.dropped WHERE dropped.ticket < {it}.ticket
+               ORDER BY dropped.ticket DESC LIMIT 1), 0)"
+        )
+    };
+    draft.execute(&format!(
+        "UPDATE main.event SET ticket = ticket - {} WHERE ticket IS NOT NULL;
+         INSERT INTO main.further_commit SELECT ticket - {}, event FROM source.further_commit
+           WHERE event IN (SELECT id FROM main.event)",
+        before("event"),
+        before("further_commit")
+    ))
 }
 
 /// What the events refer to.
@@ -118,6 +128,10 @@ fn snapshots(draft: &Draft, part: &Part) -> Result<(), TraceError> {
         )
     };
     draft.execute(&sql)?;
+    draft.execute(
+        "INSERT INTO main.end_state SELECT DISTINCT database, NULL, NULL, NULL, 'the trace is a part of a recording'
+           FROM main.snapshot",
+    )?;
     draft.run(
         "INSERT INTO main.meta SELECT name, value + ?1 * 1000 * (name = 'started_ns') FROM source.meta
          WHERE typeof(value) = 'integer'",

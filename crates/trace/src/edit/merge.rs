@@ -37,7 +37,8 @@ pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64,
     let mut written: Vec<Written> = Vec::new();
     draft.execute(
         "CREATE TEMP TABLE form(old INTEGER PRIMARY KEY, new INTEGER);
-         CREATE TEMP TABLE committed(event INTEGER PRIMARY KEY, trace INTEGER, ticket INTEGER)",
+         CREATE TEMP TABLE committed(event INTEGER PRIMARY KEY, trace INTEGER, ticket INTEGER);
+         CREATE TEMP TABLE further(trace INTEGER, ticket INTEGER, event INTEGER)",
     )?;
     for (number, (began, path)) in (0..).zip(&traces) {
         let trace = draft.attach(path)?;
@@ -115,7 +116,10 @@ fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
            start_us + {later_us}, duration_ns, rows, changes, result, vm_steps, scan_steps, sorts,
            automatic_index_rows, ticket, state, \"values\" FROM source.event ORDER BY id;
          INSERT INTO temp.committed SELECT id + {event}, {number}, ticket FROM source.event
-           WHERE ticket IS NOT NULL"
+           WHERE ticket IS NOT NULL;
+         INSERT INTO temp.further SELECT {number}, ticket, event + {event} FROM source.further_commit;
+         DELETE FROM main.end_state WHERE database IN (SELECT database FROM source.end_state);
+         INSERT INTO main.end_state SELECT * FROM source.end_state"
     ))?;
     let blobs = most("blob");
     let has_blob = "\"values\" LIKE '%{\"blob\":%'";
@@ -181,7 +185,13 @@ fn number_commits(draft: &Draft) -> Result<(), TraceError> {
                OVER (PARTITION BY trace ORDER BY committed.ticket) AS at
            FROM temp.committed JOIN main.event ON event.id = committed.event);
          UPDATE main.event SET ticket = (SELECT ticket FROM temp.numbered WHERE numbered.event = event.id)
-           WHERE ticket IS NOT NULL",
+           WHERE ticket IS NOT NULL;
+         INSERT INTO main.further_commit
+           SELECT numbered.ticket - (next.ticket - further.ticket), further.event FROM temp.further
+             JOIN temp.committed AS next ON next.trace = further.trace AND next.ticket = (
+               SELECT min(ticket) FROM temp.committed AS later
+               WHERE later.trace = further.trace AND later.ticket > further.ticket)
+             JOIN temp.numbered ON numbered.event = next.event",
     )
 }
 

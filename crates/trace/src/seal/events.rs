@@ -123,11 +123,14 @@ impl Events {
         let running = connection.open.values_mut().max_by_key(|event| event.id);
         match (running, connection.last) {
             (Some(event), _) => {
-                event.ticket = ticket as i64;
-                Ok(())
+                let former = std::mem::replace(&mut event.ticket, ticket as i64);
+                match former {
+                    0 => Ok(()),
+                    former => writer.further_commit(former, Some(event.id)),
+                }
             }
             (None, Some(event)) => writer.ticket(event, ticket),
-            (None, None) => Ok(()),
+            (None, None) => writer.further_commit(ticket as i64, None),
         }
     }
 

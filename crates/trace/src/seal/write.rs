@@ -193,8 +193,18 @@ impl<'c> Writer<'c> {
 
     /// The ticket of an event that is written.
     pub fn ticket(&self, event: i64, ticket: u64) -> Result<(), TraceError> {
+        let former =
+            "INSERT INTO further_commit SELECT ticket, id FROM event WHERE id = ? AND ticket > 0";
+        self.run(former, &[event.integer()])?;
         let values = [Value::Integer(ticket as i64), Value::Integer(event)];
         self.run("UPDATE event SET ticket = ? WHERE id = ?", &values)
+    }
+
+    /// A commit that is not the last one of its event, or that has none.
+    pub fn further_commit(&self, ticket: i64, event: Option<i64>) -> Result<(), TraceError> {
+        let event = event.map_or(Value::Null, Value::Integer);
+        let values = [ticket.integer(), event];
+        self.run("INSERT INTO further_commit VALUES (?, ?)", &values)
     }
 
     /// Writes the texts that are new.

@@ -165,6 +165,11 @@ impl Opening {
         }
     }
 
+    /// The library of the trial.
+    pub(crate) fn library(&self) -> &Arc<Library> {
+        &self.library
+    }
+
     /// As [`open`].
     pub(crate) fn open(&self, path: &Path) -> Result<Connection, TrialError> {
         open_with(&self.library, &self.settings, self.counter.as_deref(), path)

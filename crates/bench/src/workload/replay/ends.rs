@@ -1,0 +1,266 @@
+//! Whether the databases end as in the recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source, Value};
+use script::effect::{depends_on_chance, first_word, names, written};
+use trace::content::{self, Content, SCHEMA, Table};
+use trace::{Call, Values};
+
+use super::source::{Database, Fate, Recording};
+use crate::error::TrialError;
+
+/// The tables at the end of a replay, compared with those of the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ends {
+    /// Tables that are equal.
+    pub(super) equal: Vec<String>,
+    /// Tables that differ, with how they do.
+    pub(super) differing: Vec<(String, String)>,
+    /// Tables that were not compared, with the reason.
+    pub(super) left_out: Vec<(String, String)>,
+    /// Databases whose end is not known, with the reason.
+    pub(super) unknown: Vec<(String, String)>,
+}
+
+impl Ends {
+    /// The end in words.
+    pub(super) fn words(&self) -> String {
+        let tables = |count: usize| match count {
+            1 => "1 table".to_owned(),
+            count => format!("{count} tables"),
+        };
+        let mut words = Vec::new();
+        if let Some((name, how)) = self.differing.first() {
+            let count = self.differing.len();
+            let verb = if count == 1 { "differs" } else { "differ" };
+            words.push(format!("{} {verb}, first {name}: {how}", tables(count)));
+        }
+        if !self.equal.is_empty() {
+            words.push(format!("{} equal", tables(self.equal.len())));
+        }
+        if !self.left_out.is_empty() {
+            words.push(format!("{} not compared", tables(self.left_out.len())));
+        }
+        if let Some((database, why)) = self.unknown.first() {
+            words.push(format!("not known of {database}: {why}"));
+        }
+        words.join("; ")
+    }
+}
+
+/// Compares every database that the recording knows the end of.
+///
+/// # Errors
+/// A database of the replay cannot be read.
+pub(super) fn compare(
+    recording: &Recording,
+    cut: usize,
+    version: &str,
+) -> Result<Ends, TrialError> {
+    // It is not the engine of the trial that judges.
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    let mut ends = Ends::default();
+    for database in &recording.databases {
+        match recorded(recording, cut, database) {
+            Ok(wanted) => {
+                let connection =
+                    Connection::open(&library, &database.path, OpenFlags::default(), None)?;
+                let judge = Judge::of(&connection, recording, version)?;
+                judge.compare(wanted, &content::tables(&connection)?, &mut ends);
+                connection.close()?;
+            }
+            Err(why) => ends.unknown.push((database.recorded.clone(), why)),
+        }
+    }
+    Ok(ends)
+}
+
+/// The tables of a database at the end of the recording, or why they are not known.
+fn recorded<'r>(
+    recording: &'r Recording,
+    cut: usize,
+    database: &Database,
+) -> Result<&'r [Table], String> {
+    if cut > 0 {
+        return Err(format!(
+            "a commit is missing in the recording, so its last {cut} statements were not replayed"
+        ));
+    }
+    if recording.is_incomplete() {
+        return Err("statements are missing in the recording".to_owned());
+    }
+    let mut ends = recording.ends.iter();
+    match ends.find(|end| end.database == database.recorded) {
+        Some(end) => end.tables.as_deref().map_err(Clone::clone),
+        None => Err("it was not read when recording ended".to_owned()),
+    }
+}
+
+/// What is known of the tables of a database.
+struct Judge {
+    /// Why a table is not compared.
+    reasons: BTreeMap<String, &'static str>,
+    /// Virtual tables, whose internal tables another version may write in another way.
+    virtual_tables: Vec<String>,
+    same_version: bool,
+}
+
+impl Judge {
+    fn of(
+        connection: &Connection,
+        recording: &Recording,
+        version: &str,
+    ) -> Result<Judge, TrialError> {
+        let schema = connection.query_all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+        let schema: Vec<String> = schema.iter().flatten().map(Value::to_string).collect();
+        let is_virtual = |sql: &&String| names(sql).get(1).is_some_and(|word| word == "virtual");
+        let virtual_tables = schema.iter().filter(is_virtual);
+        let mut reasons = not_replayed(recording);
+        for table in by_chance(recording, &schema) {
+            reasons.insert(
+                table,
+                "its content depends on chance or on the present time",
+            );
+        }
+        Ok(Judge {
+            virtual_tables: virtual_tables.flat_map(|sql| written(sql)).collect(),
+            same_version: recording.versions.iter().all(|it| it == version),
+            reasons,
+        })
+    }
+
+    /// Why a table is not compared.
+    fn reason(&self, name: &str) -> Option<&'static str> {
+        let name = name.to_ascii_lowercase();
+        let owner = self.owner(&name).unwrap_or(&name);
+        self.reasons.get(owner).copied()
+    }
+
+    /// The virtual table to which an internal table belongs.
+    fn owner(&self, name: &str) -> Option<&String> {
+        let owns = |table: &&String| {
+            let rest = name.strip_prefix(table.as_str());
+            rest.is_some_and(|rest| rest.starts_with('_'))
+        };
+        self.virtual_tables.iter().find(owns)
+    }
+
+    fn compare(&self, wanted: &[Table], found: &[Table], ends: &mut Ends) {
+        let all: BTreeSet<&str> = wanted
+            .iter()
+            .chain(found)
+            .map(|it| it.name.as_str())
+            .collect();
+        let of = |tables: &[Table], name: &str| {
+            let table = tables.iter().find(|it| it.name == name);
+            table.map(|it| it.content.clone())
+        };
+        for name in all {
+            let owned = || name.to_owned();
+            match (self.reason(name), of(wanted, name), of(found, name)) {
+                (Some(why), ..) => ends.left_out.push((owned(), why.to_owned())),
+                (_, Some(Err(why)), _) | (_, _, Some(Err(why))) => {
+                    ends.left_out.push((owned(), why));
+                }
+                (_, Some(Ok(one)), Some(Ok(other))) if one == other => ends.equal.push(owned()),
+                _ if !self.same_version && self.owner(&name.to_ascii_lowercase()).is_some() => {
+                    let why = "an internal table of a virtual table, written by another version of SQLite";
+                    ends.left_out.push((owned(), why.to_owned()));
+                }
+                (_, one, other) => {
+                    let how = difference(one.and_then(Result::ok), other.and_then(Result::ok));
+                    ends.differing.push((owned(), how));
+                }
+            }
+        }
+    }
+}
+
+fn difference(wanted: Option<Content>, found: Option<Content>) -> String {
+    match (wanted, found) {
+        (Some(wanted), Some(found)) if wanted.rows == found.rows => {
+            format!("the same {} rows with other content", found.rows)
+        }
+        (Some(wanted), Some(found)) => {
+            format!("{} rows instead of {}", found.rows, wanted.rows)
+        }
+        (Some(_), None) => "it is missing".to_owned(),
+        _ => "it is not in the recording".to_owned(),
+    }
+}
+
+/// Tables that statements write which were not replayed.
+fn not_replayed(recording: &Recording) -> BTreeMap<String, &'static str> {
+    let mut reasons = BTreeMap::new();
+    for call in &recording.calls {
+        let Fate::Missing(_) = recording.fate(call) else {
+            continue;
+        };
+        let sql = text(recording, call);
+        let mut tables = written(sql);
+        if !tables.is_empty() {
+            tables.push("sqlite_sequence".to_owned());
+        }
+        if ["create", "drop", "alter"].contains(&first_word(sql).as_str()) {
+            tables.push(SCHEMA.to_owned());
+        }
+        for table in tables {
+            reasons.insert(table, "statements that write it could not be replayed");
+        }
+    }
+    reasons
+}
+
+fn text<'r>(recording: &'r Recording, call: &'r Call) -> &'r str {
+    match &call.values {
+        Values::Expanded(sql) => sql,
+        _ => recording
+            .texts
+            .get(&call.statement)
+            .map_or("", |text| &text.sql),
+    }
+}
+
+/// Tables whose content depends on chance or on the present time: those that a statement, a default or a trigger with
+/// such a function writes, and those that are written with the help of one of them.
+fn by_chance(recording: &Recording, schema: &[String]) -> BTreeSet<String> {
+    let now = statements_with_now(recording);
+    let texts = recording.texts.values();
+    let texts = texts.map(|text| (text.sql.as_str(), now.contains(&text.id)));
+    let all = texts.chain(schema.iter().map(|sql| (sql.as_str(), false)));
+    let mut writers: Vec<(bool, Vec<String>, Vec<String>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (sql, has_now) in all {
+        let tables = written(sql);
+        if !tables.is_empty() && seen.insert((trace::normalised(sql), has_now)) {
+            let by_chance = has_now || depends_on_chance(sql);
+            writers.push((by_chance, tables, names(sql)));
+        }
+    }
+    let mut tables: BTreeSet<String> = BTreeSet::new();
+    loop {
+        let before = tables.len();
+        for (by_chance, written, names) in &writers {
+            if *by_chance || names.iter().any(|name| tables.contains(name)) {
+                tables.extend(written.iter().cloned());
+            }
+        }
+        if tables.len() == before {
+            return tables;
+        }
+    }
+}
+
+/// Statements to which the text `now` was bound.
+fn statements_with_now(recording: &Recording) -> BTreeSet<i64> {
+    let is_now = |call: &&Call| match &call.values {
+        Values::Bound(values) => values.iter().any(
+            |bound| matches!(bound.value(), Value::Text(text) if text.eq_ignore_ascii_case("now")),
+        ),
+        _ => false,
+    };
+    let calls = recording.calls.iter().filter(is_now);
+    calls.map(|call| call.statement).collect()
+}

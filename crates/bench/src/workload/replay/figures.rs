@@ -1,0 +1,262 @@
+//! What a replay has measured, and what it says of itself.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use engine::Connection;
+use lab::trial::{DataTable, Measured, StatementRecord};
+
+use super::coverage::Coverage;
+use super::ends::Ends;
+use super::lane::Report;
+use super::outcome::Difference;
+use super::source::{Fate, Recording};
+use crate::error::TrialError;
+use crate::measure::LatencyHistogram;
+use crate::workload::common::{set, set_latency};
+use crate::workload::contention::message::Counters;
+
+/// Divergences that are named.
+pub(super) const NAMED: usize = 20;
+
+/// What lanes have done, put together.
+#[derive(Default)]
+pub(super) struct Sum {
+    times: Vec<(usize, u64)>,
+    pub(super) differences: Vec<Difference>,
+    compared: u64,
+    busy: u64,
+    counters: HashMap<i64, Counters>,
+}
+
+impl Sum {
+    /// Adds up reports; differences are in the order of their events.
+    pub(super) fn of(reports: Vec<Report>) -> Sum {
+        let mut sum = Sum::default();
+        for report in reports {
+            sum.times.extend(report.times);
+            sum.differences.extend(report.differences);
+            sum.compared += report.compared;
+            sum.busy += report.busy;
+            for (form, counters) in report.counters {
+                sum.counters.entry(form).or_default().add(counters);
+            }
+        }
+        sum.differences.sort_by_key(|it| it.event);
+        sum
+    }
+
+    /// The share of compared statements that did the same as in the recording, in percent.
+    pub(super) fn agreement(&self) -> f64 {
+        match self.compared {
+            0 => 100.0,
+            compared => 100.0 * (1.0 - self.differences.len() as f64 / compared as f64),
+        }
+    }
+}
+
+/// Notes rates and latencies of all statements.
+///
+/// # Errors
+/// A histogram cannot be made.
+pub(super) fn note_times(
+    sum: &Sum,
+    recording: &Recording,
+    seconds: f64,
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let mut latency = LatencyHistogram::new()?;
+    for (_, time) in &sum.times {
+        latency.record(Duration::from_nanos(*time));
+    }
+    set_latency(measured, &latency)?;
+    let ends = |(call, _): &&(usize, u64)| recording.calls[*call].autocommit;
+    let transactions = sum.times.iter().filter(ends).count() as f64;
+    set(measured, "txns_per_s", transactions / seconds);
+    set(
+        measured,
+        "statements_per_s",
+        sum.times.len() as f64 / seconds,
+    );
+    set(measured, "busy_errors", sum.busy as f64);
+    let mut all = Counters::default();
+    sum.counters
+        .values()
+        .for_each(|counters| all.add(*counters));
+    note_counters(all, transactions, "", measured);
+    Ok(())
+}
+
+/// Notes how much was replayed, and how much of it did the same as in the recording.
+pub(super) fn note_agreement(
+    sum: &Sum,
+    coverage: &Coverage,
+    ends: &Ends,
+    recording: &Recording,
+    measured: &mut Measured,
+) {
+    set(measured, "coverage_percent", coverage.percent());
+    set(measured, "coverage_time_percent", coverage.time_percent());
+    set(measured, "agreement_percent", sum.agreement());
+    set(measured, "divergences", sum.differences.len() as f64);
+    if ends.unknown.is_empty() {
+        set(measured, "differing_tables", ends.differing.len() as f64);
+    }
+    set(measured, "recorded_s", recorded_s(recording));
+    measured.tables = [
+        end_table(ends),
+        missing_table(coverage),
+        divergence_table(sum, recording),
+    ]
+    .into_iter()
+    .filter(|table| !table.rows.is_empty())
+    .collect();
+}
+
+/// The time from the first to the last statement of the recording.
+fn recorded_s(recording: &Recording) -> f64 {
+    let calls = || recording.calls.iter();
+    let first = calls().map(|it| it.start_us).min().unwrap_or(0);
+    let end = |call: &trace::Call| call.start_us + call.duration_ns.unwrap_or(0) / 1_000;
+    let last = calls().map(end).max().unwrap_or(0);
+    (last - first) as f64 / 1e6
+}
+
+fn table(title: &str, columns: &[&str], rows: Vec<Vec<String>>) -> DataTable {
+    DataTable {
+        title: title.to_owned(),
+        columns: columns.iter().map(|it| (*it).to_owned()).collect(),
+        rows,
+    }
+}
+
+fn end_table(ends: &Ends) -> DataTable {
+    let equal = ends
+        .equal
+        .iter()
+        .map(|name| (name.clone(), "equal".to_owned()));
+    let differing = ends.differing.iter().cloned();
+    let rest = ends.left_out.iter().chain(&ends.unknown);
+    let rest = rest.map(|(name, why)| (name.clone(), format!("not compared: {why}")));
+    let rows = differing.chain(rest).chain(equal);
+    let rows = rows.map(|(name, how)| vec![name, how]);
+    table(
+        "end state",
+        &["table", "compared with the recording"],
+        rows.collect(),
+    )
+}
+
+fn missing_table(coverage: &Coverage) -> DataTable {
+    let rows = coverage.missing.iter();
+    let rows = rows.map(|(what, calls)| vec![what.clone(), calls.to_string()]);
+    table("not replayed", &["missing", "statements"], rows.collect())
+}
+
+fn divergence_table(sum: &Sum, recording: &Recording) -> DataTable {
+    let rows = sum.differences.iter().take(NAMED).map(|difference| {
+        let call = &recording.calls[difference.call];
+        let text = recording.texts.get(&call.statement);
+        vec![
+            difference.event.to_string(),
+            difference.what.clone(),
+            text.map_or(String::new(), |text| shortened(&text.sql)),
+        ]
+    });
+    table(
+        "divergences",
+        &["event", "divergence", "statement"],
+        rows.collect(),
+    )
+}
+
+fn shortened(sql: &str) -> String {
+    const LENGTH: usize = 120;
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Notes the statements that took the most time in the recording, named `s1`, `s2` and so on, with their figures and
+/// plans.
+///
+/// # Errors
+/// A histogram cannot be made.
+pub(super) fn note_statements(
+    sum: &Sum,
+    recording: &Recording,
+    connection: Option<&Connection>,
+    most: usize,
+    measured: &mut Measured,
+) -> Result<(), TrialError> {
+    let mut latencies: HashMap<i64, LatencyHistogram> = HashMap::new();
+    let slowest = slowest(recording, most);
+    for (form, _) in &slowest {
+        latencies.insert(*form, LatencyHistogram::new()?);
+    }
+    for (call, time) in &sum.times {
+        let text = recording.texts.get(&recording.calls[*call].statement);
+        if let Some(latency) = text.and_then(|text| latencies.get_mut(&text.normalised)) {
+            latency.record(Duration::from_nanos(*time));
+        }
+    }
+    for (number, (form, sql)) in (1..).zip(slowest) {
+        let name = format!("s{number}");
+        let counters = sum.counters.get(&form).copied().unwrap_or_default();
+        note_counters(
+            counters,
+            counters.executions as f64,
+            &format!(".{name}"),
+            measured,
+        );
+        if let Some(latency) = latencies.get(&form) {
+            measured.metrics.extend(latency.metrics_of_phase(&name));
+        }
+        measured.statements.push(StatementRecord {
+            // A statement without a plan was executed all the same.
+            plan: connection
+                .and_then(|connection| connection.query_plan(&sql).ok())
+                .unwrap_or_default(),
+            answer: None,
+            name,
+            sql,
+        });
+    }
+    Ok(())
+}
+
+/// The normalised statements that took the most time in the recording, each with one of its texts.
+fn slowest(recording: &Recording, most: usize) -> Vec<(i64, String)> {
+    let mut times: HashMap<i64, (i64, &str)> = HashMap::new();
+    for call in &recording.calls {
+        let Some(text) = recording.texts.get(&call.statement) else {
+            continue;
+        };
+        if recording.fate(call) == Fate::Replayed {
+            let time = times.entry(text.normalised).or_insert((0, &text.sql));
+            time.0 += call.duration_ns.unwrap_or(0);
+        }
+    }
+    let mut all: Vec<(i64, (i64, &str))> = times.into_iter().collect();
+    all.sort_by_key(|(form, (time, _))| (-time, *form));
+    let all = all.into_iter().take(most);
+    all.map(|(form, (_, sql))| (form, sql.to_owned())).collect()
+}
+
+/// Notes means over so many executions.
+fn note_counters(counters: Counters, executions: f64, suffix: &str, measured: &mut Measured) {
+    if executions == 0.0 {
+        return;
+    }
+    for (name, count) in [
+        ("rows_per_call", counters.rows as f64),
+        ("vm_steps", counters.vm_steps as f64),
+        ("scan_steps", counters.scan_steps as f64),
+        ("sorts", counters.sorts as f64),
+        ("auto_index_rows", counters.auto_index_rows as f64),
+    ] {
+        set(measured, &format!("{name}{suffix}"), count / executions);
+    }
+}

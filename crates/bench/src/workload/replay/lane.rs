@@ -1,0 +1,323 @@
+//! A lane of the replay: it opens recorded connections one after the other, executes their statements, and compares
+//! what they do with the recording.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use engine::{Connection, EngineError, OpenFlags, Statement, StatementCounter, Step as Stepped};
+use lab::trial::ReadBack;
+use trace::{Call, Values};
+
+use super::outcome::{Difference, Done, has_parameters};
+use super::plan::{Lane, Step};
+use super::source::{Fate, Recording};
+use super::turns::Turns;
+use crate::error::TrialError;
+use crate::locks::locked;
+use crate::target::sqlite::{self, Counts, Opening};
+use crate::workload::contention::message::Counters;
+use crate::workload::team::Gate;
+
+/// What all lanes share.
+pub(super) struct Shared<'a> {
+    pub(super) recording: &'a Recording,
+    pub(super) opening: &'a Opening,
+    /// None where connections are not held to the recorded order.
+    pub(super) turns: Option<Turns<'a>>,
+    /// What pauses are divided by; none where there are none.
+    pub(super) speed: Option<f64>,
+    /// What is counted in a counting trial.
+    pub(super) counts: Mutex<Option<Counts>>,
+}
+
+/// What a lane has done.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    /// The time of each executed call, in nanoseconds.
+    pub(super) times: Vec<(usize, u64)>,
+    pub(super) differences: Vec<Difference>,
+    /// Calls that were compared.
+    pub(super) compared: u64,
+    /// Busy errors.
+    pub(super) busy: u64,
+    /// What was counted, by normalised statement.
+    pub(super) counters: HashMap<i64, Counters>,
+    pub(super) read_back: Option<ReadBack>,
+}
+
+/// Executes a lane.
+///
+/// # Errors
+/// A connection cannot be opened; everything else is a difference.
+pub(super) fn execute(
+    number: usize,
+    lane: &Lane,
+    shared: &Shared<'_>,
+    gate: &Gate,
+) -> Result<Report, TrialError> {
+    let (mut pauses, mut report) = (Pauses::default(), Report::default());
+    let mut last = None;
+    if gate.pass().is_some() {
+        for steps in lane.steps.split_inclusive(|step| step.closes) {
+            close(last.take(), shared)?;
+            let Some(connection) =
+                connection(number, steps, shared, gate, (&mut pauses, &mut report))?
+            else {
+                break;
+            };
+            last = Some(connection);
+        }
+    }
+    gate.wait_to_leave();
+    if let Some(opened) = &last
+        && opened.has_settings
+    {
+        let name = format!("connection {}", number + 1);
+        report.read_back = Some(sqlite::read_back(&name, &opened.connection)?);
+    }
+    close(last, shared)?;
+    Ok(report)
+}
+
+/// An open connection.
+struct Opened {
+    connection: Connection,
+    /// Whether the settings of the variant are its own: those of a database in memory are the application's.
+    has_settings: bool,
+}
+
+fn open(call: &Call, shared: &Shared<'_>) -> Result<Opened, TrialError> {
+    let recording = shared.recording;
+    let Some(database) = recording.database_of(call.connection) else {
+        let memory = Path::new(":memory:");
+        let library = shared.opening.library();
+        return Ok(Opened {
+            connection: Connection::open(library, memory, OpenFlags::default(), None)?,
+            has_settings: false,
+        });
+    };
+    let connection = shared.opening.open_unproved(&database.path)?;
+    if recording.connections[&call.connection].readonly {
+        // Writes fail as they did.
+        connection.execute("PRAGMA query_only = ON")?;
+    }
+    Ok(Opened {
+        connection,
+        has_settings: true,
+    })
+}
+
+fn close(opened: Option<Opened>, shared: &Shared<'_>) -> Result<(), TrialError> {
+    let Some(opened) = opened else {
+        return Ok(());
+    };
+    if let Some(counts) = &mut *locked(&shared.counts) {
+        counts.note(&opened.connection)?;
+    }
+    Ok(opened.connection.close()?)
+}
+
+/// Executes the steps of a connection, which stays open; none where another lane has failed.
+fn connection(
+    lane: usize,
+    steps: &[Step],
+    shared: &Shared<'_>,
+    gate: &Gate,
+    (pauses, report): (&mut Pauses, &mut Report),
+) -> Result<Option<Opened>, TrialError> {
+    let Some((first, others)) = steps.split_first() else {
+        return Ok(None);
+    };
+    if !wait(first, shared, gate, pauses) {
+        return Ok(None);
+    }
+    let opened = open(&shared.recording.calls[first.call], shared)?;
+    let mut session = Session {
+        connection: &opened.connection,
+        recording: shared.recording,
+        statements: HashMap::new(),
+        report,
+    };
+    let pass = |step: &Step| {
+        if let Some(turns) = &shared.turns {
+            turns.pass(lane, step.ends);
+        }
+    };
+    session.step(first)?;
+    pass(first);
+    for step in others {
+        if !wait(step, shared, gate, pauses) {
+            return Ok(None);
+        }
+        session.step(step)?;
+        pass(step);
+    }
+    drop(session);
+    Ok(Some(opened))
+}
+
+/// Waits for the recorded pause and for the turn of a step; `false` where another lane has failed.
+fn wait(step: &Step, shared: &Shared<'_>, gate: &Gate, pauses: &mut Pauses) -> bool {
+    if let Some(speed) = shared.speed {
+        pauses.pass(step.pause_ns as f64 / speed);
+    }
+    match &shared.turns {
+        Some(turns) => turns.wait(step.after, step.begins, gate),
+        None => !gate.is_cancelled(),
+    }
+}
+
+/// Recorded pauses. Systems sleep some 50 µs longer than they are bidden, so short pauses are added up, and what a
+/// sleep took too long is taken off the next ones.
+#[derive(Debug, Default)]
+struct Pauses {
+    /// Nanoseconds that remain to be slept.
+    due: f64,
+}
+
+impl Pauses {
+    /// The shortest sleep, in nanoseconds.
+    const SHORTEST: f64 = 200e3;
+
+    fn pass(&mut self, nanoseconds: f64) {
+        self.due += nanoseconds;
+        if self.due >= Pauses::SHORTEST {
+            let start = Instant::now();
+            std::thread::sleep(Duration::from_nanos(self.due as u64));
+            self.due -= start.elapsed().as_nanos() as f64;
+        }
+    }
+}
+
+/// A connection with its prepared statements.
+struct Session<'c, 'r> {
+    connection: &'c Connection,
+    recording: &'r Recording,
+    statements: HashMap<i64, Statement<'c, 'static>>,
+    report: &'r mut Report,
+}
+
+impl<'c> Session<'c, '_> {
+    /// Executes a call unless it is left out, times it and compares it.
+    fn step(&mut self, step: &Step) -> Result<(), TrialError> {
+        let call = &self.recording.calls[step.call];
+        if self.recording.fate(call) == Fate::Replayed {
+            let start = Instant::now();
+            let done = self.execute(call, step.keeps);
+            let time = start.elapsed().as_nanos() as u64;
+            self.report.times.push((step.call, time));
+            self.note(step.call, &done);
+        }
+        match step.closes {
+            true => self.finish(),
+            false => Ok(()),
+        }
+    }
+
+    /// Compares what a call did with the recording.
+    fn note(&mut self, number: usize, done: &Done) {
+        let call = &self.recording.calls[number];
+        self.report.busy += u64::from(done.is_busy());
+        if call.duration_ns.is_some() {
+            self.report.compared += 1;
+            let difference = Difference::between(call, number, done);
+            self.report.differences.extend(difference);
+        }
+    }
+
+    /// Ends the statements; what the application has left open is rolled back.
+    fn finish(&mut self) -> Result<(), TrialError> {
+        for (id, statement) in std::mem::take(&mut self.statements) {
+            self.count(id, &statement);
+        }
+        match self.connection.in_transaction() {
+            true => Ok(self.connection.execute("ROLLBACK")?),
+            false => Ok(()),
+        }
+    }
+
+    fn execute(&mut self, call: &Call, keeps: bool) -> Done {
+        let before = self.connection.total_changes();
+        let (rows, result) = match self.prepared(call) {
+            Ok(mut statement) => {
+                let executed = run(&mut statement, call);
+                if keeps && has_parameters(call) {
+                    self.statements.insert(call.statement, statement);
+                } else {
+                    self.count(call.statement, &statement);
+                }
+                executed
+            }
+            Err(error) => (0, Err(error)),
+        };
+        let counters = self.counters(call.statement);
+        counters.executions += 1;
+        counters.rows += rows;
+        Done {
+            rows,
+            changes: self.connection.total_changes() - before,
+            error: result.err(),
+        }
+    }
+
+    /// The statement of a call: the one that was prepared before, where the application executed it once more.
+    fn prepared(&mut self, call: &Call) -> Result<Statement<'c, 'static>, EngineError> {
+        let kept = self.statements.remove(&call.statement);
+        match (&call.values, kept) {
+            (Values::Expanded(sql), _) => self.connection.prepare(sql),
+            (_, Some(statement)) if !call.prepared => Ok(statement),
+            (_, former) => {
+                if let Some(former) = former {
+                    self.count(call.statement, &former);
+                }
+                let text = self.recording.texts.get(&call.statement);
+                let sql = text.map_or("", |text| text.sql.as_str());
+                self.connection.prepare(sql)
+            }
+        }
+    }
+
+    fn counters(&mut self, statement: i64) -> &mut Counters {
+        let text = self.recording.texts.get(&statement);
+        let normalised = text.map_or(0, |text| text.normalised);
+        self.report.counters.entry(normalised).or_default()
+    }
+
+    /// Adds what SQLite has counted of a statement that is not executed any more.
+    fn count(&mut self, id: i64, statement: &Statement<'_, '_>) {
+        let counted = Counters {
+            vm_steps: statement.counter(StatementCounter::VmSteps),
+            scan_steps: statement.counter(StatementCounter::FullScanSteps),
+            sorts: statement.counter(StatementCounter::Sorts),
+            auto_index_rows: statement.counter(StatementCounter::AutoIndexRows),
+            ..Counters::default()
+        };
+        self.counters(id).add(counted);
+    }
+}
+
+/// Binds the values, steps as far as the application did, and resets; the rows that it stepped to.
+fn run(statement: &mut Statement<'_, 'static>, call: &Call) -> (u64, Result<(), EngineError>) {
+    if let Values::Bound(values) = &call.values {
+        for (index, bound) in (1..).zip(values) {
+            if let Err(error) = statement.bind_value(index, bound.value()) {
+                return (0, Err(error));
+            }
+        }
+    }
+    let mut rows = 0;
+    let stepped = loop {
+        match statement.step() {
+            Ok(Stepped::Row) => rows += 1,
+            Ok(Stepped::Done) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+        if call.early && rows >= call.rows {
+            break Ok(());
+        }
+    };
+    let reset = statement.reset();
+    (rows, stepped.and(reset))
+}

@@ -1,0 +1,163 @@
+//! What a call did in the replay, and how that differs from the recording.
+
+use engine::{EngineError, ErrorKind};
+use trace::{Call, Values};
+
+/// SQLite's result codes that are owed to the moment: locks, interruptions, memory and disks
+/// (<https://sqlite.org/rescode.html>).
+const OF_THE_MOMENT: [i32; 6] = [5, 6, 7, 9, 10, 13];
+
+/// Whether a call failed for a reason that a replay does not repeat, such as another connection's lock.
+pub(super) fn failed_by_chance(call: &Call) -> bool {
+    let primary = call.result.unwrap_or(0) & 0xff;
+    OF_THE_MOMENT.contains(&primary)
+}
+
+/// Whether a call executes the text of its statement, as another call may.
+pub(super) fn has_parameters(call: &Call) -> bool {
+    matches!(call.values, Values::Bound(_))
+}
+
+/// What a call did.
+pub(super) struct Done {
+    pub(super) rows: u64,
+    pub(super) changes: i64,
+    pub(super) error: Option<EngineError>,
+}
+
+impl Done {
+    /// Whether another connection's lock was in the way.
+    pub(super) fn is_busy(&self) -> bool {
+        let kind = self.error.as_ref().and_then(EngineError::as_sqlite);
+        kind.is_some_and(|error| matches!(error.kind(), ErrorKind::Busy | ErrorKind::Locked))
+    }
+
+    fn code(&self) -> i32 {
+        let Some(error) = &self.error else { return 0 };
+        error.as_sqlite().map_or(1, |error| error.extended())
+    }
+}
+
+/// How a call differs from the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// The number of the call.
+    pub(super) call: usize,
+    /// Its event.
+    pub(super) event: i64,
+    /// What differs, in words.
+    pub(super) what: String,
+}
+
+impl Difference {
+    /// The difference between a call of this number and what it did; none where they are equal.
+    pub(super) fn between(call: &Call, number: usize, done: &Done) -> Option<Difference> {
+        let what = match call.result {
+            Some(code) if !same_code(code, done.code()) => error_words(code, done),
+            None if done.error.is_some() => error_words(0, done),
+            _ if call.rows != done.rows => {
+                format!("returned {} instead of {}", rows(done.rows), call.rows)
+            }
+            _ if call.changes != done.changes => format!(
+                "changed {} instead of {}",
+                rows(done.changes.unsigned_abs()),
+                call.changes
+            ),
+            _ => return None,
+        };
+        Some(Difference {
+            call: number,
+            event: call.event,
+            what,
+        })
+    }
+}
+
+/// Whether two result codes are the same; a recording may have the primary one only.
+fn same_code(one: i32, other: i32) -> bool {
+    one == other || (one & 0xff == other & 0xff && (one < 0x100 || other < 0x100))
+}
+
+fn error_words(recorded: i32, done: &Done) -> String {
+    let was = match recorded {
+        0 => "succeeded in the recording".to_owned(),
+        code => format!("failed with SQLite's result code {code} in the recording"),
+    };
+    match &done.error {
+        None => format!("succeeded, but {was}"),
+        Some(error) => {
+            let message = error.as_sqlite().map(|error| error.message().to_owned());
+            let message = message.unwrap_or_else(|| error.to_string());
+            format!("failed ({message}), but {was}")
+        }
+    }
+}
+
+fn rows(count: u64) -> String {
+    match count {
+        1 => "1 row".to_owned(),
+        count => format!("{count} rows"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(rows: u64, changes: i64, result: Option<i32>) -> Call {
+        Call {
+            event: 7,
+            connection: 1,
+            statement: 1,
+            start_us: 0,
+            duration_ns: Some(1),
+            rows,
+            changes,
+            result,
+            ticket: None,
+            prepared: true,
+            early: false,
+            autocommit: true,
+            transaction: 0,
+            values: Values::Bound(Vec::new()),
+        }
+    }
+
+    fn what(call: &Call, rows: u64, changes: i64) -> Option<String> {
+        let done = Done {
+            rows,
+            changes,
+            error: None,
+        };
+        Difference::between(call, 0, &done).map(|it| it.what)
+    }
+
+    #[test]
+    fn rows_changes_and_errors_are_compared() {
+        assert_eq!(what(&call(2, 0, Some(0)), 2, 0), None);
+        assert_eq!(
+            what(&call(2, 0, Some(0)), 1, 0).unwrap(),
+            "returned 1 row instead of 2"
+        );
+        assert_eq!(
+            what(&call(0, 3, None), 0, 4).unwrap(),
+            "changed 4 rows instead of 3"
+        );
+        assert_eq!(
+            what(&call(0, 0, Some(1555)), 0, 1).unwrap(),
+            "succeeded, but failed with SQLite's result code 1555 in the recording"
+        );
+    }
+
+    #[test]
+    fn an_extended_code_is_compared_with_a_primary_one_and_with_its_own_kind() {
+        assert!(same_code(19, 2067) && same_code(2067, 2067));
+        assert!(!same_code(1555, 2067) && !same_code(0, 1));
+    }
+
+    #[test]
+    fn what_a_lock_refused_is_not_repeated() {
+        assert!(failed_by_chance(&call(0, 0, Some(517))));
+        assert!(!failed_by_chance(&call(0, 0, Some(2067))));
+    }
+}

@@ -1,0 +1,73 @@
+//! The parameters of `replay`.
+
+use std::path::Path;
+
+use lab::level::{Level, Settings};
+
+use super::source::Recording;
+use crate::error::TrialError;
+use crate::parameters::Percent;
+
+choice! {
+    /// In which order statements are replayed.
+    enum Mode {
+        /// Transactions that write one after the other in the recorded order, everything else as soon as what had
+        /// ended before it in the recording has ended; the database ends as in the recording.
+        Ordered = "ordered",
+        /// As ordered, with the recorded pauses between statements.
+        Paced = "paced",
+        /// In the order of each connection alone: connections meet as chance has it.
+        Free = "free",
+    }
+}
+
+/// How long a connection waits for a lock in a replay, unless a variant says otherwise, in milliseconds.
+const PATIENCE_MS: i64 = 60_000;
+
+parameters! {
+    /// The parameters of one trial.
+    #[derive(Clone, Debug)]
+    struct Parameters {
+        /// Trace of an application, as `pragmark record` writes it.
+        trace: Option<String> = None;
+        /// In which order statements are replayed.
+        mode: Mode = Mode::Ordered;
+        /// Speed of the pauses of mode = paced, in percent of the recording's.
+        speed as "speed_percent": Percent = 100, 1..=1_000;
+        /// Statements that must be replayable for a measurement, in percent of their number and of their time; when
+        /// they are replayed in order, as many must do the same as in the recording.
+        coverage as "min_coverage": Percent = 95, 0..=100;
+        /// Statements whose figures are reported apart: those that took the most time in the recording.
+        statements: usize = 20, 0..=200;
+    }
+}
+
+impl Parameters {
+    /// The path of the trace.
+    ///
+    /// # Errors
+    /// None is named.
+    pub(super) fn trace(&self) -> Result<&Path, TrialError> {
+        let trace = self.trace.as_deref().map(Path::new);
+        trace.ok_or_else(|| TrialError::cannot_run("trace names no trace of an application"))
+    }
+
+    /// The rules between parameters; whether the trace can be replayed at all is looked at, too.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), TrialError> {
+        if settings.get("locking_mode").and_then(Level::as_text) == Some("exclusive") {
+            return Err(TrialError::cannot_run(
+                "locking_mode = exclusive keeps other recorded connections out",
+            ));
+        }
+        Recording::check(self.trace()?)
+    }
+}
+
+/// The settings of a trial, with the busy timeout of a replay: that of the application belongs to its own waits.
+pub(super) fn with_patience(settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    settings
+        .entry("busy_timeout".to_owned())
+        .or_insert(PATIENCE_MS.into());
+    settings
+}

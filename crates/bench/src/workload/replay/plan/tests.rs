@@ -1,0 +1,222 @@
+//! Plans of small recordings, and a property of all plans: they can be carried out.
+
+use proptest::prelude::*;
+use trace::{Call, Values};
+
+use super::*;
+
+/// A call of a connection from one microsecond to another.
+fn call(connection: i64, start_us: i64, end_us: i64) -> Call {
+    Call {
+        event: 0,
+        connection,
+        statement: 1,
+        start_us,
+        duration_ns: Some((end_us - start_us) * 1_000),
+        rows: 0,
+        changes: 0,
+        result: Some(0),
+        ticket: None,
+        prepared: false,
+        early: false,
+        autocommit: true,
+        transaction: 0,
+        values: Values::Bound(Vec::new()),
+    }
+}
+
+fn commit(connection: i64, start_us: i64, end_us: i64, ticket: u64) -> Call {
+    Call {
+        ticket: Some(ticket),
+        ..call(connection, start_us, end_us)
+    }
+}
+
+/// A call within a transaction that has written.
+fn written(connection: i64, start_us: i64, end_us: i64) -> Call {
+    Call {
+        autocommit: false,
+        transaction: 2,
+        ..call(connection, start_us, end_us)
+    }
+}
+
+fn planned(calls: &[Call]) -> Plan {
+    let begun = calls.iter().filter(|it| it.ticket.is_some()).count() as u64;
+    let further = Vec::new();
+    plan(calls, &Commits { begun, further })
+}
+
+/// The step of a call.
+fn step(plan: &Plan, call: usize) -> &Step {
+    let mut steps = plan.lanes.iter().flat_map(|lane| &lane.steps);
+    steps.find(|step| step.call == call).unwrap()
+}
+
+#[test]
+fn writers_take_turns_and_a_read_waits_for_the_commits_that_had_ended() {
+    let calls = [
+        commit(1, 0, 10, 1),
+        commit(1, 20, 30, 2),
+        call(2, 15, 40),
+        call(2, 50, 60),
+        call(3, 5, 70),
+    ];
+    let plan = planned(&calls);
+    assert_eq!(plan.lanes.len(), 3);
+    let (first, second) = (step(&plan, 0), step(&plan, 1));
+    assert_eq!((first.after, first.begins, first.ends), (0, 1, 1));
+    assert_eq!((second.after, second.begins, second.ends), (1, 2, 2));
+    let after = [2, 3, 4].map(|call| step(&plan, call).after);
+    assert_eq!(after, [1, 2, 0]);
+}
+
+#[test]
+fn a_turn_waits_for_reads_that_had_ended_before_it_began() {
+    let calls = [call(1, 0, 10), call(1, 20, 90), commit(2, 30, 40, 1)];
+    let plan = planned(&calls);
+    let lane = plan.lanes.iter().position(|lane| lane.steps.len() == 2);
+    assert_eq!(plan.before, [vec![(lane.unwrap(), 1)]]);
+}
+
+#[test]
+fn a_transaction_begins_in_its_turn_and_waits_for_nothing_within() {
+    let calls = [
+        written(1, 0, 10),
+        written(1, 20, 30),
+        commit(1, 40, 50, 2),
+        commit(2, 0, 5, 1),
+    ];
+    let plan = planned(&calls);
+    assert_eq!(step(&plan, 0).after, 1);
+    assert_eq!(step(&plan, 1).after, 0);
+    let last = step(&plan, 2);
+    assert_eq!((last.after, last.begins, last.ends), (0, 0, 2));
+}
+
+#[test]
+fn what_was_rolled_back_has_its_turn_between_the_commits_around_it() {
+    let calls = [
+        commit(1, 0, 10, 1),
+        commit(1, 60, 70, 2),
+        written(2, 20, 30),
+        call(2, 40, 50),
+    ];
+    let plan = planned(&calls);
+    let (begin, end) = (step(&plan, 2), step(&plan, 3));
+    assert_eq!((begin.after, begin.begins, end.ends), (1, 2, 2));
+    assert_eq!(step(&plan, 1).after, 2);
+}
+
+#[test]
+fn connections_one_after_the_other_share_a_lane() {
+    let calls = [call(1, 0, 10), call(2, 20, 30), call(3, 25, 40)];
+    let plan = planned(&calls);
+    assert_eq!(plan.lanes.len(), 2);
+    assert!(plan.lanes[0].steps.iter().all(|step| step.closes));
+    assert_eq!(plan.lanes[0].steps[1].pause_ns, 10_000);
+}
+
+#[test]
+fn a_statement_is_kept_where_it_is_executed_once_more() {
+    let prepared = |it: Call| Call {
+        prepared: true,
+        ..it
+    };
+    let calls = [
+        prepared(call(1, 0, 1)),
+        call(1, 2, 3),
+        prepared(call(1, 4, 5)),
+    ];
+    let plan = planned(&calls);
+    let keeps: Vec<bool> = plan.lanes[0].steps.iter().map(|step| step.keeps).collect();
+    assert_eq!(keeps, [true, false, false]);
+}
+
+#[test]
+fn a_recording_is_cut_where_a_commit_is_missing_unless_it_is_known_to_have_no_call() {
+    let calls = [
+        commit(1, 0, 10, 1),
+        commit(2, 20, 30, 3),
+        call(1, 40, 50),
+        call(3, 5, 8),
+    ];
+    let commits = |further| Commits { begun: 3, further };
+    let torn = plan(&calls, &commits(vec![]));
+    assert_eq!(torn.cut, 2);
+    let kept: usize = torn.lanes.iter().map(|lane| lane.steps.len()).sum();
+    assert_eq!(kept, 2);
+    let whole = plan(&calls, &commits(vec![2]));
+    assert_eq!(whole.cut, 0);
+    assert_eq!(step(&whole, 2).after, 2);
+}
+
+/// Carries a plan out as far as possible, always the first lane that need not wait; how many steps remain.
+fn left_waiting(plan: &Plan) -> usize {
+    let mut next = vec![0; plan.lanes.len()];
+    let mut ended = 0;
+    loop {
+        let ready = (0..next.len()).find(|lane| {
+            let step = plan.lanes[*lane].steps.get(next[*lane]);
+            step.is_some_and(|step| {
+                let before = step.begins.checked_sub(1);
+                let before = before.map_or(&[][..], |turn| &plan.before[turn as usize]);
+                ended >= step.after && before.iter().all(|(of, steps)| next[*of] as u64 >= *steps)
+            })
+        });
+        let Some(lane) = ready else { break };
+        ended = ended.max(plan.lanes[lane].steps[next[lane]].ends);
+        next[lane] += 1;
+    }
+    let lanes = plan.lanes.iter().zip(next);
+    lanes.map(|(lane, next)| lane.steps.len() - next).sum()
+}
+
+/// A recording of connections that write one at a time: each entry is a connection, what it does, and how long.
+fn recording(script: &[(i64, u8, i64)]) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let mut free = [0; 4];
+    let (mut lock, mut ticket) = (0, 0);
+    for (connection, kind, time) in script {
+        let now: i64 = free[*connection as usize];
+        let mut add = |it: Call| calls.push(it);
+        let end = match kind % 4 {
+            0 | 1 => {
+                add(call(*connection, now, now + time));
+                now + time
+            }
+            2 => {
+                // It waits for the lock of the one before.
+                let end = now.max(lock) + time;
+                ticket += 1;
+                add(commit(*connection, now, end, ticket));
+                lock = end;
+                end
+            }
+            _ => {
+                let (begun, end) = (now.max(lock) + 1, now.max(lock) + 1 + time);
+                add(written(*connection, now, begun));
+                add(written(*connection, begun + 1, end + 1));
+                add(call(*connection, end + 2, end + 3));
+                lock = end + 3;
+                end + 3
+            }
+        };
+        free[*connection as usize] = end + time % 3;
+    }
+    calls
+}
+
+proptest! {
+    #[test]
+    fn every_plan_can_be_carried_out(
+        script in prop::collection::vec((0..4_i64, any::<u8>(), 1..30_i64), 1..60)
+    ) {
+        let calls = recording(&script);
+        let plan = planned(&calls);
+        prop_assert_eq!(plan.cut, 0);
+        prop_assert_eq!(left_waiting(&plan), 0);
+        let steps: usize = plan.lanes.iter().map(|lane| lane.steps.len()).sum();
+        prop_assert_eq!(steps, calls.len());
+    }
+}

@@ -1,0 +1,289 @@
+//! The recording that is replayed: read whole before the clock starts, and refused where it cannot be replayed.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::{Library, Source, Value};
+use lab::level::Settings;
+use script::effect::{self, Attached};
+use trace::{Call, Connection, EndOfDatabase, Meta, Text, Trace, TraceError, Values};
+
+use super::outcome::failed_by_chance;
+use crate::error::TrialError;
+
+/// A database of the recording.
+#[derive(Clone, Debug)]
+pub(super) struct Database {
+    /// Its path in the recording.
+    pub(super) recorded: String,
+    /// Its snapshot; none where it was empty.
+    snapshot: Option<i64>,
+    /// Its copy in the trial.
+    pub(super) path: PathBuf,
+}
+
+/// A trace, read.
+pub(super) struct Recording {
+    pub(super) meta: Meta,
+    pub(super) databases: Vec<Database>,
+    pub(super) connections: HashMap<i64, Connection>,
+    pub(super) texts: HashMap<i64, Text>,
+    pub(super) calls: Vec<Call>,
+    pub(super) ends: Vec<EndOfDatabase>,
+    /// The versions of SQLite that the application used.
+    pub(super) versions: Vec<String>,
+    /// Statements that are not replayed, by their numbers.
+    pub(super) left_out: HashMap<i64, LeftOut>,
+    /// Commits that no call has as its ticket.
+    pub(super) further_commits: Vec<u64>,
+}
+
+/// Why a statement is not replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LeftOut {
+    /// The variant, or the replay itself, decides what it would set.
+    Setting,
+    /// Something is missing.
+    Missing(String),
+}
+
+/// What becomes of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fate<'r> {
+    /// It is executed.
+    Replayed,
+    /// It is not executed, and no loss: a setting that the variant decides, or an error of the moment.
+    Apart,
+    /// It cannot be executed.
+    Missing(&'r str),
+}
+
+fn unusable(error: TraceError) -> TrialError {
+    TrialError::because(error)
+}
+
+fn open(path: &Path) -> Result<Trace, TrialError> {
+    // The engine of a trial may lack what a trace needs.
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    Trace::open(&library, path).map_err(unusable)
+}
+
+impl Recording {
+    /// Whether a trace can be replayed at all.
+    ///
+    /// # Errors
+    /// It cannot be read, is redacted, or lacks a snapshot.
+    pub(super) fn check(path: &Path) -> Result<(), TrialError> {
+        let trace = open(path)?;
+        check(path, &trace.meta().map_err(unusable)?)?;
+        databases(path, &trace, Path::new("")).map(drop)
+    }
+
+    /// Reads a trace, and brings its databases into a directory as they were when recording began.
+    ///
+    /// # Errors
+    /// As [`Recording::check`]; a snapshot cannot be written.
+    pub(super) fn read(path: &Path, directory: &Path) -> Result<Recording, TrialError> {
+        let trace = open(path)?;
+        let meta = trace.meta().map_err(unusable)?;
+        check(path, &meta)?;
+        let databases = databases(path, &trace, directory)?;
+        for database in &databases {
+            if let Some(snapshot) = database.snapshot {
+                trace.restore(snapshot, &database.path).map_err(unusable)?;
+            }
+        }
+        let mut calls = Vec::new();
+        trace
+            .for_each_call(|call| calls.push(call))
+            .map_err(unusable)?;
+        let connections = trace.connections().map_err(unusable)?;
+        let texts = trace.texts().map_err(unusable)?;
+        let processes = trace.processes().map_err(unusable)?;
+        Ok(Recording {
+            meta,
+            databases,
+            connections: connections.into_iter().map(|it| (it.id, it)).collect(),
+            texts: texts.into_iter().map(|it| (it.id, it)).collect(),
+            calls,
+            ends: trace.end_states().map_err(unusable)?,
+            versions: processes.into_iter().map(|it| it.versions).collect(),
+            left_out: HashMap::new(),
+            further_commits: trace.further_commits().map_err(unusable)?,
+        })
+    }
+
+    /// What becomes of a call.
+    pub(super) fn fate(&self, call: &Call) -> Fate<'_> {
+        if failed_by_chance(call) {
+            return Fate::Apart;
+        }
+        match (self.left_out.get(&call.statement), &call.values) {
+            (Some(LeftOut::Setting), _) => Fate::Apart,
+            (Some(LeftOut::Missing(what)), _) => Fate::Missing(what),
+            (None, Values::Missing(what)) => Fate::Missing(what),
+            (None, Values::Bound(_)) if !self.texts.contains_key(&call.statement) => {
+                Fate::Missing("the texts of statements")
+            }
+            (None, _) => Fate::Replayed,
+        }
+    }
+
+    /// The database that a connection opened; none for one in memory.
+    pub(super) fn database_of(&self, connection: i64) -> Option<&Database> {
+        let file = &self.connections.get(&connection)?.database;
+        self.databases.iter().find(|it| it.recorded == *file)
+    }
+
+    /// Whether statements are missing in the recording.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.meta.lost || self.meta.unreadable_bytes > 0
+    }
+
+    /// Leaves out statements that belong to the application's settings rather than to its work, and those that would
+    /// reach files outside of the trial; returns the PRAGMAs that the variant sets itself.
+    pub(super) fn confine(&mut self, settings: &Settings) -> Vec<String> {
+        let mut replaced = Vec::new();
+        let texts: Vec<Text> = self.texts.values().cloned().collect();
+        for text in texts {
+            let left_out = match effect::pragma(&text.sql) {
+                Some(pragma) if is_replaced(&pragma, settings) => {
+                    replaced.push(pragma.name);
+                    Some(LeftOut::Setting)
+                }
+                Some(pragma) if pragma.has_value && pragma.name.ends_with("_directory") => {
+                    Some(LeftOut::Missing(format!("PRAGMA {}", pragma.name)))
+                }
+                Some(_) => None,
+                None => self.confined(&text).map(LeftOut::Missing),
+            };
+            if let Some(left_out) = left_out {
+                self.left_out.insert(text.id, left_out);
+            }
+        }
+        replaced.sort();
+        replaced.dedup();
+        replaced
+    }
+
+    /// Has a statement that opens files open those of the trial; why that is not possible.
+    fn confined(&mut self, text: &Text) -> Option<String> {
+        if effect::vacuums_into(&text.sql) {
+            return Some("VACUUM INTO, which writes another file".to_owned());
+        }
+        let outside = |file: &str| Some(format!("ATTACH of {file}, of which there is no snapshot"));
+        match effect::attached(&text.sql)? {
+            Attached::Other => outside("an expression"),
+            Attached::Literal { file, span } => match self.inside(&file) {
+                Some(path) => {
+                    let quoted = format!("'{}'", path.replace('\'', "''"));
+                    let text = self.texts.get_mut(&text.id)?;
+                    text.sql.replace_range(span.0..span.1, &quoted);
+                    None
+                }
+                None => outside(&file),
+            },
+            Attached::Parameter => self.attach_bound(text.id),
+        }
+    }
+
+    /// The same where the file is bound.
+    fn attach_bound(&mut self, statement: i64) -> Option<String> {
+        let mut calls = std::mem::take(&mut self.calls);
+        let attaching = calls.iter_mut().filter(|it| it.statement == statement);
+        let mut why = None;
+        for call in attaching {
+            let inside = match &call.values {
+                Values::Bound(values) => match values.first().map(trace::Bound::value) {
+                    Some(Value::Text(file)) => self.inside(file),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match (inside, &mut call.values) {
+                (Some(path), Values::Bound(values)) => {
+                    values[0] = trace::Bound::Own(Value::Text(path));
+                }
+                _ => why = Some("ATTACH of a file of which there is no snapshot".to_owned()),
+            }
+        }
+        self.calls = calls;
+        why
+    }
+
+    /// The copy of an attached file. A relative name was relative to a directory that is not known.
+    fn inside(&self, file: &str) -> Option<String> {
+        if file.is_empty() || file == ":memory:" {
+            return Some(file.to_owned());
+        }
+        let plain = file.strip_prefix("file:").unwrap_or(file);
+        let plain = plain.split('?').next().unwrap_or_default();
+        let mut known = self
+            .databases
+            .iter()
+            .filter(|it| Path::new(&it.recorded).ends_with(plain.trim_start_matches("./")));
+        match (known.next(), known.next()) {
+            (Some(database), None) => Some(database.path.to_str()?.to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the variant decides a setting that the application changes. The busy timeout belongs to the replay.
+fn is_replaced(pragma: &effect::Pragma, settings: &Settings) -> bool {
+    pragma.has_value && (pragma.name == "busy_timeout" || settings.contains_key(&pragma.name))
+}
+
+fn check(path: &Path, meta: &Meta) -> Result<(), TrialError> {
+    let refused = |why: &str| {
+        Err(TrialError::cannot_run(format!(
+            "{} cannot be replayed: {why}",
+            path.display()
+        )))
+    };
+    if meta.redacted {
+        return refused("it is redacted, so it has neither values nor snapshots");
+    }
+    if meta.events == 0 {
+        return refused("it has no statements");
+    }
+    Ok(())
+}
+
+/// The databases of a trace, with a file of the trial for each.
+fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Database>, TrialError> {
+    let mut databases: Vec<Database> = Vec::new();
+    for snapshot in trace.snapshots().map_err(unusable)? {
+        if databases.iter().any(|it| it.recorded == snapshot.database) {
+            continue;
+        }
+        let number = match snapshot.state.as_str() {
+            "taken" => Some(snapshot.id),
+            "empty" => None,
+            _ => return Err(without_snapshot(path, &snapshot.database, snapshot.result)),
+        };
+        databases.push(Database {
+            recorded: snapshot.database,
+            snapshot: number,
+            path: directory.join(format!("test-{}.db", databases.len() + 1)),
+        });
+    }
+    for connection in trace.connections().map_err(unusable)? {
+        let file = &connection.database;
+        if !file.is_empty() && !databases.iter().any(|it| it.recorded == *file) {
+            return Err(without_snapshot(path, file, None));
+        }
+    }
+    Ok(databases)
+}
+
+fn without_snapshot(trace: &Path, database: &str, result: Option<i64>) -> TrialError {
+    let code = result.map_or(String::new(), |code| {
+        format!(" (SQLite's result code {code} when it was recorded)")
+    });
+    TrialError::cannot_run(format!(
+        "{} cannot be replayed: it has no snapshot of {database}{code}",
+        trace.display()
+    ))
+}

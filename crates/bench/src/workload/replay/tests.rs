@@ -1,0 +1,324 @@
+//! Programs that were recorded, replayed.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+use lab::level::Level;
+use lab::trial::Measured;
+use recorder::{Folder, Options};
+use tempfile::TempDir;
+
+use crate::copy_database;
+use crate::error::TrialError;
+use crate::workload::common::tests::{run, run_counting};
+
+/// A folder with a trace.
+struct Recorded {
+    directory: TempDir,
+}
+
+impl Recorded {
+    /// Records a Python program; nothing where there is no Python with `sqlite3`.
+    fn python(program: &str) -> Option<Recorded> {
+        Recorded::with(program, &Options::default())
+    }
+
+    fn with(program: &str, options: &Options) -> Option<Recorded> {
+        let has = Command::new("python3")
+            .args(["-c", "import sqlite3"])
+            .output();
+        if !has.is_ok_and(|output| output.status.success()) {
+            testing::skip("there is no Python with sqlite3 here");
+            return None;
+        }
+        let recorded = Recorded {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        let folder = Folder::create(&recorded.file("recording"), options).unwrap();
+        let status = Command::new("python3")
+            .args(["-c", program])
+            .env("LD_PRELOAD", folder.preload(None))
+            .current_dir(recorded.directory.path())
+            .status();
+        assert!(status.unwrap().success());
+        let library = library();
+        let copy = |from: &Path, to: &Path| {
+            copy_database(&library, from, to).map_err(|error| error.to_string())
+        };
+        trace::seal::seal(&library, &folder, &recorded.file("app.trace"), &copy).unwrap();
+        Some(recorded)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Changes the trace.
+    fn change(&self, sql: &str) {
+        let flags = OpenFlags::READ_WRITE;
+        let trace = Connection::open(&library(), &self.file("app.trace"), flags, None).unwrap();
+        trace.execute(sql).unwrap();
+    }
+
+    fn settings<'a>(&self, over: &[(&'a str, Level)]) -> Vec<(&'a str, Level)> {
+        let trace = self.file("app.trace").display().to_string();
+        let own = [("trace", Level::Text(trace))];
+        own.into_iter().chain(over.iter().cloned()).collect()
+    }
+
+    fn replay(&self, over: &[(&str, Level)]) -> Result<Measured, TrialError> {
+        run("replay", &self.settings(over))
+    }
+
+    fn problem(&self, over: &[(&str, Level)]) -> String {
+        self.replay(over).expect_err("a problem").to_string()
+    }
+}
+
+fn library() -> Arc<Library> {
+    Arc::new(Library::load(&Source::Embedded).unwrap())
+}
+
+/// The rows of a table that the trial has written, each as one text.
+fn rows(measured: &Measured, title: &str) -> Vec<String> {
+    let table = measured.tables.iter().find(|table| table.title == title);
+    table.map_or_else(Vec::new, |table| {
+        table.rows.iter().map(|row| row.join(" ")).collect()
+    })
+}
+
+/// Four processes with reads, full-text search, transactions whose writes depend on what they read, rollbacks, and
+/// errors.
+const PROCESSES: &str = r#"
+import multiprocessing, random, sqlite3
+def work(seed):
+    r = random.Random(seed)
+    c = sqlite3.connect("a.db", timeout=60, isolation_level=None)
+    for i in range(60):
+        kind, key = r.randrange(6), r.randrange(50)
+        if kind == 0:
+            c.execute("BEGIN IMMEDIATE")
+            v, = c.execute("SELECT v FROM t WHERE k = ?", (key,)).fetchone()
+            c.execute("UPDATE t SET v = ? WHERE k = ?", (v * 3 % 1000, key))
+            c.execute("INSERT INTO log(what) SELECT sum(v) FROM t")
+            c.execute("ROLLBACK" if i % 4 == 0 else "COMMIT")
+        elif kind == 1: c.execute("INSERT INTO f VALUES (?)", (f"word{i} red",))
+        elif kind == 2: c.execute("SELECT count(*) FROM log").fetchall()
+        elif kind == 3: c.execute("SELECT rowid FROM f WHERE f MATCH 'red'").fetchone()
+        elif kind == 4:
+            try: c.execute("INSERT INTO t VALUES (?, 1)", (key,))
+            except sqlite3.IntegrityError: pass
+        else: c.execute("UPDATE t SET v = v + 1 WHERE k = ?", (key,))
+    c.close()
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("PRAGMA journal_mode = WAL").fetchall()
+c.execute("CREATE TABLE t(k INTEGER PRIMARY KEY, v)")
+c.execute("CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, what)")
+c.execute("CREATE VIRTUAL TABLE f USING fts5(words)")
+c.execute("BEGIN")
+c.executemany("INSERT INTO t VALUES (?, ?)", [(k, k) for k in range(50)])
+c.execute("COMMIT")
+c.close()
+workers = [multiprocessing.Process(target=work, args=(seed,)) for seed in range(4)]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+"#;
+
+#[test]
+fn four_processes_end_as_in_the_recording_with_any_journal() {
+    let Some(recorded) = Recorded::python(PROCESSES) else {
+        return;
+    };
+    let before = std::fs::read(recorded.file("a.db")).unwrap();
+    for (mode, journal) in [("ordered", "wal"), ("ordered", "delete"), ("paced", "wal")] {
+        let over = [("mode", mode.into()), ("journal_mode", journal.into())];
+        let measured = recorded.replay(&over).unwrap();
+        let metrics = &measured.metrics;
+        assert_eq!(metrics["differing_tables"], 0.0, "{mode} {journal}");
+        assert_eq!(metrics["coverage_percent"], 100.0);
+        assert!(metrics["agreement_percent"] > 99.0, "{metrics:?}");
+        assert!(metrics["txns_per_s"] > 0.0 && metrics["seconds"] > 0.0);
+        let found = &measured.connections[0].pragmas["journal_mode"];
+        assert_eq!(found, journal, "the variant decides");
+        for table in ["t", "log", "sqlite_sequence", "sqlite_schema"] {
+            let equal = format!("{table} equal");
+            assert!(rows(&measured, "end state").contains(&equal), "{table}");
+        }
+    }
+    assert_eq!(std::fs::read(recorded.file("a.db")).unwrap(), before);
+}
+
+#[test]
+fn connections_that_meet_by_chance_are_measured_with_what_differs() {
+    let Some(recorded) = Recorded::python(PROCESSES) else {
+        return;
+    };
+    let measured = recorded.replay(&[("mode", "free".into())]).unwrap();
+    let metrics = &measured.metrics;
+    assert!(metrics.contains_key("differing_tables"));
+    let named = rows(&measured, "divergences").len() as f64;
+    assert_eq!(named, metrics["divergences"].min(20.0));
+}
+
+/// A program on one connection, with a table that it changes.
+fn program(more: &str) -> String {
+    format!(
+        "import sqlite3\nc = sqlite3.connect('a.db', isolation_level=None)\nc.execute('CREATE TABLE t(a, b)')\nc.execute('CREATE TABLE u(a)')\nfor i in range(20): c.execute('INSERT INTO t VALUES (?, ?)', (i, 'x' * i * 10))\n{more}\nc.close()\n"
+    )
+}
+
+#[test]
+fn a_counting_trial_counts_the_same_each_time() {
+    let Some(recorded) = Recorded::python(&program("c.execute('SELECT * FROM t').fetchone()"))
+    else {
+        return;
+    };
+    let count = || {
+        let over = recorded.settings(&[("journal_mode", "delete".into())]);
+        run_counting("replay", &over).unwrap().metrics
+    };
+    let (one, other) = (count(), count());
+    assert!(one["syncs"] > 20.0 && one["pages_written"] > 20.0);
+    for name in ["syncs", "bytes_written", "pages_written", "vm_steps"] {
+        assert_eq!(one[name], other[name], "{name}");
+    }
+}
+
+#[test]
+fn a_missing_function_is_named_and_refused_unless_less_is_wanted() {
+    let more = "c.create_function('own', 1, lambda x: x + 1)\nfor i in range(9): c.execute('INSERT INTO u VALUES (own(?))', (i,))";
+    let Some(recorded) = Recorded::python(&program(more)) else {
+        return;
+    };
+    let problem = recorded.problem(&[]);
+    assert!(
+        problem.contains("function own (9 statements)") && problem.contains("min_coverage = 95"),
+        "{problem}"
+    );
+    let measured = recorded.replay(&[("min_coverage", 10.into())]).unwrap();
+    assert!(measured.metrics["coverage_percent"] < 80.0);
+    assert_eq!(measured.metrics["agreement_percent"], 100.0);
+    assert_eq!(rows(&measured, "not replayed"), ["function own 9"]);
+    let end = rows(&measured, "end state");
+    assert!(end.contains(&"t equal".to_owned()), "{end:?}");
+    let left_out = "u not compared: statements that write it could not be replayed";
+    assert!(end.contains(&left_out.to_owned()), "{end:?}");
+}
+
+#[test]
+fn tables_that_chance_or_the_time_has_written_are_not_compared() {
+    let more = "c.execute('INSERT INTO u VALUES (random())')\nc.execute('CREATE TABLE w(a, at DEFAULT CURRENT_TIMESTAMP)')\nc.execute('INSERT INTO w(a) VALUES (1)')";
+    let Some(recorded) = Recorded::python(&program(more)) else {
+        return;
+    };
+    let end = rows(&recorded.replay(&[]).unwrap(), "end state");
+    for table in ["u", "w"] {
+        let why = "its content depends on chance or on the present time";
+        assert!(
+            end.contains(&format!("{table} not compared: {why}")),
+            "{end:?}"
+        );
+    }
+    assert!(end.contains(&"t equal".to_owned()));
+}
+
+#[test]
+fn another_end_or_other_rows_fail_and_name_table_and_event() {
+    let Some(recorded) = Recorded::python(&program("c.execute('SELECT * FROM t').fetchall()"))
+    else {
+        return;
+    };
+    recorded.change("UPDATE event SET rows = 21 WHERE rows = 20");
+    let measured = recorded.replay(&[]).unwrap();
+    let divergences = rows(&measured, "divergences");
+    assert_eq!(measured.metrics["divergences"], 1.0);
+    assert!(
+        divergences[0].contains("returned 20 rows instead of 21 SELECT * FROM t"),
+        "{divergences:?}"
+    );
+    recorded.change("UPDATE end_state SET checksum = '0' WHERE name = 't'");
+    let problem = recorded.problem(&[]);
+    assert!(
+        problem.contains("1 table differs, first t: the same 20 rows with other content")
+            && problem.contains("first divergences: event "),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
+    let Some(recorded) = Recorded::python(&program("")) else {
+        return;
+    };
+    recorded.change("DELETE FROM event WHERE ticket = 12");
+    let measured = recorded.replay(&[]).unwrap();
+    assert!(!measured.metrics.contains_key("differing_tables"));
+    let end = rows(&measured, "end state");
+    assert!(
+        end[0].contains("a commit is missing in the recording"),
+        "{end:?}"
+    );
+    assert_eq!(measured.metrics["agreement_percent"], 100.0);
+}
+
+#[test]
+fn redacted_traces_and_missing_snapshots_are_refused_with_the_reason() {
+    let redact = Options {
+        redact: true,
+        ..Options::default()
+    };
+    let Some(redacted) = Recorded::with(&program(""), &redact) else {
+        return;
+    };
+    assert!(redacted.problem(&[]).contains("it is redacted"));
+    let Some(recorded) = Recorded::python(&program("")) else {
+        return;
+    };
+    recorded.change("UPDATE snapshot SET state = 'failed', result = 5");
+    let problem = recorded.problem(&[]);
+    assert!(
+        problem.contains("no snapshot of") && problem.contains("result code 5"),
+        "{problem}"
+    );
+    std::fs::write(recorded.file("app.trace"), "text").unwrap();
+    assert!(recorded.problem(&[]).contains("is not a trace"));
+    assert!(
+        run("replay", &[])
+            .unwrap_err()
+            .to_string()
+            .contains("names no trace")
+    );
+}
+
+#[test]
+fn attached_files_are_those_of_the_trial_and_others_are_never_opened() {
+    let more = "c.execute(\"ATTACH 'b.db' AS b\")\nc.execute('CREATE TABLE b.v(a)')\nc.execute('INSERT INTO b.v VALUES (1)')\nc.execute('VACUUM INTO ?', ('copy.db',))";
+    let Some(recorded) = Recorded::python(&program(more)) else {
+        return;
+    };
+    std::fs::remove_file(recorded.file("copy.db")).unwrap();
+    let contents = || ["a.db", "b.db"].map(|name| std::fs::read(recorded.file(name)).unwrap());
+    let before = contents();
+    let measured = recorded.replay(&[("min_coverage", 50.into())]).unwrap();
+    assert_eq!(contents(), before);
+    assert!(!recorded.file("copy.db").exists());
+    let end = rows(&measured, "end state");
+    assert!(end.contains(&"v equal".to_owned()), "{end:?}");
+    assert_eq!(
+        rows(&measured, "not replayed"),
+        ["VACUUM INTO, which writes another file 1"]
+    );
+}
+
+#[test]
+fn a_process_that_was_killed_in_a_transaction_is_rolled_back_and_others_go_on() {
+    let more = "import os\nif os.fork() == 0:\n    d = sqlite3.connect('a.db', isolation_level=None)\n    d.execute('BEGIN IMMEDIATE')\n    d.execute('DELETE FROM t')\n    os.kill(os.getpid(), 9)\nos.wait()\nc.execute('INSERT INTO t VALUES (99, 1)')";
+    let Some(recorded) = Recorded::python(&program(more)) else {
+        return;
+    };
+    let measured = recorded.replay(&[]).unwrap();
+    assert_eq!(measured.metrics["agreement_percent"], 100.0);
+    assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
+}
