@@ -22,6 +22,8 @@ Examples:
                                         two SQLite libraries
   pragmark measure --builtin tpcb-like --scale-factor 10 --clients 4
                                         the workload of pgbench
+  pragmark measure --trace app.trace --vary journal_mode=wal,delete
+                                        the recorded traffic of an application, replayed
   pragmark measure --db app.db queries.sql --write my.toml
                                         the same as an experiment file, to extend it")]
 pub struct MeasureArgs {
@@ -38,6 +40,16 @@ pub struct MeasureArgs {
     /// it to compare databases [default: an empty one].
     #[arg(long = "db", value_name = "FILE")]
     pub dbs: Vec<PathBuf>,
+    /// Trace of `pragmark record` to replay instead of SQL of your own. Every trial works on the databases as they were
+    /// when recording began.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "commands", "builtin", "dbs", "setup", "clients", "cold", "seconds"])]
+    pub trace: Option<PathBuf>,
+    /// Order in which a trace is replayed [default: ordered, or paced with --speed].
+    #[arg(long, value_enum, value_name = "MODE", requires = "trace")]
+    pub mode: Option<ModeArg>,
+    /// Speed of the recorded pauses, such as 2 for half of each; replays them with --mode paced.
+    #[arg(long, value_name = "FACTOR", requires = "trace", value_parser = speed)]
+    pub speed: Option<f64>,
     /// SQL file to execute on the database of each trial before the work. Use it for a schema or an index.
     #[arg(long, value_name = "FILE")]
     pub setup: Option<PathBuf>,
@@ -89,6 +101,35 @@ pub struct MeasureArgs {
     /// Print one line per trial instead of a progress bar.
     #[arg(long)]
     pub plain: bool,
+}
+
+/// Orders of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// Writing transactions in the recorded order, without pauses: the database ends as in the recording.
+    Ordered,
+    /// The same with the recorded pauses.
+    Paced,
+    /// In the order of each connection alone.
+    Free,
+}
+
+impl ModeArg {
+    /// The level of the setting `mode`.
+    pub fn level(self) -> &'static str {
+        match self {
+            ModeArg::Ordered => "ordered",
+            ModeArg::Paced => "paced",
+            ModeArg::Free => "free",
+        }
+    }
+}
+
+/// A speed from 0.01 to 10.
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.trim().parse::<f64>().ok();
+    let known = speed.filter(|speed| (0.01..=10.0).contains(speed));
+    known.ok_or_else(|| "a number from 0.01 to 10".to_owned())
 }
 
 /// pgbench's scripts.

@@ -9,7 +9,7 @@ use lab::level::{Level, Settings};
 use lab::plan::ad_hoc;
 
 use super::{output, run};
-use crate::cli::{MeasureArgs, RunArgs, ScaleArg};
+use crate::cli::{MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
 
 /// Seconds for all trials together where none are given, so that an answer comes within ten.
@@ -57,14 +57,15 @@ fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
 
 /// The experiment that the options describe.
 fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
-    let question = "How fast are these statements?";
-    let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
-    experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
+    let mut experiment = match &args.trace {
+        Some(trace) => replay(args, trace)?,
+        None => sql(args)?,
+    };
     experiment.design.kind = match args.combine {
         true => DesignKind::Factorial,
         false => DesignKind::OneAtATime,
     };
-    add_settings(args, &mut experiment)?;
+    set_given(args, &mut experiment)?;
     add_factors(args, &mut experiment)?;
     if experiment.factors.is_empty() {
         experiment.variants.push(VariantName {
@@ -75,8 +76,47 @@ fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
     }
     let stopping = &mut experiment.design.stopping;
     (stopping.rounds, stopping.max_rounds) = (args.rounds, args.rounds);
+    if args.trace.is_none() {
+        limit_time(args, &mut experiment);
+    }
+    Ok(experiment)
+}
+
+/// Statements of the user's own.
+fn sql(args: &MeasureArgs) -> Result<Experiment, Failure> {
+    let question = "How fast are these statements?";
+    let mut experiment = ad_hoc("measure", question, "sql", "txns_per_s");
+    experiment.secondary_metrics = ["p50_us", "p99_us"].map(str::to_owned).into();
+    add_settings(args, &mut experiment)?;
+    Ok(experiment)
+}
+
+/// The recorded traffic of an application.
+fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
+    let level = whole_path(trace, "--trace")?;
+    bench::check_trace(trace).map_err(|error| {
+        Failure::unusable(error)
+            .hint("`pragmark record` writes traces; one with --redact cannot be replayed")
+    })?;
+    let question = "How fast is the recorded application?";
+    let mut experiment = ad_hoc("measure", question, "replay", "txns_per_s");
+    experiment.secondary_metrics = ["seconds", "p50_us", "p99_us"].map(str::to_owned).into();
+    let mode = args.mode.or(args.speed.map(|_| ModeArg::Paced));
+    if args.speed.is_some() && mode != Some(ModeArg::Paced) {
+        return Err(Failure::usage("--speed applies to --mode paced"));
+    }
+    let base = &mut experiment.base;
+    base.insert("trace".to_owned(), level);
+    mode.map(|mode| base.insert("mode".to_owned(), mode.level().into()));
+    let percent = args.speed.map(|speed| (speed * 100.0).round() as i64);
+    percent.map(|percent| base.insert("speed_percent".to_owned(), percent.into()));
+    Ok(experiment)
+}
+
+/// Gives trials a time, unless they have one.
+fn limit_time(args: &MeasureArgs, experiment: &mut Experiment) {
     let trial_s = args.seconds.unwrap_or_else(|| {
-        let trials = f64::from(args.rounds) * (variants(&experiment) + 1.0);
+        let trials = f64::from(args.rounds) * (variants(experiment) + 1.0);
         (TRIALS_S / trials).clamp(*TRIAL_S.start(), *TRIAL_S.end())
     });
     let milliseconds = Level::Int((trial_s * 1e3).ceil().max(1.0) as i64);
@@ -84,7 +124,6 @@ fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
         .base
         .entry("stop_after_ms".to_owned())
         .or_insert(milliseconds);
-    Ok(experiment)
 }
 
 /// How many variants an experiment has.
@@ -130,11 +169,17 @@ fn add_settings(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), F
     if args.cold {
         set("page_cache", "cold".into());
     }
+    Ok(())
+}
+
+/// What `--set` gives all variants.
+fn set_given(args: &MeasureArgs, experiment: &mut Experiment) -> Result<(), Failure> {
     for setting in &args.set {
         let (name, level) = setting.split_once('=').ok_or_else(|| {
             Failure::usage(format!("--set {setting} lacks a value: --set NAME=VALUE"))
         })?;
-        set(name.trim(), level_of(level.trim()));
+        let base = &mut experiment.base;
+        base.insert(name.trim().to_owned(), level_of(level.trim()));
     }
     Ok(())
 }
