@@ -21,6 +21,7 @@ mod own_sql;
 mod parameters;
 mod queue;
 mod recording;
+mod replay;
 mod safety;
 mod terminal;
 mod traffic;

@@ -20,6 +20,7 @@ mod map;
 mod notes;
 mod pragmas;
 mod repeat;
+mod replay;
 mod run;
 mod secondary;
 mod settings;
@@ -40,7 +41,7 @@ pub use self::settings::{SettingsQuery, settings_to_use};
 type OfExperiment = fn(&Subject<'_>) -> Vec<Block>;
 
 /// The topics of an experiment, in their order.
-const OF_EXPERIMENT: [OfExperiment; 19] = [
+const OF_EXPERIMENT: [OfExperiment; 20] = [
     answers::answer,
     curve::blocks,
     map::blocks,
@@ -48,6 +49,7 @@ const OF_EXPERIMENT: [OfExperiment; 19] = [
     effects::blocks,
     interactions::blocks,
     figures::after_effects,
+    replay::blocks,
     statements::blocks,
     secondary::blocks,
     bindings::blocks,

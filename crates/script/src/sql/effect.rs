@@ -38,6 +38,37 @@ pub fn first_word(sql: &str) -> String {
     first.map_or_else(String::new, |token| token.text.to_ascii_lowercase())
 }
 
+/// A short name for a statement: its first word, and the first table or other thing that it names, in lower case.
+pub fn label(sql: &str) -> String {
+    let all = significant(sql);
+    let first = first_word(sql);
+    let named = |words: &[&str]| {
+        let mut indices = 0..all.len();
+        indices.find_map(|index| {
+            let is_ahead = words.iter().any(|word| all[index].is(word));
+            is_ahead.then(|| table_at(&all[index + 1..])).flatten()
+        })
+    };
+    let object = match first.as_str() {
+        "pragma" => pragma(sql).map(|pragma| pragma.name),
+        "begin" => all
+            .get(1)
+            .filter(|it| it.kind == Kind::Word)
+            .map(|it| it.text.to_ascii_lowercase()),
+        "create" | "drop" | "alter" => named(&["table", "index", "view", "trigger"]),
+        _ => named(&["from", "into", "update"]),
+    };
+    let name = object.map_or_else(|| first.clone(), |object| format!("{first}_{object}"));
+    let plain = |c: char| {
+        if c.is_alphanumeric() || c == '_' {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().take(40).map(plain).collect()
+}
+
 /// The PRAGMA that a statement is.
 pub fn pragma(sql: &str) -> Option<Pragma> {
     let all = significant(sql);
@@ -202,6 +233,24 @@ mod tests {
         assert_eq!(attached("attach 'a' || 'b' as x"), Some(Attached::Other));
         assert_eq!(attached("SELECT 'attach'"), None);
         assert!(vacuums_into("VACUUM main INTO 'x'") && !vacuums_into("VACUUM"));
+    }
+
+    #[test]
+    fn labels_are_short_and_have_no_signs() {
+        for (sql, name) in [
+            ("SELECT count(*) FROM users u", "select_users"),
+            ("INSERT OR REPLACE INTO \"a b\" VALUES (1)", "insert_a_b"),
+            ("UPDATE t SET a = 1", "update_t"),
+            ("BEGIN IMMEDIATE", "begin_immediate"),
+            ("BEGIN;", "begin"),
+            ("COMMIT", "commit"),
+            ("PRAGMA main.cache_size = 1", "pragma_cache_size"),
+            ("CREATE TABLE IF NOT EXISTS x(a)", "create_x"),
+            ("SELECT 1", "select"),
+            ("SELECT a FROM (SELECT b FROM c)", "select_c"),
+        ] {
+            assert_eq!(label(sql), name, "{sql}");
+        }
     }
 
     #[test]

@@ -179,8 +179,7 @@ fn shortened(sql: &str) -> String {
     }
 }
 
-/// Notes the statements that took the most time in the recording, named `s1`, `s2` and so on, with their figures and
-/// plans.
+/// Notes the statements that took the most time in the recording, with their figures and plans.
 ///
 /// # Errors
 /// A histogram cannot be made.
@@ -202,8 +201,9 @@ pub(super) fn note_statements(
             latency.record(Duration::from_nanos(*time));
         }
     }
-    for (number, (form, sql)) in (1..).zip(slowest) {
-        let name = format!("s{number}");
+    let mut labels: HashMap<String, u32> = HashMap::new();
+    for (form, sql) in slowest {
+        let name = name(&sql, &mut labels);
         let counters = sum.counters.get(&form).copied().unwrap_or_default();
         note_counters(
             counters,
@@ -225,6 +225,17 @@ pub(super) fn note_statements(
         });
     }
     Ok(())
+}
+
+/// A name of its own for a statement: its label, with a number from the second one of the same label on.
+fn name(sql: &str, labels: &mut HashMap<String, u32>) -> String {
+    let label = script::effect::label(sql);
+    let count = labels.entry(label.clone()).or_default();
+    *count += 1;
+    match count {
+        1 => label,
+        count => format!("{label}_{count}"),
+    }
 }
 
 /// The normalised statements that took the most time in the recording, each with one of its texts.

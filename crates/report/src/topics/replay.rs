@@ -1,0 +1,153 @@
+//! Recorded traffic: how much of it was replayed, whether it did the same as in the recording, and what differed.
+
+use lab::analysis::VariantAnalysis;
+use lab::trial::DataTable;
+
+use super::Subject;
+use crate::document::{Block, Cell, Column, Item, Row, Sentence, Table, led};
+use crate::figures;
+use crate::words::{metric_heading, plural};
+
+/// The workload.
+const WORKLOAD: &str = "replay";
+
+/// The figures of each variant.
+const METRICS: [&str; 4] = [
+    "coverage_percent",
+    "coverage_time_percent",
+    "agreement_percent",
+    "divergences",
+];
+
+/// Divergences that are named for each variant; the evidence has more.
+const NAMED: usize = 3;
+
+/// A table of the variants, and what is missing or differs; nothing where no recording is replayed.
+pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
+    let variants = &subject.experiment.variants;
+    let measured = (0..variants.len()).filter(|index| !variants[*index].unmeasured());
+    let measured: Vec<usize> = measured.collect();
+    if subject.experiment.workload != WORKLOAD || measured.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![
+        Block::Heading("Replay".to_owned()),
+        Block::table(table(subject, &measured)),
+    ];
+    blocks.extend(time(&variants[measured[0]]).map(Block::small));
+    blocks.extend(Block::list(items(subject, &measured)));
+    blocks
+}
+
+fn table(subject: &Subject<'_>, measured: &[usize]) -> Table {
+    let variants = &subject.experiment.variants;
+    let figures = METRICS.map(|metric| Column::right(metric_heading(metric)));
+    let columns = led(Column::left("variant"), figures);
+    let columns = columns.chain([Column::left("tables at the end").prose()]);
+    let row = |index: &usize| {
+        let variant = &variants[*index];
+        let figure = |metric: &&str| {
+            let summary = variant.summaries.get(*metric);
+            Cell::figure(summary.map(|it| it.median), |value| {
+                figures::figure(value, metric)
+            })
+        };
+        let end = Cell::new(end_words(titled(variant, "end state")));
+        let cells = METRICS.iter().map(figure).chain([end]);
+        Row::led(subject.names.cell(*index), cells)
+    };
+    Table::new("Replay", columns, measured.iter().map(row))
+}
+
+/// How long the application itself took.
+fn time(variant: &VariantAnalysis) -> Option<String> {
+    let recorded = variant.summaries.get("recorded_s")?;
+    Some(format!(
+        "The recording lasted {} from its first to its last statement, pauses of the application included. Tables and divergences are those of each variant's first trial.",
+        figures::figure(recorded.median, "recorded_s")
+    ))
+}
+
+fn titled<'a>(variant: &'a VariantAnalysis, title: &str) -> Option<&'a DataTable> {
+    variant.tables.iter().find(|table| table.title == title)
+}
+
+/// The end state in words: what differs first.
+fn end_words(table: Option<&DataTable>) -> String {
+    let rows = table.map_or(&[][..], |table| &table.rows);
+    let (mut equal, mut left_out, mut differing) = (0, Vec::new(), Vec::new());
+    for row in rows {
+        match row.as_slice() {
+            [_, how] if how == "equal" => equal += 1,
+            [name, how] if how.starts_with("not compared") => left_out.push((name, how)),
+            [name, how] => differing.push(format!("{name} ({how})")),
+            _ => {}
+        }
+    }
+    let mut words = Vec::new();
+    if !differing.is_empty() {
+        words.push(format!("different: {}", differing.join(", ")));
+    }
+    if equal > 0 {
+        words.push(format!("{equal} equal"));
+    }
+    match left_out.as_slice() {
+        [] => {}
+        [(name, how)] => words.push(format!("{name} {how}")),
+        several => words.push(format!("{} not compared", several.len())),
+    }
+    words.join("; ")
+}
+
+/// What could not be replayed, and the first divergences of each variant.
+fn items(subject: &Subject<'_>, measured: &[usize]) -> Vec<Item> {
+    let variants = &subject.experiment.variants;
+    let mut items: Vec<Item> = Vec::new();
+    let missing = titled(&variants[measured[0]], "not replayed");
+    for row in missing.map_or(&[][..], |table| &table.rows) {
+        if let [what, statements] = row.as_slice() {
+            let count = statements.parse().unwrap_or(0);
+            let count = plural(count, "statement", "statements");
+            items.push(Item::new(format!("Not replayed: {what}, {count}")));
+        }
+    }
+    for index in measured {
+        let divergences = titled(&variants[*index], "divergences");
+        let rows = divergences.map_or(&[][..], |table| &table.rows);
+        for row in rows.iter().take(NAMED) {
+            if let [event, what, sql] = row.as_slice() {
+                let lead = subject.names.sentence(*index);
+                let lead = lead.words(format!(": event {event} {what}: "));
+                items.push(Item::new(lead.and(Sentence::code(sql))));
+            }
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(rows: &[(&str, &str)]) -> String {
+        let row = |(name, how): &(&str, &str)| vec![(*name).to_owned(), (*how).to_owned()];
+        end_words(Some(&DataTable {
+            title: "end state".to_owned(),
+            columns: Vec::new(),
+            rows: rows.iter().map(row).collect(),
+        }))
+    }
+
+    #[test]
+    fn the_end_says_what_differs_then_what_is_equal_and_what_was_not_compared() {
+        assert_eq!(
+            words(&[("a", "5 rows instead of 6"), ("b", "equal"), ("c", "equal")]),
+            "different: a (5 rows instead of 6); 2 equal"
+        );
+        assert_eq!(
+            words(&[("app.db", "not compared: a commit is missing")]),
+            "app.db not compared: a commit is missing"
+        );
+        assert_eq!(words(&[]), "");
+    }
+}
