@@ -34,7 +34,7 @@ pub use target::postgres::{SCHEMA as TRIAL_SCHEMA, remove_trial_schema};
 pub use training::training;
 pub use workload::contention::work as contention_worker;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
-pub use workload::replay::check_trace;
+pub use workload::replay::{check_trace, missing_in_trace};
 pub use workload::sql::snapshot::copy_database;
 
 use lab::level::Settings;

@@ -8,6 +8,7 @@ use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
 use lab::level::{Level, Settings};
 use lab::plan::ad_hoc;
 
+use super::traffic::plural;
 use super::{output, run};
 use crate::cli::{MeasureArgs, ModeArg, RunArgs, ScaleArg};
 use crate::failure::{Exit, Failure};
@@ -94,10 +95,7 @@ fn sql(args: &MeasureArgs) -> Result<Experiment, Failure> {
 /// The recorded traffic of an application.
 fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
     let level = whole_path(trace, "--trace")?;
-    bench::check_trace(trace).map_err(|error| {
-        Failure::unusable(error)
-            .hint("`pragmark record` writes traces; one with --redact cannot be replayed")
-    })?;
+    look_at(trace)?;
     let question = "How fast is the recorded application?";
     let mut experiment = ad_hoc("measure", question, "replay", "txns_per_s");
     experiment.secondary_metrics = ["seconds", "p50_us", "p99_us"].map(str::to_owned).into();
@@ -111,6 +109,22 @@ fn replay(args: &MeasureArgs, trace: &Path) -> Result<Experiment, Failure> {
     let percent = args.speed.map(|speed| (speed * 100.0).round() as i64);
     percent.map(|percent| base.insert("speed_percent".to_owned(), percent.into()));
     Ok(experiment)
+}
+
+/// Refuses what cannot be replayed, and lists what is missing.
+fn look_at(trace: &Path) -> Result<(), Failure> {
+    let unusable = |error: bench::TrialError| {
+        Failure::unusable(error)
+            .hint("`pragmark record` writes traces; one with --redact cannot be replayed")
+    };
+    bench::check_trace(trace).map_err(unusable)?;
+    let directory = tempfile::tempdir().map_err(Failure::unusable)?;
+    let missing = bench::missing_in_trace(trace, directory.path()).map_err(unusable)?;
+    for (what, statements) in missing {
+        let statements = plural(statements, "statement", "statements");
+        tell!("warning: cannot be replayed: {what}, {statements}");
+    }
+    Ok(())
 }
 
 /// Gives trials a time, unless they have one.

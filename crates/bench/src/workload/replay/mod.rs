@@ -16,10 +16,12 @@ mod source;
 mod turns;
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use engine::{Library, Source};
 use lab::level::Settings;
 use lab::needs::Needs;
+use lab::seed::Seed;
 use lab::trial::Measured;
 
 use self::ends::Ends;
@@ -102,6 +104,28 @@ impl Declared for Replay {
 /// Why it cannot be replayed.
 pub fn check_trace(path: &Path) -> Result<(), TrialError> {
     Recording::check(path)
+}
+
+/// What the statements of a trace need that the built-in SQLite does not have, such as functions of the application, and
+/// how many statements need it. The databases are restored into an empty directory.
+///
+/// # Errors
+/// As [`check_trace`]; a database cannot be restored.
+pub fn missing_in_trace(path: &Path, directory: &Path) -> Result<Vec<(String, u64)>, TrialError> {
+    let trial = Trial {
+        settings: &Settings::new(),
+        library: Arc::new(Library::load(&Source::Embedded)?),
+        directory,
+        seed: Seed(0),
+        counter: None,
+        postgres: None,
+        artifacts: None,
+        phase: &mut |_| {},
+    };
+    let mut recording = Recording::read(path, directory)?;
+    recording.confine(trial.settings);
+    let coverage = coverage::examine(&trial, &mut recording)?;
+    Ok(coverage.missing.into_iter().collect())
 }
 
 fn commits(recording: &Recording) -> Commits {

@@ -90,11 +90,12 @@ impl<'p> Turns<'p> {
         }
     }
 
+    /// Wakes those who need not wait any longer, without the list in hand: they look at it, too.
     fn wake(&self) {
-        for (condition, thread) in locked(&self.sleepers).iter() {
-            if self.is_met(*condition) {
-                thread.unpark();
-            }
-        }
+        let mut sleepers = locked(&self.sleepers);
+        let awake = sleepers.extract_if(.., |(condition, _)| self.is_met(*condition));
+        let awake: Vec<Thread> = awake.map(|(_, thread)| thread).collect();
+        drop(sleepers);
+        awake.iter().for_each(Thread::unpark);
     }
 }
