@@ -8,6 +8,7 @@ mod flags;
 mod function;
 mod plan;
 mod status;
+mod wal_commit;
 
 pub use flags::OpenFlags;
 pub use status::{Checkpoint, CheckpointMode, DbStatus, Status};
@@ -35,6 +36,8 @@ pub struct Connection {
     handle: DatabaseHandle,
     /// After the handle, because fields are dropped in order: SQLite may call it until it is closed.
     busy: Option<Installed>,
+    /// The same.
+    wal_commit: Option<wal_commit::Installed>,
 }
 
 impl Connection {
@@ -54,7 +57,11 @@ impl Connection {
         let name = c_string(path.as_os_str().as_bytes(), "path of the database")?;
         let vfs = vfs.map(|vfs| c_string(vfs, VFS_NAME)).transpose()?;
         let handle = DatabaseHandle::open(library, &name, path, flags.bits(), vfs.as_deref())?;
-        Ok(Connection { handle, busy: None })
+        Ok(Connection {
+            handle,
+            busy: None,
+            wal_commit: None,
+        })
     }
 
     /// The library that the connection runs on.

@@ -136,6 +136,7 @@ api! {
         fn db_mutex(*mut sqlite3) -> *mut c_void;
         fn total_changes64(*mut sqlite3) -> i64;
         fn db_status64(*mut sqlite3, c_int, *mut i64, *mut i64, c_int) -> c_int;
+        fn wal_hook(*mut sqlite3, Option<WalCallback>, *mut c_void) -> *mut c_void;
         fn wal_checkpoint_v2(*mut sqlite3, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
         fn bind_pointer(*mut sqlite3_stmt, c_int, *mut c_void, *const c_char, Destructor) -> c_int;
         fn carray_bind(*mut sqlite3_stmt, c_int, *mut c_void, c_int, c_int, Destructor) -> c_int;

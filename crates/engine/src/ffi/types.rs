@@ -44,6 +44,14 @@ pub type FinalFunction = unsafe extern "C" fn(*mut sqlite3_context);
 pub type DestroyFunction = unsafe extern "C" fn(*mut c_void);
 /// A busy handler: not zero to try once more.
 pub type BusyCallback = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+
+/// What SQLite calls after a commit in WAL mode (<https://sqlite.org/c3ref/wal_hook.html>).
+pub type WalCallback =
+    unsafe extern "C" fn(*mut c_void, *mut sqlite3, *const c_char, c_int) -> c_int;
+
+/// `sqlite3_wal_checkpoint_v2` (<https://sqlite.org/c3ref/wal_checkpoint_v2.html>).
+pub type WalCheckpoint =
+    unsafe extern "C" fn(*mut sqlite3, *const c_char, c_int, *mut c_int, *mut c_int) -> c_int;
 /// The row callback of `sqlite3_exec`.
 pub type ExecCallback =
     unsafe extern "C" fn(*mut c_void, c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;

@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, OpenFlags, Statement, StatementCounter, Step as Stepped};
@@ -12,7 +13,7 @@ use trace::{Call, Values};
 
 use super::outcome::{Difference, Done, has_parameters};
 use super::plan::{Lane, Step};
-use super::source::{Fate, Recording};
+use super::source::Recording;
 use super::turns::Turns;
 use crate::error::TrialError;
 use crate::locks::locked;
@@ -23,9 +24,14 @@ use crate::workload::team::Gate;
 /// What all lanes share.
 pub(super) struct Shared<'a> {
     pub(super) recording: &'a Recording,
+    /// By call: whether it is executed.
+    pub(super) replayed: Vec<bool>,
     pub(super) opening: &'a Opening,
     /// None where connections are not held to the recorded order.
-    pub(super) turns: Option<Turns<'a>>,
+    pub(super) turns: Option<Arc<Turns>>,
+    /// Whether a turn may end with the commit in a log, before the automatic checkpoint: not where the application
+    /// decides when checkpoints are made.
+    pub(super) ends_early: bool,
     /// What pauses are divided by; none where there are none.
     pub(super) speed: Option<f64>,
     /// What is counted in a counting trial.
@@ -75,6 +81,10 @@ pub(super) fn execute(
         && opened.has_settings
     {
         let name = format!("connection {}", number + 1);
+        if let Some(pages) = opened.pages {
+            let restore = format!("PRAGMA wal_autocheckpoint = {pages}");
+            opened.connection.execute(&restore)?;
+        }
         report.read_back = Some(sqlite::read_back(&name, &opened.connection)?);
     }
     close(last, shared)?;
@@ -84,6 +94,10 @@ pub(super) fn execute(
 /// An open connection.
 struct Opened {
     connection: Connection,
+    /// The turn that ends with the commit of the statement that is executed; 0 for none.
+    ending: Arc<AtomicU64>,
+    /// Pages from which on checkpoints are made, where the replay makes them itself.
+    pages: Option<i64>,
     /// Whether the settings of the variant are its own: those of a database in memory are the application's.
     has_settings: bool,
 }
@@ -95,18 +109,41 @@ fn open(call: &Call, shared: &Shared<'_>) -> Result<Opened, TrialError> {
         let library = shared.opening.library();
         return Ok(Opened {
             connection: Connection::open(library, memory, OpenFlags::default(), None)?,
+            ending: Arc::default(),
+            pages: None,
             has_settings: false,
         });
     };
-    let connection = shared.opening.open_unproved(&database.path)?;
+    let mut connection = shared.opening.open_unproved(&database.path)?;
     if recording.connections[&call.connection].readonly {
         // Writes fail as they did.
         connection.execute("PRAGMA query_only = ON")?;
     }
+    let ending = Arc::default();
     Ok(Opened {
+        pages: end_early(&mut connection, &ending, shared)?,
         connection,
+        ending,
         has_settings: true,
     })
+}
+
+/// Has turns end with the commit itself: an automatic checkpoint, which SQLite makes in the same call, holds up nobody
+/// in the recording. Returns the pages from which on checkpoints are made, if so.
+fn end_early(
+    connection: &mut Connection,
+    ending: &Arc<AtomicU64>,
+    shared: &Shared<'_>,
+) -> Result<Option<i64>, TrialError> {
+    let Some(turns) = shared.turns.as_ref().filter(|_| shared.ends_early) else {
+        return Ok(None);
+    };
+    let pages = connection.query_i64("PRAGMA wal_autocheckpoint")?;
+    let (turns, ending) = (Arc::clone(turns), Arc::clone(ending));
+    let end = move || turns.end(ending.swap(0, Ordering::Relaxed));
+    let installed = connection.after_wal_commits(u32::try_from(pages).unwrap_or(0), end);
+    // An engine without write-ahead logs has no such checkpoints.
+    Ok(installed.is_ok().then_some(pages))
 }
 
 fn close(opened: Option<Opened>, shared: &Shared<'_>) -> Result<(), TrialError> {
@@ -136,6 +173,8 @@ fn connection(
     let opened = open(&shared.recording.calls[first.call], shared)?;
     let mut session = Session {
         connection: &opened.connection,
+        ending: &opened.ending,
+        replayed: &shared.replayed,
         recording: shared.recording,
         statements: HashMap::new(),
         report,
@@ -194,6 +233,8 @@ impl Pauses {
 /// A connection with its prepared statements.
 struct Session<'c, 'r> {
     connection: &'c Connection,
+    ending: &'c AtomicU64,
+    replayed: &'r [bool],
     recording: &'r Recording,
     statements: HashMap<i64, Statement<'c, 'static>>,
     report: &'r mut Report,
@@ -203,10 +244,12 @@ impl<'c> Session<'c, '_> {
     /// Executes a call unless it is left out, times it and compares it.
     fn step(&mut self, step: &Step) -> Result<(), TrialError> {
         let call = &self.recording.calls[step.call];
-        if self.recording.fate(call) == Fate::Replayed {
+        if self.replayed[step.call] {
+            self.ending.store(step.ends, Ordering::Relaxed);
             let start = Instant::now();
             let done = self.execute(call, step.keeps);
             let time = start.elapsed().as_nanos() as u64;
+            self.ending.store(0, Ordering::Relaxed);
             self.report.times.push((step.call, time));
             self.note(step.call, &done);
         }
@@ -253,8 +296,7 @@ impl<'c> Session<'c, '_> {
             Err(error) => (0, Err(error)),
         };
         let counters = self.counters(call.statement);
-        counters.executions += 1;
-        counters.rows += rows;
+        (counters.executions, counters.rows) = (counters.executions + 1, counters.rows + rows);
         Done {
             rows,
             changes: self.connection.total_changes() - before,

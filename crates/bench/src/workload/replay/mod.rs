@@ -29,7 +29,7 @@ use self::figures::Sum;
 use self::lane::{Report, Shared};
 use self::parameters::{Mode, Parameters};
 use self::plan::{Commits, Plan};
-use self::source::Recording;
+use self::source::{Fate, Recording};
 use self::turns::Turns;
 use super::common::{Elapsed, refuse_single_threaded, set, set_peak_memory};
 use super::team::together;
@@ -160,10 +160,15 @@ fn carry_out(
     }
     allow_open_files(FILES_PER_CONNECTION * plan.lanes.len() as u64 + OTHER_FILES)?;
     let opening = Opening::of(trial);
+    let calls = recording.calls.iter();
     let shared = Shared {
         recording,
+        replayed: calls
+            .map(|it| recording.fate(it) == Fate::Replayed)
+            .collect(),
         opening: &opening,
-        turns: (parameters.mode != Mode::Free).then(|| Turns::of(plan)),
+        turns: (parameters.mode != Mode::Free).then(|| Arc::new(Turns::of(plan))),
+        ends_early: !recording.sets("wal_autocheckpoint"),
         speed: (parameters.mode == Mode::Paced).then_some(parameters.speed as f64 / 100.0),
         counts: Mutex::new(Counts::of(trial.counter.as_ref(), &[])?),
     };

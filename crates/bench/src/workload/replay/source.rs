@@ -136,6 +136,16 @@ impl Recording {
         self.databases.iter().find(|it| it.recorded == *file)
     }
 
+    /// Whether the application sets this PRAGMA and the variant does not.
+    pub(super) fn sets(&self, name: &str) -> bool {
+        let mut texts = self.texts.values();
+        texts.any(|text| {
+            let pragma = effect::pragma(&text.sql);
+            let sets = pragma.is_some_and(|pragma| pragma.name == name && pragma.has_value);
+            sets && !self.left_out.contains_key(&text.id)
+        })
+    }
+
     /// Whether statements are missing in the recording.
     pub(super) fn is_incomplete(&self) -> bool {
         self.meta.lost || self.meta.unreadable_bytes > 0

@@ -20,8 +20,10 @@ const LOOKS: usize = 200;
 const SLEEP: Duration = Duration::from_millis(100);
 
 /// How far a replay has come.
-pub(super) struct Turns<'p> {
-    plan: &'p Plan,
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// As [`Plan::before`].
+    before: Vec<Vec<(usize, u64)>>,
     ended: AtomicU64,
     executed: Vec<AtomicU64>,
     waiting: AtomicUsize,
@@ -37,10 +39,10 @@ struct Condition {
     begins: u64,
 }
 
-impl<'p> Turns<'p> {
-    pub(super) fn of(plan: &'p Plan) -> Turns<'p> {
+impl Turns {
+    pub(super) fn of(plan: &Plan) -> Turns {
         Turns {
-            plan,
+            before: plan.before.clone(),
             ended: AtomicU64::new(0),
             executed: plan.lanes.iter().map(|_| AtomicU64::new(0)).collect(),
             waiting: AtomicUsize::new(0),
@@ -51,7 +53,7 @@ impl<'p> Turns<'p> {
     fn is_met(&self, condition: Condition) -> bool {
         let before = match condition.begins {
             0 => &[][..],
-            turn => &self.plan.before[turn as usize - 1],
+            turn => &self.before[turn as usize - 1],
         };
         self.ended.load(Ordering::SeqCst) >= condition.after
             && before
@@ -82,9 +84,12 @@ impl<'p> Turns<'p> {
     /// Notes that a lane has executed one more step, which ended a turn unless that is 0.
     pub(super) fn pass(&self, lane: usize, ends: u64) {
         self.executed[lane].fetch_add(1, Ordering::SeqCst);
-        if ends > 0 {
-            self.ended.fetch_max(ends, Ordering::SeqCst);
-        }
+        self.end(ends);
+    }
+
+    /// Notes that a turn has ended, unless it is 0.
+    pub(super) fn end(&self, turn: u64) {
+        self.ended.fetch_max(turn, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.wake();
         }
