@@ -109,7 +109,8 @@ def main():
         f"{equal} of {len(ratios)} replays equal; {min(statements)} to {max(statements)} statements; "
         f"agreement at least {min(agreement):.2f} %; recorded in {statistics.median(recorded):.2f} s, "
         f"replayed in {statistics.median(seconds):.2f} s (medians); "
-        f"replay / recording: median {statistics.median(ratios):.2f}, most {max(ratios):.2f}"
+        f"replay / recording: median {statistics.median(ratios):.2f}, most {max(ratios):.2f}, "
+        f"at most 1 in {sum(ratio <= 1 for ratio in ratios)} of {len(ratios)}"
     )
 
 
