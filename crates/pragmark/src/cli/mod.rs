@@ -25,8 +25,8 @@ pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
 pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
-pub use new::{NewCommand, NewDriverArgs};
 pub use measure::{MeasureArgs, ModeArg};
+pub use new::{NewCommand, NewDriverArgs};
 pub use reading::{
     AcceptedLoss, ExportArgs, ExportFormat, ListArgs, ReportArgs, ReportFormat, SettingsArgs,
     ShowArgs,
