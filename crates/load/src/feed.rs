@@ -110,7 +110,7 @@ impl Drop for StopOnDrop {
 /// Sends batches until the end, an error, or until nobody takes them any more.
 fn read(source: &mut dyn Source, sender: &SyncSender<Result<Batch, LoadError>>) {
     while let Some(item) = source.next().transpose() {
-        match item.and_then(|batch| sifted(source.name(), batch)) {
+        match item.and_then(|batch| sifted(source.name(), source.info().decimals_as, batch)) {
             Ok(batches) => {
                 for batch in batches {
                     if sender.send(Ok(batch)).is_err() {

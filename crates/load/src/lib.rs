@@ -51,6 +51,7 @@ mod target;
 
 pub use affinity::Affinity;
 pub use batch::{Batch, Fault, Malformed, RowNumbers};
+pub use cells::Decimals;
 pub use choice::load;
 pub use disk::{RawWrite, raw_write};
 pub use error::LoadError;

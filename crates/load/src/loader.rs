@@ -70,6 +70,7 @@ pub(crate) fn load_once(
         why_arrays: load.why_arrays,
         rejected: rejects.count(),
         why_reread: None,
+        decimals: source.info().decimals.clone(),
         rebuilt: load.kept.rebuilt,
         stale: load.kept.stale,
         bytes_read,

@@ -141,6 +141,8 @@ pub struct Summary {
     pub rebuilt: Vec<String>,
     /// Full-text indexes over the table that lack the rows appended: no trigger of the table names them.
     pub stale: Vec<String>,
+    /// The columns of decimals, by name, with the number of digits after the point.
+    pub decimals: Vec<(String, i8)>,
     /// Rows skipped.
     pub rejected: u64,
     /// Bytes of the input, as they lie on the disk.

@@ -100,7 +100,7 @@ impl RowReader {
             let Some(batch) = self.source.next()? else {
                 return Ok(false);
             };
-            self.parts = sifted(self.source.name(), batch)?.into();
+            self.parts = sifted(self.source.name(), self.source.info().decimals_as, batch)?.into();
         }
         let Some(mut batch) = self.parts.pop_front() else {
             return Ok(false);

@@ -12,7 +12,8 @@ use arrow_array::{
 use arrow_schema::DataType;
 use engine::ValueRef;
 
-use super::{Cells, calendar, dictionary};
+use super::decimal::{self, Decimals};
+use super::{Cells, calendar, dictionary, nested};
 use crate::batch::{Batch, Fault, Malformed, record_batch};
 use crate::error::LoadError;
 
@@ -46,8 +47,9 @@ fn is_own(column: &ArrayRef) -> bool {
     )
 }
 
-/// A column in one of SQLite's own types: booleans become 0 and 1, and numbers get 64 bits.
-pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
+/// A column in one of SQLite's own types: booleans become 0 and 1, and numbers get 64 bits. Decimals in nested
+/// values keep every digit.
+pub(super) fn converted(array: &ArrayRef, decimals: Decimals) -> Result<ArrayRef, Unfit> {
     fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> ArrayRef
     where
         T::Native: Into<i64>,
@@ -81,28 +83,13 @@ pub(super) fn converted(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
         DataType::LargeBinary => blobs(array.as_binary::<i64>())?,
         DataType::BinaryView => blobs(array.as_binary_view())?,
         DataType::FixedSizeBinary(_) => blobs(array.as_fixed_size_binary())?,
-        DataType::Dictionary(_, _) => dictionary::gathered(array.as_any_dictionary())?,
-        DataType::Decimal32(_, _) => digits::<Decimal32Type>(array)?,
-        DataType::Decimal64(_, _) => digits::<Decimal64Type>(array)?,
-        DataType::Decimal128(_, _) => digits::<Decimal128Type>(array)?,
-        DataType::Decimal256(_, _) => digits::<Decimal256Type>(array)?,
-        _ => return calendar::texts(array).unwrap_or(Err(Unfit::Type)),
+        DataType::Dictionary(_, _) => dictionary::gathered(array.as_any_dictionary(), decimals)?,
+        _ => {
+            let stored = decimal::stored(array, decimals).or_else(|| calendar::texts(array));
+            let stored = stored.or_else(|| nested::texts(array));
+            return stored.unwrap_or(Err(Unfit::Type));
+        }
     })
-}
-
-/// Decimals as text, with every digit.
-fn digits<T: DecimalType>(array: &ArrayRef) -> Result<ArrayRef, Unfit> {
-    let decimals = array.as_primitive::<T>();
-    // A sign, a zero and a point besides the digits.
-    let width = usize::from(T::MAX_PRECISION) + 3;
-    check_length(std::iter::repeat_n(width, decimals.len()))?;
-    let text = |row| {
-        decimals
-            .is_valid(row)
-            .then(|| decimals.value_as_string(row))
-    };
-    let texts: StringArray = (0..decimals.len()).map(text).collect();
-    Ok(Arc::new(texts))
 }
 
 fn signed(values: &UInt64Array) -> Result<Int64Array, Unfit> {
@@ -141,12 +128,17 @@ pub(super) fn check_length(lengths: impl Iterator<Item = usize>) -> Result<(), U
 ///
 /// # Errors
 /// SQLite has nothing like the type of a column.
-pub(crate) fn sifted(input: &str, batch: Batch) -> Result<Vec<Batch>, LoadError> {
+pub(crate) fn sifted(
+    input: &str,
+    decimals: Decimals,
+    batch: Batch,
+) -> Result<Vec<Batch>, LoadError> {
     if batch.rows.columns().iter().all(is_own) {
         return Ok(vec![batch]);
     }
     let mut sieve = Sieve {
         input,
+        decimals,
         batch: &batch,
         kept: Vec::new(),
         refused: Vec::new(),
@@ -171,6 +163,7 @@ pub(crate) fn sifted(input: &str, batch: Batch) -> Result<Vec<Batch>, LoadError>
 /// none.
 struct Sieve<'b> {
     input: &'b str,
+    decimals: Decimals,
     batch: &'b Batch,
     kept: Vec<Batch>,
     refused: Vec<Malformed>,
@@ -180,7 +173,7 @@ impl Sieve<'_> {
     /// Keeps these rows, or finds the ones to blame by halves.
     fn sift(&mut self, range: Range<usize>) -> Result<(), LoadError> {
         let rows = self.batch.rows.slice(range.start, range.len());
-        match converted_columns(&rows) {
+        match converted_columns(&rows, self.decimals) {
             Ok(columns) => self.keep(range, columns),
             Err((column, Unfit::Values(reason))) if range.len() == 1 => {
                 self.refuse(range.start, column, &reason);
@@ -227,10 +220,13 @@ impl Sieve<'_> {
 }
 
 /// The columns of these rows in SQLite's own types, or the number of one that cannot have such.
-fn converted_columns(rows: &RecordBatch) -> Result<Vec<ArrayRef>, (usize, Unfit)> {
+fn converted_columns(
+    rows: &RecordBatch,
+    decimals: Decimals,
+) -> Result<Vec<ArrayRef>, (usize, Unfit)> {
     let columns = rows.columns().iter().enumerate();
     columns
-        .map(|(number, column)| converted(column).map_err(|unfit| (number, unfit)))
+        .map(|(number, column)| converted(column, decimals).map_err(|unfit| (number, unfit)))
         .collect()
 }
 
@@ -257,7 +253,7 @@ fn number_text(value: &ArrayRef) -> String {
 mod tests {
     use super::*;
     use crate::batch::RowNumbers;
-    use arrow_array::{Date32Array, LargeStringArray, ListArray, StringViewArray};
+    use arrow_array::{Date32Array, DurationSecondArray, LargeStringArray, StringViewArray};
 
     fn batch(columns: Vec<(&str, ArrayRef)>) -> Batch {
         Batch {
@@ -286,7 +282,12 @@ mod tests {
             Some(5),
         ]));
         let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, i32::MAX, 4]));
-        let parts = sifted("test", batch(vec![("id", ids), ("day", days)])).unwrap();
+        let parts = sifted(
+            "test",
+            Decimals::Text,
+            batch(vec![("id", ids), ("day", days)]),
+        )
+        .unwrap();
         let mut rows = Vec::new();
         for part in &parts {
             assert_eq!(part.bytes_read, 100);
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn a_batch_of_which_nothing_is_left_still_tells_what_was_wrong() {
         let ids: ArrayRef = Arc::new(UInt64Array::from(vec![u64::MAX, 1 << 63]));
-        let parts = sifted("test", batch(vec![("id", ids)])).unwrap();
+        let parts = sifted("test", Decimals::Text, batch(vec![("id", ids)])).unwrap();
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].rows.num_rows(), 0);
         let rows: Vec<u64> = parts[0].malformed.iter().map(|bad| bad.row).collect();
@@ -341,7 +342,7 @@ mod tests {
     #[test]
     fn a_batch_that_is_as_sqlite_has_it_stays_as_it_is() {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
-        let parts = sifted("test", batch(vec![("text", texts)])).unwrap();
+        let parts = sifted("test", Decimals::Text, batch(vec![("text", texts)])).unwrap();
         assert_eq!(parts.len(), 1);
         assert_eq!(parts[0].malformed.len(), 1);
         assert_eq!(parts[0].numbers.left_out, [12]);
@@ -350,10 +351,9 @@ mod tests {
     #[test]
     fn a_type_without_a_counterpart_is_an_error_whatever_the_rows() {
         for rows in [0, 2] {
-            let lists: Vec<_> = (0..rows).map(|row| Some([Some(row)])).collect();
-            let lists: ArrayRef =
-                Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists));
-            let error = sifted("test", batch(vec![("list", lists)])).unwrap_err();
+            let durations: ArrayRef = Arc::new(DurationSecondArray::from(vec![1; rows]));
+            let error =
+                sifted("test", Decimals::Text, batch(vec![("time", durations)])).unwrap_err();
             assert!(matches!(error, LoadError::Type { .. }), "{error}");
         }
     }
@@ -365,7 +365,7 @@ mod tests {
         let large: ArrayRef = Arc::new(LargeStringArray::from(texts.clone()));
         let views: ArrayRef = Arc::new(StringViewArray::from(texts));
         for array in [large, views] {
-            assert_eq!(&converted(&array).unwrap(), &plain);
+            assert_eq!(&converted(&array, Decimals::Text).unwrap(), &plain);
         }
     }
 

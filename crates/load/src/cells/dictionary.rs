@@ -10,15 +10,20 @@ use arrow_schema::DataType;
 use arrow_select::take::take;
 
 use super::convert::{Unfit, check_length, converted};
+use super::decimal::Decimals;
 
 /// The values of all rows in one of SQLite's own types.
-pub(super) fn gathered(dictionary: &dyn AnyDictionaryArray) -> Result<ArrayRef, Unfit> {
-    match converted(dictionary.values()) {
+pub(super) fn gathered(
+    dictionary: &dyn AnyDictionaryArray,
+    decimals: Decimals,
+) -> Result<ArrayRef, Unfit> {
+    match converted(dictionary.values(), decimals) {
         Ok(values) => by_keys(dictionary, &values),
         // SQLite has nothing like some of the values: whether a row has one of these shows in the rows.
         Err(Unfit::Values(_)) => {
             let rows = take(dictionary.values(), dictionary.keys(), None);
-            converted(&rows.map_err(|error| Unfit::Values(error.to_string()))?)
+            let rows = rows.map_err(|error| Unfit::Values(error.to_string()))?;
+            converted(&rows, decimals)
         }
         Err(unfit) => Err(unfit),
     }
@@ -78,7 +83,7 @@ mod tests {
 
     fn rows(keys: Vec<Option<i8>>, values: ArrayRef) -> Result<ArrayRef, Unfit> {
         let dictionary = DictionaryArray::<Int8Type>::new(Int8Array::from(keys), values);
-        gathered(&dictionary)
+        gathered(&dictionary, Decimals::Text)
     }
 
     #[test]

@@ -2,9 +2,13 @@
 
 mod calendar;
 mod convert;
+mod decimal;
 mod dictionary;
+mod nested;
 
 pub(crate) use convert::sifted;
+pub use decimal::Decimals;
+pub(crate) use decimal::scale;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,14 +39,20 @@ impl Cells {
     /// # Errors
     /// SQLite has nothing like the type, or like one of the values.
     pub(crate) fn new(array: &ArrayRef, name: &str) -> Result<Cells, LoadError> {
-        let own = converted(array).map_err(|unfit| unfit.of_column(name, array.data_type()))?;
-        Ok(match own.data_type() {
+        let own = converted(array, Decimals::Text);
+        let own = own.map_err(|unfit| unfit.of_column(name, array.data_type()))?;
+        Ok(Cells::of_own(&own))
+    }
+
+    /// The values of a column that has one of SQLite's own types.
+    fn of_own(own: &ArrayRef) -> Cells {
+        match own.data_type() {
             DataType::Int64 => Cells::Integer(own.as_primitive::<Int64Type>().clone()),
             DataType::Float64 => Cells::Real(own.as_primitive::<Float64Type>().clone()),
             DataType::Utf8 => Cells::Text(own.as_string::<i32>().clone()),
             DataType::Binary => Cells::Blob(own.as_binary::<i32>().clone()),
             _ => Cells::Null,
-        })
+        }
     }
 
     /// Whether any value is NULL; NaN is, in SQLite.
@@ -217,7 +227,7 @@ mod tests {
             large.contains("column c") && large.contains("UInt64"),
             "{large}"
         );
-        let list = ListArray::from_iter_primitive::<types::Int8Type, _, _>([Some([Some(1)])]);
-        assert!(refused(Arc::new(list)).contains("List"));
+        let duration = DurationSecondArray::from(vec![1]);
+        assert!(refused(Arc::new(duration)).contains("Duration"));
     }
 }

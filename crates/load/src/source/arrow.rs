@@ -10,6 +10,7 @@ use super::divide::Parts;
 use super::{Source, SourceColumn, SourceInfo};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
+use crate::cells::{Decimals, scale};
 use crate::error::LoadError;
 use crate::table::Column;
 
@@ -24,7 +25,7 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
     /// A source of these batches, all of which must have the schema's columns.
     pub fn new(name: impl Into<String>, schema: &Schema, batches: I) -> BatchSource<I> {
         BatchSource {
-            info: SourceInfo::new(name, columns_of(schema)),
+            info: SourceInfo::of_schema(name, schema, Decimals::Text),
             batches,
             parts: Parts::default(),
         }
@@ -32,21 +33,22 @@ impl<I: Iterator<Item = RecordBatch> + Send> BatchSource<I> {
 }
 
 /// The columns of an Arrow schema with the declared types that keep their values as they are.
-pub(super) fn columns_of(schema: &Schema) -> Vec<SourceColumn> {
+pub(super) fn columns_of(schema: &Schema, decimals: Decimals) -> Vec<SourceColumn> {
     schema
         .fields()
         .iter()
         .map(|field| Column {
             name: field.name().clone(),
-            declared: declared(field.data_type()).to_owned(),
+            declared: declared(field.data_type(), decimals).to_owned(),
             not_null: !field.is_nullable(),
         })
         .collect()
 }
 
-fn declared(data_type: &DataType) -> &'static str {
+fn declared(data_type: &DataType, decimals: Decimals) -> &'static str {
     match data_type {
-        DataType::Dictionary(_, values) => declared(values),
+        _ if scale(data_type).is_some() => decimals.declared(),
+        DataType::Dictionary(_, values) => declared(values, decimals),
         DataType::Boolean => "INTEGER",
         integer if integer.is_integer() => "INTEGER",
         real if real.is_floating() => "REAL",

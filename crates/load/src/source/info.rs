@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use arrow_schema::Schema;
+
+use super::arrow::columns_of;
 use super::{Locations, SourceColumn, Unit};
 use crate::affinity::Affinity;
+use crate::cells::{Decimals, scale};
 
 /// Where the type of a column of the table comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +32,10 @@ pub struct SourceInfo {
     pub typed: Vec<bool>,
     /// Whether each column holds text by its type.
     pub texts: Vec<bool>,
+    /// The columns of decimals, by name, with the number of digits after the point.
+    pub decimals: Vec<(String, i8)>,
+    /// What decimals are stored as.
+    pub decimals_as: Decimals,
     /// The bytes to read, as they lie on the disk, where known.
     pub total_bytes: Option<u64>,
     /// The files that it reads, which must not be written meanwhile.
@@ -37,6 +45,21 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
+    /// What an Arrow schema says of rows whose decimals are stored like this.
+    pub(super) fn of_schema(
+        name: impl Into<String>,
+        schema: &Schema,
+        decimals: Decimals,
+    ) -> SourceInfo {
+        let mut info = SourceInfo::new(name, columns_of(schema, decimals));
+        info.decimals_as = decimals;
+        let fields = schema.fields().iter();
+        info.decimals = fields
+            .filter_map(|field| Some((field.name().clone(), scale(field.data_type())?)))
+            .collect();
+        info
+    }
+
     /// A file of this name, or something in memory, whose columns have the types that they declare.
     pub fn new(name: impl Into<String>, columns: Vec<SourceColumn>) -> SourceInfo {
         let name = name.into();
@@ -47,6 +70,8 @@ impl SourceInfo {
             typed: vec![true; columns.len()],
             texts: columns.iter().map(is_text).collect(),
             columns,
+            decimals: Vec::new(),
+            decimals_as: Decimals::Text,
             total_bytes: None,
             files: vec![PathBuf::from(&name)],
             locations: Locations::new(&name, Unit::Row),

@@ -44,6 +44,7 @@ use engine::Library;
 
 use crate::affinity::Affinity;
 use crate::batch::Batch;
+use crate::cells::Decimals;
 use crate::error::LoadError;
 use crate::table::Column;
 use again::{Reopenable, is_reopenable};
@@ -166,6 +167,8 @@ pub struct Opening {
     /// The only columns to read, in this order; all of them where none is named. Of JSON Lines they may
     /// appear on any line.
     pub columns: Vec<String>,
+    /// What decimals of Parquet and Arrow are stored as.
+    pub decimals: Decimals,
     /// What of a database is read.
     pub selection: Selection,
     /// The engine that reads databases.
@@ -182,6 +185,7 @@ impl Opening {
             sample: Sample::First,
             more_keys: Vec::new(),
             columns: Vec::new(),
+            decimals: Decimals::Text,
             selection: Selection::default(),
             library: Arc::clone(library),
         }
@@ -215,7 +219,7 @@ fn open_one(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError
     };
     let source: Box<dyn Source> = match format {
         Format::Csv | Format::JsonLines => return text_source(path, format, opening),
-        Format::Columnar => columnar_source(path, columns)?,
+        Format::Columnar => columnar_source(path, opening)?,
         Format::Database => {
             let (library, selection) = (&opening.library, &opening.selection);
             let source = DatabaseSource::open(library, path, selection, columns)?;
@@ -282,8 +286,8 @@ fn has_name(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-fn columnar_source(path: &Path, columns: &[String]) -> Result<Box<dyn Source>, LoadError> {
-    match ColumnarSource::open(path, columns)? {
+fn columnar_source(path: &Path, opening: &Opening) -> Result<Box<dyn Source>, LoadError> {
+    match ColumnarSource::open(path, &opening.columns, opening.decimals)? {
         Some(source) => Ok(Box::new(source)),
         None => Err(LoadError::form(
             path.display().to_string(),

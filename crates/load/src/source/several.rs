@@ -9,6 +9,7 @@ use super::selected::Selected;
 use super::{Opening, Sample, Source, SourceInfo, Typing, open_one};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
+use crate::cells::Decimals;
 use crate::error::LoadError;
 use crate::table::{Column, same};
 
@@ -49,6 +50,7 @@ struct Current {
 /// Makes the types of columns suit another input too, which must have these columns and no others.
 fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
     let order = order(&info.name, &info.columns, source)?;
+    check_scales(info, source.info())?;
     for ((column, typed), at) in info.columns.iter_mut().zip(&mut info.typed).zip(order) {
         let (found, is_typed) = (&source.columns()[at], source.info().typed[at]);
         if is_typed && *typed {
@@ -58,6 +60,31 @@ fn suit(info: &mut SourceInfo, source: &dyn Source) -> Result<(), LoadError> {
         }
         column.not_null &= found.not_null;
         *typed |= is_typed;
+    }
+    Ok(())
+}
+
+/// Integers that stand for decimals must have the point at the same digit in all inputs.
+fn check_scales(first: &SourceInfo, other: &SourceInfo) -> Result<(), LoadError> {
+    if first.decimals_as != Decimals::ScaledInteger {
+        return Ok(());
+    }
+    for column in &other.columns {
+        let scale = |info: &SourceInfo| {
+            let known = info
+                .decimals
+                .iter()
+                .find(|(name, _)| same(name, &column.name));
+            known.map_or(0, |(_, scale)| *scale)
+        };
+        let (expected, found) = (scale(first), scale(other));
+        if expected != found {
+            let reason = format!(
+                "its column {} has {found} digits after the point, {expected} in {}",
+                column.name, first.name
+            );
+            return Err(LoadError::form(&other.name, reason));
+        }
     }
     Ok(())
 }

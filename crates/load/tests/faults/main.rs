@@ -1,5 +1,6 @@
 //! Inputs and requests that were once taken silently wrong: each is right now, or an error that says what to do.
 
+mod columnar;
 mod formats;
 mod full_text;
 mod rejects;

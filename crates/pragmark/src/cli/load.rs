@@ -39,6 +39,17 @@ pub enum OnErrorArg {
     Skip,
 }
 
+/// What decimals of Parquet and Arrow files are stored as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DecimalsArg {
+    /// Text with every digit; compares as text.
+    Text,
+    /// The nearest floating point number.
+    Real,
+    /// The integer without the decimal point: 12.30 becomes 1230.
+    ScaledInteger,
+}
+
 /// Options of `load`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -102,6 +113,9 @@ pub struct LoadArgs {
     /// thousand rows, and from all rows if a later one does not fit.
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type, conflicts_with = "append")]
     pub types: Vec<(String, String)>,
+    /// What decimals of Parquet and Arrow files are stored as.
+    #[arg(long, value_enum, default_value = "text")]
+    pub decimals: DecimalsArg,
     /// NOT NULL columns, separated by commas.
     #[arg(
         long,

@@ -24,7 +24,7 @@ pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
 pub use engine::{BuildArgs, EngineCommand};
-pub use load::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
+pub use load::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 pub use measure::{MeasureArgs, ModeArg};
 pub use new::{NewCommand, NewDriverArgs};
 pub use reading::{

@@ -9,12 +9,13 @@ use std::time::Instant;
 use engine::{EngineError, ErrorKind, Library, Source as EngineSource};
 use indicatif::{HumanBytes, HumanCount};
 use load::{
-    Column, CsvOptions, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode, OnError,
-    Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary, Table,
+    Column, CsvOptions, Decimals, Fault, Format, FullText, Index, LoadError, LoadStrategy, Mode,
+    OnError, Opening, Phase, Progress, RawWrite, Request, Selection, StrategyChoice, Summary,
+    Table,
 };
 
 use super::output;
-use crate::cli::{FormatArg, LoadArgs, OnErrorArg, StrategyArg};
+use crate::cli::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::{Task, is_bar_wanted};
@@ -34,7 +35,7 @@ pub fn execute(args: &LoadArgs) -> Result<Exit, Failure> {
     drop(task);
     match loaded {
         Ok(summary) => {
-            let mut text = outcome(&summary, &request);
+            let mut text = outcome(&summary, &request, decimals(args.decimals));
             if args.measure_disk {
                 match load::raw_write(&args.database) {
                     Ok(raw) => text += &share(&summary, &raw),
@@ -68,6 +69,7 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
     opening.encoding = args.encoding;
     // A type names a column, which JSON may have later.
     opening.more_keys = args.types.iter().map(|(name, _)| name.clone()).collect();
+    opening.decimals = decimals(args.decimals);
     opening.selection = match (&args.from_table, &args.query) {
         (Some(table), _) => Selection::Table(table.clone()),
         (_, Some(query)) => Selection::Query(query.clone()),
@@ -91,6 +93,14 @@ fn opening(args: &LoadArgs, library: &Arc<Library>) -> Result<Opening, Failure> 
         named
     };
     Ok(opening)
+}
+
+fn decimals(argument: DecimalsArg) -> Decimals {
+    match argument {
+        DecimalsArg::Text => Decimals::Text,
+        DecimalsArg::Real => Decimals::Real,
+        DecimalsArg::ScaledInteger => Decimals::ScaledInteger,
+    }
 }
 
 fn request(args: &LoadArgs) -> Result<Request, Failure> {
@@ -163,7 +173,7 @@ fn rejects_file(inputs: &[PathBuf]) -> PathBuf {
 }
 
 /// What was done, in words.
-fn outcome(summary: &Summary, request: &Request) -> String {
+fn outcome(summary: &Summary, request: &Request, stored: Decimals) -> String {
     let mut text = format!(
         "{} into {} of {} in {:.2} s: {} rows/s, {} read, database {}\n",
         rows(summary.rows),
@@ -191,6 +201,7 @@ fn outcome(summary: &Summary, request: &Request) -> String {
             rows(summary.rows_by_pages)
         ),
     };
+    text += &decimals_stored(summary, stored);
     if let Some(why) = &summary.why_reread {
         text += &format!("types: from all rows, read a second time ({why})\n");
     }
@@ -202,6 +213,26 @@ fn outcome(summary: &Summary, request: &Request) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What decimals are stored as, where there are any.
+fn decimals_stored(summary: &Summary, stored: Decimals) -> String {
+    let columns = summary.decimals.iter();
+    let columns: Vec<String> = match stored {
+        Decimals::ScaledInteger => columns
+            .map(|(name, scale)| format!("{name} × 10^{scale}"))
+            .collect(),
+        Decimals::Text | Decimals::Real => columns.map(|(name, _)| name.clone()).collect(),
+    };
+    if columns.is_empty() {
+        return String::new();
+    }
+    let how = match stored {
+        Decimals::Text => "TEXT with every digit (numbers: --decimals real or scaled-integer)",
+        Decimals::Real => "REAL, rounded to 64-bit floating point",
+        Decimals::ScaledInteger => "INTEGER",
+    };
+    format!("decimals: {} as {how}\n", columns.join(", "))
 }
 
 /// What became of the full-text indexes that were there.

@@ -19,6 +19,7 @@ use super::selected::positions;
 use super::{Source, SourceInfo, beginning};
 use crate::affinity::Affinity;
 use crate::batch::Batch;
+use crate::cells::Decimals;
 use crate::error::LoadError;
 
 /// What a Parquet file begins with (<https://parquet.apache.org/docs/file-format/>).
@@ -50,7 +51,11 @@ impl ColumnarSource {
     ///
     /// # Errors
     /// It cannot be opened, or begins as one and is none.
-    pub fn open(path: &Path, only: &[String]) -> Result<Option<ColumnarSource>, LoadError> {
+    pub fn open(
+        path: &Path,
+        only: &[String],
+        decimals: Decimals,
+    ) -> Result<Option<ColumnarSource>, LoadError> {
         let beginning = beginning(path)?;
         let open = if beginning.starts_with(PARQUET) {
             parquet
@@ -60,10 +65,9 @@ impl ColumnarSource {
             return Ok(None);
         };
         let unusable = LoadError::open(path);
-        let file = File::open(path).map_err(&unusable)?;
-        let total_bytes = file.metadata().map_err(unusable)?.len();
+        let file = File::open(path).map_err(unusable)?;
         let name = path.display().to_string();
-        guarded(&name.clone(), || open(name, file, total_bytes, only)).map(Some)
+        guarded(&name.clone(), || open(name, file, decimals, only)).map(Some)
     }
 }
 
@@ -74,12 +78,19 @@ fn guarded<T>(input: &str, work: impl FnOnce() -> Result<T, LoadError>) -> Resul
         .unwrap_or_else(|_| Err(LoadError::form(input, "it is damaged")))
 }
 
+/// The bytes of an open file.
+fn length(name: &str, file: &File) -> Result<u64, LoadError> {
+    let metadata = file.metadata().map_err(LoadError::open(Path::new(name)))?;
+    Ok(metadata.len())
+}
+
 fn parquet(
     name: String,
     file: File,
-    total_bytes: u64,
+    decimals: Decimals,
     only: &[String],
 ) -> Result<ColumnarSource, LoadError> {
+    let total_bytes = length(&name, &file)?;
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| LoadError::form(&name, error))?;
     let rows = builder.metadata().file_metadata().num_rows();
@@ -87,7 +98,7 @@ fn parquet(
     let rows = u64::try_from(rows).unwrap_or(0);
     let mut schema = Arc::clone(builder.schema());
     if !only.is_empty() {
-        let mut at = positions(&name, &columns_of(&schema), only)?;
+        let mut at = positions(&name, &columns_of(&schema, decimals), only)?;
         at.sort_unstable();
         at.dedup();
         // Not by names, in which the library takes a dot for the way into a nested column.
@@ -114,16 +125,17 @@ fn parquet(
         &schema,
         batches,
         extent,
-        total_bytes,
+        (total_bytes, decimals),
     ))
 }
 
 fn arrow_ipc(
     name: String,
     file: File,
-    total_bytes: u64,
+    decimals: Decimals,
     _only: &[String],
 ) -> Result<ColumnarSource, LoadError> {
+    let total_bytes = length(&name, &file)?;
     let (batches, schema) =
         ipc::Batches::open(file, total_bytes).map_err(|error| LoadError::form(&name, error))?;
     let (extent, batches) = (Extent::Batches(batches.left()), Box::new(batches));
@@ -132,7 +144,7 @@ fn arrow_ipc(
         &schema,
         batches,
         extent,
-        total_bytes,
+        (total_bytes, decimals),
     ))
 }
 
@@ -156,10 +168,10 @@ impl ColumnarSource {
         schema: &Schema,
         batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>,
         extent: Extent,
-        total_bytes: u64,
+        (total_bytes, decimals): (u64, Decimals),
     ) -> ColumnarSource {
         let types = || schema.fields().iter().map(|field| field.data_type());
-        let mut info = SourceInfo::new(name, columns_of(schema));
+        let mut info = SourceInfo::of_schema(name, schema, decimals);
         info.typed = types().map(|kind| *kind != DataType::Null).collect();
         info.texts = types().map(is_text).collect();
         info.total_bytes = Some(total_bytes);
@@ -229,7 +241,7 @@ mod tests {
     }
 
     fn read(path: &Path) -> Vec<i64> {
-        let mut source = ColumnarSource::open(path, &[])
+        let mut source = ColumnarSource::open(path, &[], Decimals::Text)
             .unwrap()
             .expect("is recognised");
         let declared: Vec<&str> = source
@@ -269,7 +281,9 @@ mod tests {
             &path,
             &RecordBatch::try_from_iter([("text", texts)]).unwrap(),
         );
-        let mut source = ColumnarSource::open(&path, &[]).unwrap().unwrap();
+        let mut source = ColumnarSource::open(&path, &[], Decimals::Text)
+            .unwrap()
+            .unwrap();
         let mut rows = 0;
         while let Some(batch) = source.next().unwrap() {
             assert!(batch.rows.num_rows() <= BATCH_BYTES / WIDE);
@@ -288,7 +302,9 @@ mod tests {
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
         let batch = RecordBatch::try_from_iter([("nulls", nulls), ("texts", texts)]).unwrap();
         write_arrow(&path, &batch);
-        let source = ColumnarSource::open(&path, &[]).unwrap().unwrap();
+        let source = ColumnarSource::open(&path, &[], Decimals::Text)
+            .unwrap()
+            .unwrap();
         assert_eq!(source.info().typed, [false, true]);
     }
 
@@ -315,11 +331,15 @@ mod tests {
             let bytes = std::fs::read(path).unwrap();
             std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
             assert!(matches!(
-                ColumnarSource::open(path, &[]),
+                ColumnarSource::open(path, &[], Decimals::Text),
                 Err(LoadError::Form { .. })
             ));
         }
         std::fs::write(&parquet, "a,b\n").unwrap();
-        assert!(ColumnarSource::open(&parquet, &[]).unwrap().is_none());
+        assert!(
+            ColumnarSource::open(&parquet, &[], Decimals::Text)
+                .unwrap()
+                .is_none()
+        );
     }
 }
