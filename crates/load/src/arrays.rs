@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use arrow_array::Array;
-use engine::{Connection, EngineError, ErrorKind, Statement, Step, ffi};
+use engine::{Columns, Connection, EngineError, ErrorKind, Statement, Step, ValueRef, ffi};
 
 use crate::batch::Batch;
 use crate::cells::{Cells, Rows};
@@ -15,7 +15,7 @@ use crate::error::LoadError;
 use crate::feed::Feed;
 use crate::rejects::refused;
 use crate::table::quoted;
-use crate::target::Target;
+use crate::target::{Target, TargetColumn};
 
 /// The table-valued function.
 const FUNCTION: &str = "pragmark_columns";
@@ -166,12 +166,30 @@ impl Inserter<'_> {
         if range.len() == 1 {
             let number = batch.numbers.number(range.start);
             let column = self.column_to_blame(&error);
-            return feed.reject(refused(number, column, reason(&error), rows));
+            let reason = reason(&error) + &self.same_values(&error, rows);
+            return feed.reject(refused(number, column, reason, rows));
         }
         for half in halves(range) {
             self.insert(batch, &rows.part(half), feed)?;
         }
         Ok(())
+    }
+
+    /// The values of a row that another row has already, where SQLite's message names their columns.
+    fn same_values(&self, error: &EngineError, rows: &Rows) -> String {
+        let message = reason(error);
+        let Some(names) = message.strip_prefix("UNIQUE constraint failed: ") else {
+            return String::new();
+        };
+        let value = |name: &str| {
+            let mut columns = self.target.columns.iter();
+            let is_named =
+                |column: &TargetColumn| format!("{}.{}", self.target.table, column.name) == name;
+            let at = columns.position(is_named)?;
+            Some(literal(rows.value(0, at)))
+        };
+        let values: Option<Vec<String>> = names.split(", ").map(value).collect();
+        values.map_or_else(String::new, |values| format!(": {}", values.join(", ")))
     }
 
     /// The column that SQLite's message does not name: a rowid that is no integer can stand in one alone.
@@ -216,6 +234,14 @@ fn blames_row(error: &EngineError) -> bool {
         error.kind() == ErrorKind::Constraint
             || matches!(error.primary(), ffi::SQLITE_MISMATCH | ffi::SQLITE_TOOBIG)
     })
+}
+
+/// A value as SQL writes it.
+fn literal(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        value => value.to_value().to_string(),
+    }
 }
 
 /// SQLite's message without the statement, which is not the user's.

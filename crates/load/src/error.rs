@@ -8,7 +8,8 @@ use engine::{During, EngineError, SqliteError};
 use thiserror::Error;
 
 use crate::batch::Fault;
-use crate::source::RowLocation;
+use crate::request::{Mode, Request};
+use crate::source::{RowLocation, SourceInfo, Unit};
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -161,16 +162,24 @@ pub enum LoadError {
         source: std::io::Error,
     },
     /// Two rows have the same values where a unique index allows one.
-    #[error("UNIQUE constraint failed: {columns}: rowids {} and {} have the same values", .rowids[0], .rowids[1])]
+    #[error("{}", in_two_rows(input, columns, values, rowids, rows))]
     Duplicate {
+        /// The input.
+        input: String,
         /// The columns.
         columns: String,
-        /// Both rows; in a table without a key of its own, their numbers in the input.
+        /// Their values.
+        values: String,
+        /// Both rows.
         rowids: [i64; 2],
+        /// Where they are in the input, where rowids tell it.
+        rows: Option<Box<[RowLocation; 2]>>,
     },
-    /// Two rows have the same primary key in a table without rowids.
-    #[error("UNIQUE constraint failed: {columns}: two rows have {values}")]
+    /// Two rows have the same values, and it is not known which.
+    #[error("{input}: UNIQUE constraint failed: {columns}: two rows have {values}")]
     DuplicateKey {
+        /// The input.
+        input: String,
         /// The columns.
         columns: String,
         /// Their values.
@@ -233,6 +242,39 @@ impl LoadError {
         }
     }
 
+    /// Says of which input rows are the same, where that is not said yet. In a new table without an integer
+    /// key, rowids are the numbers of rows.
+    pub(crate) fn of_input(self, info: &SourceInfo, request: &Request) -> LoadError {
+        let is_numbered = request.mode != Mode::Append && request.table.primary_key.len() != 1;
+        match self {
+            LoadError::DuplicateKey {
+                columns, values, ..
+            } => LoadError::DuplicateKey {
+                input: info.name.clone(),
+                columns,
+                values,
+            },
+            LoadError::Duplicate {
+                columns,
+                values,
+                rowids,
+                ..
+            } => {
+                let rows = rowids.map(|rowid| info.locations.find(rowid.unsigned_abs()));
+                // Lines may be empty, rows may not.
+                let are_rows = rows.iter().all(|row| row.unit == Unit::Row);
+                LoadError::Duplicate {
+                    input: info.name.clone(),
+                    columns,
+                    values,
+                    rowids,
+                    rows: (is_numbered && are_rows).then(|| Box::new(rows)),
+                }
+            }
+            other => other,
+        }
+    }
+
     /// Says in which database SQLite refused or failed, where that is not said yet.
     pub(crate) fn in_database(self, path: &Path) -> LoadError {
         match self {
@@ -251,6 +293,26 @@ fn before(path: &Path, error: &EngineError) -> String {
         Some(During::Opening(_)) => String::new(),
         _ => format!("{}: ", path.display()),
     }
+}
+
+fn in_two_rows(
+    input: &str,
+    columns: &str,
+    values: &str,
+    rowids: &[i64; 2],
+    rows: &Option<Box<[RowLocation; 2]>>,
+) -> String {
+    let failed = format!("UNIQUE constraint failed: {columns}:");
+    let Some([first, second]) = rows.as_deref() else {
+        let [one, other] = rowids;
+        return format!("{input}: {failed} rowids {one} and {other} both have {values}");
+    };
+    let row = |row: &RowLocation| format!("{}, {} {}", row.input, row.unit.name(), row.number);
+    format!(
+        "{}: {failed} {values} is already in {}",
+        row(second),
+        row(first)
+    )
 }
 
 fn in_column(column: &Option<String>) -> String {

@@ -38,6 +38,7 @@ mod disk;
 mod error;
 mod feed;
 mod full_text;
+mod indexes;
 mod loader;
 mod pages;
 mod rejects;

@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::error::LoadError;
 use crate::feed::{Feed, Observer, Phase, feed};
 use crate::full_text::{self, FullText, Kept};
+use crate::indexes;
 use crate::pages::{self, Layout, Means, NoLayout, PageFile, Written, refused};
 use crate::rejects::Rejects;
 use crate::request::{LoadStrategy, Mode, OnError, Request, StrategyChoice, Summary};
@@ -49,6 +50,7 @@ pub(crate) fn load_once(
         rows_by_pages: 0,
         why_arrays: None,
         indexes_made: false,
+        index_names: Vec::new(),
         kept: Kept::default(),
     };
     let mut rejects = Rejects::new(source.info().locations.clone(), request);
@@ -63,7 +65,10 @@ pub(crate) fn load_once(
     if !matches!(&loaded, Err(error) if !error.is_of_skipped_rows()) {
         rejects.keep()?;
     }
-    let bytes_read = loaded.map_err(|error| error.in_database(&request.database))?;
+    let bytes_read = loaded.map_err(|error| {
+        let error = error.in_database(&request.database);
+        error.of_input(source.info(), request)
+    })?;
     Ok(Summary {
         rows: load.rows,
         rows_by_pages: load.rows_by_pages,
@@ -95,6 +100,7 @@ struct Load<'l> {
     why_arrays: Option<String>,
     /// Whether all indexes exist before the rows.
     indexes_made: bool,
+    index_names: Vec<String>,
     /// The full-text indexes that were there before.
     kept: Kept,
 }
@@ -110,7 +116,7 @@ impl Load<'_> {
         let staging = Staging::new(&self.request.database)?;
         let connection = self.open_new(staging.path())?;
         connection.execute("BEGIN")?;
-        let target = Target::prepare(&connection, self.request, source.columns())?;
+        let target = Target::prepare(&connection, self.request, source.info())?;
         let layout = self.layout(&connection, &target, true)?;
         let bytes = feed(source, &target, rejects, observer, |feed| {
             let connection = match layout {
@@ -157,9 +163,7 @@ impl Load<'_> {
         self.check_request(target)?;
         if self.request.mode != Mode::Append {
             // They are filled together with the table.
-            for sql in self.request.table.create_indexes(|_| true) {
-                connection.execute(&sql)?;
-            }
+            self.index_names = indexes::make(connection, &self.request.table, |_| true)?;
             self.indexes_made = true;
         }
         if is_new {
@@ -176,9 +180,8 @@ impl Load<'_> {
     /// rows.
     fn unmake_indexes(&mut self, connection: &Connection) -> Result<(), LoadError> {
         if std::mem::take(&mut self.indexes_made) {
-            for index in &self.request.table.indexes {
-                let name = quoted(&index.name(&self.request.table.name));
-                connection.execute(&format!("DROP INDEX main.{name}"))?;
+            for name in &self.index_names {
+                connection.execute(&format!("DROP INDEX main.{}", quoted(name)))?;
             }
         }
         Ok(())
@@ -321,7 +324,7 @@ impl Load<'_> {
         observer: &mut Observer<'_>,
     ) -> Result<u64, LoadError> {
         self.check_page_size_of(connection)?;
-        let target = Target::prepare(connection, self.request, source.columns())?;
+        let target = Target::prepare(connection, self.request, source.info())?;
         let layout = self.layout(connection, &target, false)?;
         feed(source, &target, rejects, observer, |feed| {
             match layout {
@@ -409,10 +412,8 @@ impl Load<'_> {
     fn finish(&mut self, connection: &Connection, feed: &mut Feed<'_>) -> Result<(), LoadError> {
         if self.request.mode != Mode::Append && !self.indexes_made {
             let after = |index: &Index| !self.request.is_made_before(index);
-            for sql in self.request.table.create_indexes(after) {
-                feed.tell(Phase::Indexes)?;
-                connection.execute(&sql)?;
-            }
+            feed.tell(Phase::Indexes)?;
+            indexes::make(connection, &self.request.table, after)?;
         }
         self.kept = full_text::fill(connection, self.request, feed)?;
         if self.request.check {
@@ -483,6 +484,7 @@ mod tests {
             rows_by_pages: 0,
             why_arrays: None,
             indexes_made: false,
+            index_names: Vec::new(),
             kept: Kept::default(),
         };
         load.settle();

@@ -92,6 +92,22 @@ fn remove_leftovers(directory: &Path, prefix: &str) {
     }
 }
 
+/// How many links lead from one to the next at most, as for the system.
+const MOST_LINKS: usize = 40;
+
+/// The file that a path means, which need not be there: links are followed as the system follows them. A link
+/// that leads nowhere is left to whoever opens it.
+pub(crate) fn destination(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match std::fs::read_link(&at) {
+            Ok(target) => at = directory(&at).join(target),
+            Err(_) => return at,
+        }
+    }
+    path.to_owned()
+}
+
 /// Where a file lies.
 pub(crate) fn directory(path: &Path) -> &Path {
     match path.parent() {

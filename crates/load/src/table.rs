@@ -59,7 +59,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The name it gets: `TABLE_COLUMN_…_index`.
+    /// The name it gets unless something has it: `TABLE_COLUMN_…_index`.
     pub fn name(&self, table: &str) -> String {
         format!("{table}_{}_index", self.columns.join("_"))
     }
@@ -156,25 +156,6 @@ impl Table {
         columns.iter().find(|column| {
             same(&column.name, key) && column.declared.eq_ignore_ascii_case("INTEGER")
         })
-    }
-
-    /// The statements that make the indexes of which `which` is true.
-    pub(crate) fn create_indexes(
-        &self,
-        which: impl Fn(&Index) -> bool,
-    ) -> impl Iterator<Item = String> {
-        self.indexes
-            .iter()
-            .filter(move |index| which(index))
-            .map(|index| {
-                format!(
-                    "CREATE {}INDEX {} ON {} ({})",
-                    if index.unique { "UNIQUE " } else { "" },
-                    quoted(&index.name(&self.name)),
-                    quoted(&self.name),
-                    list(&index.columns)
-                )
-            })
     }
 }
 

@@ -5,8 +5,10 @@ use engine::{Connection, EngineError, Step, Value};
 use crate::affinity::Affinity;
 use crate::error::LoadError;
 use crate::full_text;
+use crate::indexes;
 use crate::request::{Mode, Request};
-use crate::table::{Column, quoted, same};
+use crate::source::SourceInfo;
+use crate::table::{quoted, same};
 
 /// A column of the table that is loaded into, in the order of the source's columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,16 +34,16 @@ impl Target {
     pub(crate) fn prepare(
         connection: &Connection,
         request: &Request,
-        suggested: &[Column],
+        info: &SourceInfo,
     ) -> Result<Target, LoadError> {
         let table = &request.table;
         let existing = object(connection, &table.name)?;
         match (request.mode, &existing) {
             (Mode::Create, Some(_)) => Err(LoadError::TableExists(table.name.clone())),
             (Mode::Append, None) => Err(LoadError::NoTable(table.name.clone())),
-            (Mode::Append, Some(_)) => Target::find(connection, &table.name, suggested),
+            (Mode::Append, Some(_)) => Target::find(connection, &table.name, info),
             (Mode::Create, None) | (Mode::Replace, _) => {
-                let columns = table.columns(suggested)?;
+                let columns = table.columns(&info.columns)?;
                 if let Some(kind) = existing {
                     connection.execute(&format!("DROP {kind} {}", quoted(&table.name)))?;
                 }
@@ -50,33 +52,21 @@ impl Target {
                 }
                 connection.execute(&table.create(&columns))?;
                 full_text::check(connection, request)?;
-                for sql in table.create_indexes(|index| request.is_made_before(index)) {
-                    connection.execute(&sql)?;
-                }
-                Target::find(connection, &table.name, suggested)
+                indexes::make(connection, table, |index| request.is_made_before(index))?;
+                Target::find(connection, &table.name, info)
             }
         }
     }
 
     /// Reads what columns the table has.
-    fn find(connection: &Connection, table: &str, wanted: &[Column]) -> Result<Target, LoadError> {
+    fn find(connection: &Connection, table: &str, info: &SourceInfo) -> Result<Target, LoadError> {
         let list = format!("PRAGMA main.table_list({})", quoted(table));
         let strict = any_is_strict(connection, &list);
         let known = columns(connection, table, strict)?;
-        let columns: Result<Vec<TargetColumn>, LoadError> = wanted
-            .iter()
-            .map(|column| {
-                known
-                    .iter()
-                    .find(|known| same(&known.name, &column.name))
-                    .cloned()
-                    .ok_or_else(|| LoadError::NoColumn {
-                        table: table.to_owned(),
-                        column: column.name.clone(),
-                        known: known.iter().map(|known| known.name.clone()).collect(),
-                    })
-            })
-            .collect();
+        let columns = match info.is_named {
+            true => by_name(table, known, info),
+            false => by_position(table, known, info),
+        };
         let alias = rowid_alias(connection, table)?;
         let columns = columns?;
         Ok(Target {
@@ -90,6 +80,48 @@ impl Target {
 
     pub(crate) fn affinities(&self) -> Vec<Affinity> {
         self.columns.iter().map(|column| column.affinity).collect()
+    }
+}
+
+/// The columns of a table that have the names of a source's.
+fn by_name(
+    table: &str,
+    known: Vec<TargetColumn>,
+    info: &SourceInfo,
+) -> Result<Vec<TargetColumn>, LoadError> {
+    let find = |name: &String| {
+        let column = known.iter().find(|known| same(&known.name, name)).cloned();
+        column.ok_or_else(|| LoadError::NoColumn {
+            table: table.to_owned(),
+            column: name.clone(),
+            known: known.iter().map(|known| known.name.clone()).collect(),
+        })
+    };
+    info.columns
+        .iter()
+        .map(|column| find(&column.name))
+        .collect()
+}
+
+/// All columns of a table, for a source of as many that have no names.
+fn by_position(
+    table: &str,
+    known: Vec<TargetColumn>,
+    info: &SourceInfo,
+) -> Result<Vec<TargetColumn>, LoadError> {
+    let count = info.columns.len();
+    let names = |known: &[TargetColumn]| {
+        let names: Vec<&str> = known.iter().map(|column| &*column.name).collect();
+        names.join(", ")
+    };
+    match known.len() == count {
+        true => Ok(known),
+        false => Err(LoadError::Definition(format!(
+            "{} has {count} columns without names; {table} has {}: {}",
+            info.name,
+            known.len(),
+            names(&known)
+        ))),
     }
 }
 

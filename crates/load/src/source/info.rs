@@ -27,6 +27,9 @@ pub struct SourceInfo {
     pub name: String,
     /// Its columns.
     pub columns: Vec<SourceColumn>,
+    /// Whether the columns have names of their own; otherwise they are called by their numbers, and rows are
+    /// appended to a table by position.
+    pub is_named: bool,
     /// Whether the type of each column says something of its values. It does not where it was chosen
     /// without having seen one.
     pub typed: Vec<bool>,
@@ -67,6 +70,7 @@ impl SourceInfo {
             column.declared.is_empty() || Affinity::of(&column.declared) == Affinity::Text
         };
         SourceInfo {
+            is_named: true,
             typed: vec![true; columns.len()],
             texts: columns.iter().map(is_text).collect(),
             columns,

@@ -43,6 +43,11 @@ impl<F: Format> TextSource<F> {
         source
     }
 
+    /// Sets whether the columns have names of their own.
+    pub(super) fn set_named(&mut self, is_named: bool) {
+        self.info.is_named = is_named;
+    }
+
     /// Suggests types for columns whose values are these.
     pub(super) fn set_kinds(&mut self, kinds: impl Iterator<Item = Kind> + Clone) {
         let is_all_text = self

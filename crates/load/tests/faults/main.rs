@@ -3,6 +3,7 @@
 mod columnar;
 mod formats;
 mod full_text;
+mod names;
 mod rejects;
 mod types;
 

@@ -33,7 +33,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
         .to_string();
     assert_eq!(
         error,
-        "UNIQUE constraint failed: t.c0: rowids 10 and 11 have the same values"
+        "test, row 11: UNIQUE constraint failed: t.c0: 9 is already in test, row 10"
     );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 
@@ -47,7 +47,7 @@ fn indexes_are_made_after_the_rows_and_unique_ones_hold() {
     let rejected = std::fs::read_to_string(folder.path().join("rejected.csv")).unwrap();
     assert_eq!(
         rejected,
-        "input,row,column,reason,fields\ntest,11,,UNIQUE constraint failed: t.c0,9,000000009\n"
+        "input,row,column,reason,fields\ntest,11,,UNIQUE constraint failed: t.c0: 9,9,000000009\n"
     );
 }
 
@@ -77,7 +77,10 @@ fn a_primary_key_of_any_columns_is_unique_but_for_null() {
     let error = run(rows(&[Some(1), None, Some(1), None]), &request)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("t.c1, t.c0: rowids 1 and 3"), "{error}");
+    assert!(
+        error.contains("row 3: UNIQUE constraint failed: t.c1, t.c0: 'a', 1 is already"),
+        "{error}"
+    );
 }
 
 #[test]

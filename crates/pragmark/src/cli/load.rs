@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{Quote, column_type, one_byte, quote};
+use super::values::{Names, Quote, column_type, names, one_byte, quote};
 
 /// Load strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,7 +72,7 @@ pub struct LoadArgs {
     /// Table to load into.
     #[arg(long, value_name = "NAME")]
     pub table: String,
-    /// Add the rows to an existing table. Columns are matched by name.
+    /// Add the rows to an existing table. Columns are matched by name, with --no-header by position.
     #[arg(long)]
     pub append: bool,
     /// Drop the table with its indexes and triggers, and create it again.
@@ -98,7 +98,8 @@ pub struct LoadArgs {
     /// meaning.
     #[arg(long, value_name = "CHARACTER", default_value = "\"", value_parser = quote)]
     pub quote: Quote,
-    /// Treat the first line as data; columns are named column1, column2, ….
+    /// Treat the first line as data; columns are named column1, column2, …, or with --append matched by
+    /// position.
     #[arg(long)]
     pub no_header: bool,
     /// Unquoted text that means NULL [default: an empty field].
@@ -120,34 +121,35 @@ pub struct LoadArgs {
     #[arg(
         long,
         value_name = "COLUMNS",
-        value_delimiter = ',',
+        value_parser = names,
         conflicts_with = "append"
     )]
-    pub not_null: Vec<String>,
+    pub not_null: Vec<Names>,
     /// Primary key columns, separated by commas. A single INTEGER column becomes the rowid, the fastest
     /// key.
     #[arg(
         long,
         value_name = "COLUMNS",
-        value_delimiter = ',',
+        value_parser = names,
         conflicts_with = "append"
     )]
-    pub primary_key: Vec<String>,
-    /// Columns of an index, separated by commas; repeatable. Built after the rows are loaded.
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
-    pub index: Vec<String>,
+    pub primary_key: Vec<Names>,
+    /// Columns of an index, separated by commas; repeatable. Built after the rows are loaded. A name with a
+    /// comma stands in double quotes, here and in the other lists of columns: --index '"a,b",c'.
+    #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "append")]
+    pub index: Vec<Names>,
     /// Columns of a unique index, separated by commas; repeatable.
-    #[arg(long, value_name = "COLUMNS", conflicts_with = "append")]
-    pub unique: Vec<String>,
+    #[arg(long, value_name = "COLUMNS", value_parser = names, conflicts_with = "append")]
+    pub unique: Vec<Names>,
     /// Columns of a full-text index (FTS5), separated by commas. Built after the rows are loaded, with the
     /// table as external content.
     #[arg(
         long,
         value_name = "COLUMNS",
-        value_delimiter = ',',
+        value_parser = names,
         conflicts_with_all = ["append", "without_rowid"]
     )]
-    pub fts: Vec<String>,
+    pub fts: Vec<Names>,
     /// Name of the full-text index [default: TABLE_fts].
     #[arg(long, value_name = "NAME", requires = "fts", conflicts_with = "append")]
     pub fts_table: Option<String>,

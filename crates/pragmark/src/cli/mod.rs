@@ -35,6 +35,7 @@ pub use run::RunArgs;
 pub use traffic::{
     CutArgs, DoorArg, ExportTraceArgs, RecordArgs, ToScriptArgs, TraceArgs, TraceCommand, TraceForm,
 };
+pub use values::Names;
 
 /// A performance laboratory for SQLite.
 ///

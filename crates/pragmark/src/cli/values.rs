@@ -64,6 +64,52 @@ pub(super) fn page_size(text: &str) -> Result<u32, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote(pub Option<u8>);
 
+/// Names of columns between commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names(pub Vec<String>);
+
+/// Reads names between commas. A name in double quotes may have commas, and double quotes twice.
+pub(super) fn names(text: &str) -> Result<Names, String> {
+    let mut names = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        let (name, behind) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted_name(quoted)?,
+            None => {
+                let end = rest.find(',').unwrap_or(rest.len());
+                (rest[..end].trim().to_owned(), &rest[end..])
+            }
+        };
+        if name.is_empty() {
+            return Err("must be names of columns between commas; one of them is empty".to_owned());
+        }
+        names.push(name);
+        match behind.trim_start().strip_prefix(',') {
+            Some(more) => rest = more.trim_start(),
+            None if behind.trim().is_empty() => return Ok(Names(names)),
+            None => return Err("must have a comma after each closing quote".to_owned()),
+        }
+    }
+}
+
+/// The name that begins behind a quote, and what stands behind its closing quote.
+fn quoted_name(text: &str) -> Result<(String, &str), String> {
+    let (mut name, mut rest) = (String::new(), text);
+    loop {
+        let (part, behind) = rest
+            .split_once('"')
+            .ok_or("must close each quote around a name")?;
+        name.push_str(part);
+        match behind.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Ok((name, behind)),
+        }
+    }
+}
+
 pub(super) fn quote(text: &str) -> Result<Quote, String> {
     if text == "none" {
         return Ok(Quote(None));
@@ -101,6 +147,23 @@ mod tests {
         let typed = column_type("a=b=DECIMAL(10, 2)");
         assert_eq!(typed, Ok(("a=b".to_owned(), "DECIMAL(10, 2)".to_owned())));
         assert!(column_type("a").is_err());
+    }
+
+    #[test]
+    fn names_in_quotes_may_have_commas() {
+        let read = |text| names(text).map(|names| names.0.join(";"));
+        for (text, expected) in [
+            ("a", "a"),
+            ("a, b c ,-d", "a;b c;-d"),
+            ("\"a,b\"", "a,b"),
+            ("x,\"a, \"\"b\"\"\" , y", "x;a, \"b\";y"),
+            ("a\"b", "a\"b"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in ["", "a,", ",a", "a,,b", "\"a", "\"a\"b", "\"\""] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     #[test]

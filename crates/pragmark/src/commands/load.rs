@@ -15,7 +15,7 @@ use load::{
 };
 
 use super::output;
-use crate::cli::{DecimalsArg, FormatArg, LoadArgs, OnErrorArg, StrategyArg};
+use crate::cli::{DecimalsArg, FormatArg, LoadArgs, Names, OnErrorArg, StrategyArg};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::{Task, is_bar_wanted};
@@ -136,10 +136,9 @@ fn request(args: &LoadArgs) -> Result<Request, Failure> {
 }
 
 fn table(args: &LoadArgs) -> Table {
-    let list = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
     let index = |unique| {
-        move |text| Index {
-            columns: list(text),
+        move |names: &Names| Index {
+            columns: names.0.clone(),
             unique,
         }
     };
@@ -149,17 +148,22 @@ fn table(args: &LoadArgs) -> Table {
         types: types
             .map(|(name, declared)| Column::new(name, declared))
             .collect(),
-        not_null: args.not_null.clone(),
-        primary_key: args.primary_key.clone(),
+        not_null: all(&args.not_null),
+        primary_key: all(&args.primary_key),
         strict: args.strict,
         without_rowid: args.without_rowid,
         indexes: plain.chain(args.unique.iter().map(index(true))).collect(),
         full_text: (!args.fts.is_empty()).then(|| FullText {
-            columns: args.fts.clone(),
+            columns: all(&args.fts),
             name: args.fts_table.clone(),
         }),
         ..Table::new(&args.table)
     }
+}
+
+/// The names of all lists of an option.
+fn all(lists: &[Names]) -> Vec<String> {
+    lists.iter().flat_map(|names| names.0.clone()).collect()
 }
 
 /// Where skipped rows go unless a file is named: into the current directory, under the first input's

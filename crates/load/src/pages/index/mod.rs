@@ -226,19 +226,23 @@ fn duplicate(plan: &IndexPlan, one: &[u8], other: &[u8]) -> LoadError {
         Some(Field::Integer(rowid)) => rowid,
         _ => 0,
     };
-    if plan.columns.last() == Some(&IndexColumn::Rowid) {
-        return LoadError::Duplicate {
+    let fields = Fields::of(one).take(plan.key);
+    let values: Vec<String> = fields.map(|field| field.to_text()).collect();
+    let (input, values) = (String::new(), values.join(", "));
+    if plan.columns.last() != Some(&IndexColumn::Rowid) {
+        return LoadError::DuplicateKey {
+            input,
             columns,
-            rowids: [rowid(one), rowid(other)],
+            values,
         };
     }
-    let values: Vec<String> = Fields::of(one)
-        .take(plan.key)
-        .map(|field| field.to_text())
-        .collect();
-    LoadError::DuplicateKey {
+    let (one, other) = (rowid(one), rowid(other));
+    LoadError::Duplicate {
+        input,
         columns,
-        values: values.join(", "),
+        values,
+        rowids: [one.min(other), one.max(other)],
+        rows: None,
     }
 }
 

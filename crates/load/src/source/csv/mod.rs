@@ -63,12 +63,15 @@ impl TextSource<Reader> {
         input: Result<Input, LoadError>,
         options: CsvOptions,
     ) -> Result<CsvSource, LoadError> {
+        let header = options.header;
         let (mut text, reader) = read_header(input?, options)?;
         let whole = text.whole(&reader)?;
         let mut kinds = vec![Kind::Unknown; reader.names.len()];
         reader.sample(&text.bytes()[..whole], SAMPLE_ROWS, &mut kinds);
         let columns = reader.names.iter().cloned().zip(kinds).collect();
-        Ok(TextSource::new(text, reader, columns))
+        let mut source = TextSource::new(text, reader, columns);
+        source.set_named(header);
+        Ok(source)
     }
 
     /// Reads the whole input, until `stop`, and returns what the values of each column are.

@@ -34,6 +34,95 @@ fn json_lines_are_loaded_with_their_types() {
 }
 
 #[test]
+fn arrays_and_later_values_are_loaded_without_a_change() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.json", "[\n{\"id\": 1},\n{\"id\": 2}\n]\n");
+    laboratory
+        .pragmark(&["load", "a.json", "a.db", "--table", "t"])
+        .exits(0)
+        .says(&["2 rows into t"]);
+    laboratory.write("a.html", "<!doctype html>\n<title>Not here</title>\n");
+    laboratory
+        .pragmark(&["load", "a.html", "a.db", "--table", "t", "--replace"])
+        .exits(3)
+        .complains(&["a.html: it is an HTML page"]);
+    assert_eq!(dump(&laboratory, "a.db", "SELECT id FROM t"), "1\n2");
+    laboratory.write(
+        "late.csv",
+        &format!("zip\n{}01234\n", "53111\n".repeat(10_500)),
+    );
+    laboratory
+        .pragmark(&["load", "late.csv", "late.db", "--table", "t"])
+        .exits(0)
+        .says(&["types: from all rows", "row 10501, column zip", "`01234`"]);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "late.db",
+            "SELECT typeof(zip), zip FROM t GROUP BY zip"
+        ),
+        "text|01234\ntext|53111"
+    );
+    let script = format!(
+        "'{}' load - late.db --table u < late.csv",
+        env!("CARGO_BIN_EXE_pragmark")
+    );
+    let output = std::process::Command::new("/bin/sh")
+        .args(["-c", &script])
+        .current_dir(laboratory.path())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{complaint}");
+    for part in ["row 10501, column zip", "--type COLUMN=TYPE"] {
+        assert!(complaint.contains(part), "{complaint}");
+    }
+}
+
+#[test]
+fn lists_of_columns_take_any_names() {
+    let laboratory = Laboratory::new();
+    laboratory.write("a.csv", "-x,\"a,b\",c\n1,2,red\n");
+    let load = |more: &[&str]| {
+        let arguments = [&["load", "a.csv", "a.db", "--table", "t"], more].concat();
+        laboratory.pragmark(&arguments)
+    };
+    load(&[
+        "--index=-x",
+        "--index",
+        "\"a,b\",c",
+        "--fts",
+        "c",
+        "--not-null",
+        "\"a,b\"",
+    ])
+    .exits(0)
+    .says(&["full-text index: t_fts"]);
+    assert_eq!(
+        dump(
+            &laboratory,
+            "a.db",
+            "SELECT name FROM pragma_index_list('t') ORDER BY name"
+        ),
+        "t_-x_index\nt_a,b_c_index"
+    );
+    load(&["--replace", "--index", "c,"])
+        .exits(2)
+        .complains(&["one of them is empty"]);
+    load(&["--replace", "--max-errors", "3"])
+        .exits(2)
+        .complains(&["--on-error skip"]);
+    load(&["--append", "--no-header"]).exits(0).says(&[
+        "2 rows into t",
+        "warning: the full-text index t_fts lacks the new rows",
+    ]);
+    assert_eq!(
+        dump(&laboratory, "a.db", "SELECT \"-x\", \"a,b\", c FROM t"),
+        "1|2|red\n-x|a,b|c\n1|2|red"
+    );
+}
+
+#[test]
 fn several_inputs_become_one_table_and_the_wrong_one_is_named() {
     let laboratory = Laboratory::new();
     laboratory.write("a.csv", "id,zip\n1,53111\n2,53112\n");
