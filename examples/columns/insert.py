@@ -53,8 +53,10 @@ def insert(database, sql, reader):
         check(sqlite.sqlite3_step(statement), database)
     finally:
         sqlite.sqlite3_finalize(statement)
-        # The caller must release the stream; importing it back makes Python release it.
-        pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).close()
+        # Reading takes the stream over and releases it. One that was not read still has its function
+        # `release`, the fourth: importing it back makes Python release it.
+        if stream[3]:
+            pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).close()
 
 
 def main():

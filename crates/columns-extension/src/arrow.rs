@@ -44,6 +44,10 @@ pub(crate) struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
+/// The error of a stream that cannot be read any more.
+const RELEASED: &str =
+    "the stream has been released: each can be read once, by one statement and in one place";
+
 /// What is bound for one record batch: a struct array (`+s`) whose children are the columns. It stays
 /// its owner's, and may be read any number of times.
 #[repr(C)]
@@ -185,43 +189,60 @@ pub(crate) fn count(number: i64) -> Result<usize, String> {
     usize::try_from(number).map_err(|_| format!("a length or offset of {number}"))
 }
 
-/// A stream being read: its schema, and the batch that has come last.
+impl Drop for ArrowArrayStream {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: only streams that were taken over are ever dropped here, once.
+            unsafe { release(self) };
+        }
+    }
+}
+
+/// A stream being read: the batch that has come last, its schema, and the stream itself, which is released
+/// after them.
 pub(crate) struct Stream {
-    stream: *mut ArrowArrayStream,
-    schema: ArrowSchema,
     batch: ArrowArray,
+    schema: ArrowSchema,
+    stream: ArrowArrayStream,
 }
 
 impl Stream {
-    /// Asks for the schema.
+    /// Takes the stream over and asks for its schema. The owner is left with a released stream, as the
+    /// interface says of one that is moved, so that nobody can read it a second time without noticing.
     ///
     /// # Safety
-    /// The stream must be valid and live as long as this.
+    /// The stream must be valid, or released.
     pub(crate) unsafe fn open(stream: *mut ArrowArrayStream) -> Result<Stream, String> {
-        let mut opened = Stream {
-            stream,
-            schema: ArrowSchema::empty(),
-            batch: ArrowArray::empty(),
-        };
-        // SAFETY: by the caller's word; the stream fills the structure in and hands it over.
-        unsafe {
-            let get_schema = (*stream).get_schema.ok_or("the stream has been released")?;
-            let code = get_schema(stream, &mut opened.schema);
-            opened.check(code)?;
+        // SAFETY: by the caller's word; of a released stream nothing else is valid.
+        if unsafe { (*stream).release.is_none() } {
+            return Err(RELEASED.to_owned());
         }
+        let mut opened = Stream {
+            batch: ArrowArray::empty(),
+            schema: ArrowSchema::empty(),
+            // SAFETY: it is valid, and what is left behind is marked as released, so that only this
+            // copy is.
+            stream: unsafe {
+                let moved = stream.read();
+                (*stream).release = None;
+                moved
+            },
+        };
+        let get_schema = opened.stream.get_schema.ok_or("the stream has no schema")?;
+        // SAFETY: the stream is valid; it fills the structure in and hands it over.
+        let code = unsafe { get_schema(&mut opened.stream, &mut opened.schema) };
+        opened.check(code)?;
         Ok(opened)
     }
 
     /// Goes on to the next batch; `None` at the end. The one before is released.
     pub(crate) fn next(&mut self) -> Result<Option<Rows>, String> {
         self.batch = ArrowArray::empty();
-        // SAFETY: `open` was promised that the stream lives; it fills the structure in and hands it
-        // over. The rows refer to it and are gone before the next one is requested.
+        let get_next = self.stream.get_next.ok_or("the stream has no batches")?;
+        // SAFETY: the stream is valid; it fills the structure in and hands it over. The rows refer to it
+        // and are gone before the next one is requested.
         unsafe {
-            let get_next = (*self.stream)
-                .get_next
-                .ok_or("the stream has been released")?;
-            let code = get_next(self.stream, &mut self.batch);
+            let code = get_next(&mut self.stream, &mut self.batch);
             self.check(code)?;
             if self.batch.release.is_none() {
                 return Ok(None);
@@ -230,15 +251,14 @@ impl Stream {
         }
     }
 
-    fn check(&self, code: c_int) -> Result<(), String> {
+    fn check(&mut self, code: c_int) -> Result<(), String> {
         if code == 0 {
             return Ok(());
         }
         // SAFETY: the stream is valid; its message lives until it is called again.
         let reason = unsafe {
-            (*self.stream)
-                .get_last_error
-                .map_or("", |get| text(get(self.stream)))
+            let get = self.stream.get_last_error;
+            get.map_or("", |get| text(get(&mut self.stream)))
         };
         Err(format!("the stream failed ({code}): {reason}"))
     }

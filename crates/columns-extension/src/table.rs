@@ -15,6 +15,9 @@ const NAME: &CStr = c"pragmark_columns";
 /// The type names under which pointers are bound.
 const BATCH: &CStr = c"pragmark_record_batch";
 const STREAM: &CStr = c"arrow_array_stream";
+/// The error where neither of them is bound.
+const NOTHING: &str = "bind a pointer of the type pragmark_record_batch or arrow_array_stream to its parameter; \
+    found a value, NULL or a pointer of another type";
 /// The columns of the function.
 const COLUMNS: usize = 100;
 
@@ -210,8 +213,8 @@ unsafe extern "C" fn disconnect(table: *mut Table) -> c_int {
     api::OK
 }
 
-/// Asks for the parameter. A plan in which its value is not known yet is refused; without a parameter
-/// there are no rows.
+/// Asks for the parameter. A plan in which its value is not known yet is refused; a table without a
+/// parameter cannot be read.
 unsafe extern "C" fn best_index(table: *mut Table, info: *mut IndexInfo) -> c_int {
     // SAFETY: the table is one of `connect`'s, and SQLite gives a valid record for the call.
     let (info, parameter) = unsafe { (&mut *info, (*table).columns) };
@@ -274,7 +277,7 @@ unsafe extern "C" fn filter(
     cursor.row = 0;
     cursor.before = 0;
     if plan != 1 || count != 1 {
-        return api::OK;
+        return cursor.answer(Err(NOTHING.to_owned()));
     }
     // SAFETY: there is one argument, which is the value bound.
     let begun = unsafe { cursor.begin(*arguments) };
@@ -282,7 +285,7 @@ unsafe extern "C" fn filter(
 }
 
 impl Cursor {
-    /// Begins to read what is bound; nothing bound, or something of another type, has no rows.
+    /// Begins to read what is bound.
     ///
     /// # Safety
     /// What is bound under the two type names must be what they say, as the caller has promised.
@@ -301,10 +304,11 @@ impl Cursor {
                 (self.api.value_pointer)(bound, STREAM.as_ptr()).cast::<ArrowArrayStream>();
             if !stream.is_null() {
                 self.stream = Some(Stream::open(stream)?);
-                self.next_batch()?;
+                return self.next_batch();
             }
         }
-        Ok(())
+        // SQLite does not say whether a pointer of another type is bound, a value, or nothing.
+        Err(NOTHING.to_owned())
     }
 
     /// Goes on to the next batch that has rows, if there is one.

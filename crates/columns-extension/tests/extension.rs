@@ -296,30 +296,70 @@ fn what_cannot_be_read_is_an_error_and_not_null() {
     );
 }
 
+const NOTHING: &str = "bind a pointer of the type pragmark_record_batch or arrow_array_stream";
+
 #[test]
-fn nothing_bound_has_no_rows_and_neither_has_something_else() {
+fn what_is_no_batch_and_no_stream_is_an_error() {
     let connection = connection();
-    let count = |parameter: &str| {
-        let sql = format!("SELECT count(*) FROM pragmark_columns({parameter})");
-        connection.query_i64(&sql).unwrap()
-    };
-    assert_eq!([count("NULL"), count("12345"), count("'text'")], [0, 0, 0]);
-    let connection_2 = &connection;
-    let mut query = connection_2
-        .prepare("SELECT count(*) FROM pragmark_columns(?1)")
-        .unwrap();
+    for call in ["(NULL)", "(12345)", "('text')", "(?1)", ""] {
+        let sql = format!("SELECT count(*) FROM pragmark_columns{call}");
+        let error = connection.query_i64(&sql).unwrap_err().to_string();
+        assert!(error.contains(NOTHING), "{call}: {error}");
+    }
+    let mut query = connection.prepare(COUNT).unwrap();
     let mut number = 7_u64;
+    let pointer = (&raw mut number).cast();
+    bind(&query, &connection, pointer, c"something else");
+    let error = read(&mut query).unwrap_err();
+    assert!(error.contains(NOTHING), "{error}");
+}
+
+const COUNT: &str = "SELECT count(*) FROM pragmark_columns(?1)";
+
+/// A stream of three rows.
+fn stream() -> FFI_ArrowArrayStream {
+    let batch = one(Int64Array::from(vec![1, 2, 3]));
+    let schema = batch.schema();
+    FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+}
+
+fn read_stream(stream: &mut FFI_ArrowArrayStream, sql: &str) -> Result<Vec<String>, String> {
+    let connection = connection();
+    let mut query = connection.prepare(sql).unwrap();
     bind(
         &query,
-        connection_2,
-        (&raw mut number).cast(),
-        c"something else",
+        &connection,
+        (&raw mut *stream).cast(),
+        c"arrow_array_stream",
     );
-    assert_eq!(read(&mut query).unwrap(), ["0"]);
-    assert_eq!(
-        connection
-            .query_i64("SELECT count(*) FROM pragmark_columns")
-            .unwrap(),
-        0
-    );
+    read(&mut query)
+}
+
+#[test]
+fn a_stream_is_read_once() {
+    let mut read_before = stream();
+    assert_eq!(read_stream(&mut read_before, COUNT).unwrap(), ["3"]);
+    let error = read_stream(&mut read_before, COUNT).unwrap_err();
+    assert!(error.contains("the stream has been released"), "{error}");
+    let mut released = FFI_ArrowArrayStream::empty();
+    let error = read_stream(&mut released, COUNT).unwrap_err();
+    assert!(error.contains("the stream has been released"), "{error}");
+}
+
+#[test]
+fn a_stream_cannot_be_joined_with_itself() {
+    for sql in [
+        "SELECT count(*) FROM pragmark_columns(?1) AS a, pragmark_columns(?1) AS b",
+        "SELECT count(*) FROM pragmark_columns(?1) WHERE c0 IN (SELECT c0 FROM pragmark_columns(?1))",
+    ] {
+        let error = read_stream(&mut stream(), sql).unwrap_err();
+        assert!(
+            error.contains("the stream has been released"),
+            "{sql}: {error}"
+        );
+    }
+    // A batch can.
+    let numbers = one(Int64Array::from(vec![1, 2, 3]));
+    let join = "SELECT count(*) FROM pragmark_columns(?1) AS a JOIN pragmark_columns(?1) AS b ON a.c0 < b.c0";
+    assert_eq!(rows_of(&numbers, join).unwrap(), ["3"]);
 }
