@@ -27,7 +27,7 @@ pub mod seal;
 
 pub use call::{Bound, Call, Values};
 pub use error::TraceError;
-pub use fit::{Fitted, to_script};
+pub use fit::{Amount, Fitted, to_script};
 pub use normalise::normalised;
 pub use read::{Connection, EndOfDatabase, Meta, Note, Process, Setting, Snapshot, Text, Trace};
 pub use schema::{FORMAT, state};

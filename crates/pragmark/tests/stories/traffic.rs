@@ -198,10 +198,10 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
     let record = ["record", "--out", "work.trace", "--", "python3", "app.py"];
     laboratory.pragmark(&record).exits(0);
     let to_script = ["trace", "to-script", "work.trace", "--out", "work.sql"];
-    laboratory
-        .pragmark(&to_script)
-        .exits(0)
-        .complains(&["900 transactions", "pragmark measure --db work.db work.sql"]);
+    laboratory.pragmark(&to_script).exits(0).complains(&[
+        "900 transactions of 1,200 statements",
+        "pragmark measure --db work.db work.sql",
+    ]);
     let script = laboratory.read("work.sql");
     for part in [
         "\\set shape random(1, 900)",

@@ -23,6 +23,8 @@ use shapes::{Shape, Shapes};
 use snapshot::SnapshotCopy;
 use values::{Fit, Values};
 
+pub use shapes::Amount;
+
 /// The most shapes of transactions that a script has.
 const SHAPES: usize = 30;
 /// About how many executions of a statement are looked at.
@@ -35,10 +37,10 @@ pub struct Fitted {
     pub text: String,
     /// The database that it is for.
     pub database: String,
-    /// Transactions that it stands for.
-    pub transactions: u64,
-    /// Transactions that it leaves out: rare ones, long ones, and those with a statement that failed.
-    pub left_out: u64,
+    /// What it stands for.
+    pub fitted: Amount,
+    /// What it leaves out: rare transactions, long ones, and those with a statement that failed.
+    pub left_out: Amount,
     /// Other databases of the trace, with the number of their statements.
     pub others: Vec<(String, u64)>,
 }
@@ -95,9 +97,9 @@ pub fn to_script(
     copy.close()?;
     unfinished.name(snapshot)?;
     Ok(Fitted {
-        text: text::script(&shapes, &forms.forms, &fits, left_out),
+        text: text::script(&shapes, &forms.forms, &fits),
         database,
-        transactions: shapes.iter().map(|(_, count)| count).sum(),
+        fitted: shapes::amount(&shapes),
         left_out,
         others,
     })
@@ -166,8 +168,8 @@ fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases, TraceErro
     Ok((database, all))
 }
 
-/// The shapes with their counts, how many transactions have none, and how often each form was executed.
-type Counted = (Vec<(Shape, u64)>, u64, HashMap<usize, u64>);
+/// The shapes with their counts, what has none, and how often each form was executed.
+type Counted = (Vec<(Shape, u64)>, Amount, HashMap<usize, u64>);
 
 fn shapes_of(
     trace: &Trace,

@@ -10,43 +10,84 @@ const LONGEST: usize = 40;
 /// The forms of the statements of a transaction, in order.
 pub type Shape = Vec<usize>;
 
+/// Transactions and their statements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Transactions.
+    pub transactions: u64,
+    /// Their statements.
+    pub statements: u64,
+}
+
+impl Amount {
+    fn add(&mut self, transactions: u64, statements: u64) {
+        self.transactions += transactions;
+        self.statements += transactions * statements;
+    }
+}
+
+/// A transaction that has not ended: nothing of it counts if a script cannot have it.
+#[derive(Debug, Default)]
+struct Open {
+    forms: Shape,
+    statements: u64,
+    is_left_out: bool,
+}
+
 /// Counts transactions by their shape.
 #[derive(Debug, Default)]
 pub struct Shapes {
-    open: HashMap<i64, Option<Shape>>,
+    open: HashMap<i64, Open>,
     counts: HashMap<Shape, u64>,
-    /// Transactions that are too long, or have a statement that failed or that scripts cannot have.
-    left_out: u64,
+    /// Transactions that are too long, or have a statement that failed or whose text is not known.
+    left_out: Amount,
 }
 
 impl Shapes {
-    /// Takes a statement: its form, or nothing where a script cannot have it.
+    /// Takes a statement: its form, or nothing where its text is not known.
     pub fn take(&mut self, event: &Event, form: Option<usize>) {
-        let shape = self
-            .open
-            .entry(event.connection)
-            .or_insert_with(|| Some(Shape::new()));
+        let open = self.open.entry(event.connection).or_default();
+        open.statements += 1;
         let is_usable = event.result.unwrap_or(0) == 0 && event.duration_ns.is_some();
-        match (shape.as_mut(), form) {
-            (Some(forms), Some(form)) if is_usable && forms.len() < LONGEST => forms.push(form),
-            _ => *shape = None,
+        match form {
+            Some(form) if is_usable && open.forms.len() < LONGEST => open.forms.push(form),
+            _ => open.is_left_out = true,
         }
         if event.autocommit || event.duration_ns.is_none() {
-            match self.open.remove(&event.connection).flatten() {
-                Some(shape) => *self.counts.entry(shape).or_default() += 1,
-                None => self.left_out += 1,
-            }
+            let ended = self.open.remove(&event.connection);
+            self.end(ended.unwrap_or_default());
         }
     }
 
-    /// The most frequent shapes with their counts, most frequent first, and how many transactions have others.
-    pub fn most_frequent(self, most: usize) -> (Vec<(Shape, u64)>, u64) {
+    fn end(&mut self, ended: Open) {
+        match ended.is_left_out {
+            true => self.left_out.add(1, ended.statements),
+            false => *self.counts.entry(ended.forms).or_default() += 1,
+        }
+    }
+
+    /// The most frequent shapes with their counts, most frequent first, and what is left out.
+    pub fn most_frequent(mut self, most: usize) -> (Vec<(Shape, u64)>, Amount) {
+        for open in self.open.into_values() {
+            self.left_out.add(1, open.statements);
+        }
         let mut all: Vec<(Shape, u64)> = self.counts.into_iter().collect();
         all.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
-        let others = all.iter().skip(most).map(|(_, count)| count).sum::<u64>();
+        for (shape, count) in all.iter().skip(most) {
+            self.left_out.add(*count, shape.len() as u64);
+        }
         all.truncate(most);
-        (all, self.left_out + others)
+        (all, self.left_out)
     }
+}
+
+/// What these shapes stand for.
+pub fn amount(shapes: &[(Shape, u64)]) -> Amount {
+    let mut amount = Amount::default();
+    for (shape, count) in shapes {
+        amount.add(*count, shape.len() as u64);
+    }
+    amount
 }
 
 #[cfg(test)]
@@ -70,8 +111,14 @@ mod tests {
         shapes.take(&event(true, 0), Some(3));
         shapes.take(&event(true, 19), Some(3));
         shapes.take(&event(true, 0), None);
+        (0..50).for_each(|_| shapes.take(&event(false, 0), Some(1)));
         let (all, left_out) = shapes.most_frequent(1);
         assert_eq!(all, [(vec![1, 2], 3)]);
-        assert_eq!(left_out, 3, "another shape, a failure, and no form");
+        // Another shape, a failure, a text that is not known, and one that is too long.
+        let expected = Amount {
+            transactions: 4,
+            statements: 53,
+        };
+        assert_eq!(left_out, expected);
     }
 }

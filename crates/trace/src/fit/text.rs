@@ -7,17 +7,9 @@ use super::shapes::Shape;
 use super::values::Fit;
 
 /// A script that executes one of the shapes, by how often each came.
-pub fn script(
-    shapes: &[(Shape, u64)],
-    forms: &[Form],
-    fits: &BTreeMap<usize, Vec<Fit>>,
-    left_out: u64,
-) -> String {
+pub fn script(shapes: &[(Shape, u64)], forms: &[Form], fits: &BTreeMap<usize, Vec<Fit>>) -> String {
     let total: u64 = shapes.iter().map(|(_, count)| count).sum();
-    let mut text = format!(
-        "-- {total} recorded transactions in {} shapes; {left_out} others are left out.\n",
-        shapes.len()
-    );
+    let mut text = format!("-- recorded transactions: {total}\n");
     if shapes.len() > 1 {
         text += &format!("\\set shape random(1, {total})\n");
     }

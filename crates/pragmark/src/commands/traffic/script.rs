@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::Library;
-use indicatif::HumanCount;
-use trace::{Fitted, Trace, to_script};
+use trace::{Amount, Fitted, Trace, to_script};
 
 use super::failed;
 use super::words::plural;
@@ -35,12 +34,14 @@ fn snapshot(args: &ToScriptArgs) -> PathBuf {
 
 fn say(script: &Path, snapshot: &Path, fitted: &Fitted) {
     tell!(
-        "{}: {} on {}; {} left out",
+        "{}: {} on {}",
         script.display(),
-        plural(fitted.transactions, "transaction", "transactions"),
-        fitted.database,
-        HumanCount(fitted.left_out)
+        words(&fitted.fitted),
+        fitted.database
     );
+    if fitted.left_out.transactions > 0 {
+        tell!("left out: {}", words(&fitted.left_out));
+    }
     for (database, statements) in &fitted.others {
         tell!(
             "not in the script: {} on {database}",
@@ -52,4 +53,12 @@ fn say(script: &Path, snapshot: &Path, fitted: &Fitted) {
         snapshot.display(),
         script.display()
     );
+}
+
+fn words(amount: &Amount) -> String {
+    format!(
+        "{} of {}",
+        plural(amount.transactions, "transaction", "transactions"),
+        plural(amount.statements, "statement", "statements")
+    )
 }
