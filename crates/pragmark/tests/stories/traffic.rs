@@ -248,5 +248,15 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
         .pragmark(&other)
         .exits(3)
         .complains(&["no statements for a database x.db"]);
-    assert!(!laboratory.path().join("x.db").exists());
+    laboratory
+        .pragmark(&["trace", "redact", "work.trace", "--out", "safe.trace"])
+        .exits(0);
+    let safe = ["trace", "to-script", "safe.trace", "--out", "x.sql"];
+    laboratory
+        .pragmark(&safe)
+        .exits(3)
+        .complains(&["no snapshot of", "shop.db"]);
+    for left in ["x.sql", "x.db", "x.db.unfinished"] {
+        assert!(!laboratory.path().join(left).exists(), "{left}");
+    }
 }

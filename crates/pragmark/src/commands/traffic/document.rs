@@ -126,7 +126,7 @@ fn statements(analysis: &Analysis) -> Option<Section> {
         Column::right("rows"),
         Column::right("changes").full_only(),
         Column::right("full-scan steps"),
-        Column::right("steps per row"),
+        Column::right("scan steps per row"),
         Column::right("sorts").full_only(),
         Column::right("prepared"),
         Column::right("VM steps").full_only(),
