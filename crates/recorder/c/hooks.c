@@ -183,8 +183,9 @@ static void write_end(struct connection *it, struct open_statement *open, bool k
 
 static void write_begin(struct connection *it, sqlite3_stmt *statement, const char *sql, int place) {
   uint32_t id = text_id(it, statement, sql);
-  char *hidden = id ? NULL : hidden_text(it, sql);
-  const char *written = hidden ? hidden : sql;
+  bool hides = !id && hides_text(it);
+  char *hidden = hides ? hidden_text(it, sql) : NULL;
+  const char *written = hidden ? hidden : hides ? "" : sql;
   size_t text_length = id ? 0 : strlen(written);
   int count = it->library->bind_parameter_count(statement);
   char *expanded;

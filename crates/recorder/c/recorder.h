@@ -141,6 +141,7 @@ INTERNAL void forget_texts(void);
 INTERNAL size_t values_bound(struct connection *, sqlite3_stmt *, int count, char **expanded);
 INTERNAL uint8_t *put_values(uint8_t *, struct connection *, sqlite3_stmt *, int count, char *expanded);
 INTERNAL bool sets_key(const char *sql);
+INTERNAL bool hides_text(const struct connection *);
 INTERNAL char *hidden_text(const struct connection *, const char *sql);
 INTERNAL uint64_t keyed_hash(const uint64_t key[2], const void *, size_t);
 

@@ -93,9 +93,18 @@ static char *put_literal(char *to, const char *from, const char *end, bool omitt
                       (unsigned long long)keyed_hash(process.header->key, from, length), length - 2);
 }
 
-/* The end of the literal that begins here, or NULL. */
+/* Whether a name in double quotes may be a text: SQLite takes it for one where nothing has this name. With `all`
+** every name may, otherwise those that are no single word. */
+static bool may_be_text(const char *at, const char *end, bool all) {
+  for (at++; !all && at < end - 1; at++)
+    if (!is_word(*at)) return true;
+  return all;
+}
+
+/* The end of the literal that begins here, or NULL. With `numbers`, names in double quotes and numbers are some. */
 static const char *literal_end(const char *at, char before, bool numbers) {
   if (*at == '\'') return quoted_end(at);
+  if (*at == '"') return may_be_text(at, quoted_end(at), numbers) ? quoted_end(at) : NULL;
   if (is_word(before)) return NULL;
   if ((*at | 32) == 'x' && at[1] == '\'') return quoted_end(at + 1);
   if (!numbers || !isdigit((unsigned char)*at) || before == '?') return NULL;
@@ -103,12 +112,26 @@ static const char *literal_end(const char *at, char before, bool numbers) {
   return at;
 }
 
-/* A statement whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller frees it. */
-static char *without_literals(const char *sql, bool all) {
+/* Where the key of a statement begins that sets one: behind the equals sign, the parenthesis or the word KEY. */
+static const char *key_begin(const char *sql) {
+  bool is_pragma = (*skipped(sql) | 32) == 'p';
+  char before = ' ';
+  for (const char *at = sql; *at; before = *at++) {
+    if (*at == '\'' || *at == '"' || *at == '`') at = quoted_end(at) - 1;
+    else if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*')) at = skipped(at) - 1;
+    else if (is_pragma && (*at == '=' || *at == '(')) return at + 1;
+    else if (!is_pragma && !is_word(before) && strncasecmp(at, "key", 3) == 0 && !is_word(at[3])) return at + 3;
+  }
+  return NULL;
+}
+
+/* A statement up to `stop` whose texts and blobs are hashed or, with `all`, whose literals are left out; the caller
+** frees it. */
+static char *without_literals(const char *sql, const char *stop, bool all) {
   /* The longest replacement of a literal of two bytes has 42. */
-  char *copy = malloc(strlen(sql) * 22 + 64), *to = copy, before = ' ';
+  char *copy = malloc((size_t)(stop - sql) * 22 + 64), *to = copy, before = ' ';
   if (!copy) return NULL;
-  for (const char *at = sql; *at;) {
+  for (const char *at = sql; at < stop;) {
     const char *end = literal_end(at, before, all);
     if (end) {
       to = put_literal(to, at, end, all);
@@ -132,8 +155,14 @@ static char *without_literals(const char *sql, bool all) {
   return copy;
 }
 
-/* What is written of a text instead of it, which the caller frees, or NULL for the text itself. */
+/* Whether something else is written than the texts of statements. */
+bool hides_text(const struct connection *connection) { return connection->secret || process.header->redact; }
+
+/* What is written instead of a text, which the caller frees; NULL if there is no memory for it. */
 char *hidden_text(const struct connection *connection, const char *sql) {
-  bool hides = connection->secret || process.header->redact;
-  return hides ? without_literals(sql, connection->secret) : NULL;
+  const char *key = sets_key(sql) ? key_begin(sql) : NULL;
+  char *copy = without_literals(sql, key ? key : sql + strlen(sql), connection->secret);
+  /* The copy has room for more than this. */
+  if (copy && key) strcat(copy, key[-1] == '(' ? "?)" : " ?");
+  return copy;
 }

@@ -54,7 +54,9 @@ static bool grow(void) {
 /* Writes a text with the number by which executions refer to it. */
 static bool write_text(struct connection *connection, sqlite3_stmt *statement, uint32_t id, const char *text,
                        size_t length) {
-  char *hidden = hidden_text(connection, text);
+  bool hides = hides_text(connection);
+  char *hidden = hides ? hidden_text(connection, text) : NULL;
+  if (hides && !hidden) return false;
   if (hidden) length = strlen(hidden);
   uint8_t *at = reserve(&connection->writer, 32 + length);
   if (!at) return free(hidden), false;

@@ -149,6 +149,48 @@ fn values_of_a_connection_with_a_key_are_omitted() {
 }
 
 #[test]
+fn keys_are_left_out_however_they_are_written() {
+    for statement in [
+        r#"PRAGMA key = "hunter2""#,
+        r#"PRAGMA key = "x'68756e74657232'""#,
+        "PRAGMA main.key = hunter2",
+        "PRAGMA rekey('hunter2')",
+        "pragma/**/hexkey=hunter2",
+        "PRAGMA /* ' = */ key = hunter2",
+        "ATTACH 'b.db' AS b KEY 'hunter2'",
+        "ATTACH 'b.db' AS b KEY \"my key hunter2\"",
+    ] {
+        let desk = Desk::new(&Options::default());
+        let script = format!(
+            "import sqlite3\nc = sqlite3.connect('a.db')\ntry: c.execute({statement:?})\n\
+             except sqlite3.Error: pass\ntry: c.execute('SELECT \"hunter3\", 7')\nexcept sqlite3.Error: pass\n"
+        );
+        let Some(it) = desk.python(&script) else {
+            return;
+        };
+        let texts: Vec<&str> = it.statements.iter().map(|it| it.sql.as_str()).collect();
+        assert!(!texts.concat().contains("hunter"), "{texts:?}");
+        assert!(!texts.concat().contains("68756e"), "{texts:?}");
+    }
+}
+
+#[test]
+fn texts_in_double_quotes_are_hashed_unless_they_are_a_word() {
+    let desk = Desk::new(&Options {
+        redact: true,
+        ..Options::default()
+    });
+    let script = "import sqlite3\nc = sqlite3.connect('a.db')\n\
+                  c.execute('SELECT \"me@example.com\" AS \"name\"')\n";
+    let Some(it) = desk.python(script) else {
+        return;
+    };
+    let sql = &it.statements[0].sql;
+    assert!(!sql.contains("example"), "{sql}");
+    assert!(sql.contains("AS \"name\""), "{sql}");
+}
+
+#[test]
 fn the_snapshot_is_the_database_before_the_first_statement() {
     let desk = Desk::new(&Options::default());
     let script = "import sqlite3\nc = sqlite3.connect('a.db')\nc.execute('CREATE TABLE before(a)')\nc.close()\n";

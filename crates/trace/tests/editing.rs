@@ -23,7 +23,7 @@ for i in range(10):
     a.execute("INSERT INTO t VALUES (?, ?)", (i, "long " * 30))
     b.execute("INSERT INTO t VALUES (?, 'secret literal') -- secret comment", (f"secret {i % 2}",))
 time.sleep(0.3)
-b.execute("SELECT * FROM t WHERE b = ? OR a = x'00ff'", ("late",)).fetchall()
+b.execute("""SELECT * FROM t WHERE b = ? OR a = x'00ff' OR a = "me@home" """, ("late",)).fetchall()
 a.close(); b.close()
 "#;
 
@@ -117,7 +117,7 @@ fn a_redacted_trace_has_no_text_of_the_application() {
     let redacted = desk.other("redacted");
     assert_eq!(redact(&desk.library, &desk.trace(), &redacted).unwrap(), 22);
     let bytes = std::fs::read(&redacted).unwrap();
-    for word in ["secret", "long long", "late", "00ff"] {
+    for word in ["secret", "long long", "late", "00ff", "me@home"] {
         let has = bytes.windows(word.len()).any(|it| it == word.as_bytes());
         assert!(!has, "{word}");
     }

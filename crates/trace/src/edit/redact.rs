@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::draft::Draft;
 use crate::pieces::piece;
-use crate::{Trace, TraceError};
+use crate::{Trace, TraceError, normalised};
 
 /// Hashes with a random key that is not kept, so that nobody can try out texts.
 struct Hash<'t> {
@@ -35,7 +35,6 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
          INSERT INTO main.note SELECT * FROM source.note;
          INSERT INTO main.connection SELECT * FROM source.connection;
          INSERT INTO main.setting SELECT * FROM source.setting;
-         INSERT INTO main.normalised SELECT * FROM source.normalised;
          INSERT INTO main.snapshot SELECT id, database, 'skipped', NULL FROM source.snapshot;
          INSERT INTO main.meta SELECT * FROM source.meta;
          INSERT OR REPLACE INTO main.meta VALUES ('redacted', 1);
@@ -52,6 +51,15 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
             let sql = Value::Text(hash.sql(sql));
             let values = [id.clone(), normalised.clone(), readonly.clone(), sql];
             draft.run("INSERT INTO main.statement VALUES (?, ?, ?, ?)", &values)?;
+        }
+    }
+    for row in draft.rows("SELECT id, sql FROM source.normalised")? {
+        if let [id, Value::Text(sql)] = row.as_slice() {
+            let sql = Value::Text(normalised(&hash.sql(sql)));
+            draft.run(
+                "INSERT INTO main.normalised VALUES (?, ?)",
+                &[id.clone(), sql],
+            )?;
         }
     }
     draft.rewrite_values("\"values\" IS NOT NULL", 0, |values| hash.values(values))?;
@@ -134,8 +142,19 @@ impl Hash<'_> {
     }
 }
 
+/// Whether a piece may be a text or a blob. SQLite takes a name in double quotes for a text where nothing has this
+/// name, so those that are no single word count too.
 fn is_literal(piece: &str) -> bool {
-    piece.starts_with('\'') || (piece.starts_with(['x', 'X']) && piece[1..].starts_with('\''))
+    let mut inner = piece
+        .chars()
+        .skip(1)
+        .take(piece.chars().count().saturating_sub(2));
+    match piece.chars().next() {
+        Some('\'') => true,
+        Some('"') => !inner.all(|it| it.is_alphanumeric() || it == '_'),
+        Some('x' | 'X') => piece[1..].starts_with('\''),
+        _ => false,
+    }
 }
 
 fn bytes_of(hex: &str) -> Vec<u8> {
@@ -151,6 +170,20 @@ fn bytes_of(hex: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_double_quotes_may_be_texts_unless_they_are_a_word() {
+        for (piece, is_one) in [
+            ("\"name\"", false),
+            ("\"me@example.com\"", true),
+            ("'a'", true),
+            ("X'00'", true),
+            ("x", false),
+            ("`a b`", false),
+        ] {
+            assert_eq!(is_literal(piece), is_one, "{piece}");
+        }
+    }
 
     #[test]
     fn hexadecimal_digits_are_bytes() {
