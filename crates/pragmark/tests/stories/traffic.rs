@@ -188,6 +188,7 @@ for i in range(100):
     c.execute("INSERT INTO buy(id, customer, item) VALUES (?, ?, ?)", (1000 + i, random.randrange(1, 2000), random.choice(["pen", "pen", "ink"])))
     c.execute("UPDATE customer SET email = ? WHERE id = ?", (f"new{i}@x", random.randrange(1, 2000)))
     c.execute("COMMIT")
+c.execute("CREATE TEMP TABLE mine AS SELECT 1 AS a"); c.execute("SELECT a FROM mine").fetchall()
 c.close()
 "#;
 

@@ -19,7 +19,7 @@ use crate::analysis::{Event, Kind};
 use crate::seal::Unfinished;
 use crate::{Trace, TraceError};
 use form::{Form, Origin};
-use shapes::{Shape, Shapes};
+use shapes::Shapes;
 use snapshot::SnapshotCopy;
 use values::{Fit, Values};
 
@@ -39,7 +39,8 @@ pub struct Fitted {
     pub database: String,
     /// What it stands for.
     pub fitted: Amount,
-    /// What it leaves out: rare transactions, long ones, and those with a statement that failed.
+    /// What it leaves out: rare transactions, long ones, and those with a statement that failed or that does not
+    /// work on the snapshot, such as one that uses a temporary table.
     pub left_out: Amount,
     /// Other databases of the trace, with the number of their statements.
     pub others: Vec<(String, u64)>,
@@ -73,12 +74,17 @@ pub fn to_script(
         .filter(|it| it.database == database)
         .map(|it| it.id)
         .collect();
-    let (shapes, left_out, counts) = shapes_of(trace, &forms, &connections)?;
     if snapshot.exists() {
         return Err(TraceError::Exists(snapshot.to_owned()));
     }
     let unfinished = Unfinished::of(snapshot);
     let copy = SnapshotCopy::write(trace, &database, &connections, unfinished.path())?;
+    let (shapes, counts) = shapes_of(trace, &forms, &connections)?;
+    let executed = counts.keys().copied();
+    let usable: HashSet<usize> = executed
+        .filter(|form| copy.can_execute(&forms.forms[*form].key()))
+        .collect();
+    let (shapes, left_out) = shapes.most_frequent(SHAPES, |form| usable.contains(&form));
     let chosen: HashSet<usize> = shapes
         .iter()
         .flat_map(|(shape, _)| shape)
@@ -168,8 +174,8 @@ fn databases(trace: &Trace, wanted: Option<&str>) -> Result<Databases, TraceErro
     Ok((database, all))
 }
 
-/// The shapes with their counts, what has none, and how often each form was executed.
-type Counted = (Vec<(Shape, u64)>, Amount, HashMap<usize, u64>);
+/// The shapes of all transactions, and how often each form was executed.
+type Counted = (Shapes, HashMap<usize, u64>);
 
 fn shapes_of(
     trace: &Trace,
@@ -189,8 +195,7 @@ fn shapes_of(
         }
     };
     trace.for_each_event(&mut take)?;
-    let (shapes, left_out) = shapes.most_frequent(SHAPES);
-    Ok((shapes, left_out, counts))
+    Ok((shapes, counts))
 }
 
 /// The values of each slot of the forms that were chosen.

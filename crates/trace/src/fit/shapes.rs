@@ -66,12 +66,22 @@ impl Shapes {
         }
     }
 
-    /// The most frequent shapes with their counts, most frequent first, and what is left out.
-    pub fn most_frequent(mut self, most: usize) -> (Vec<(Shape, u64)>, Amount) {
+    /// The most frequent shapes of usable forms with their counts, most frequent first, and what is left out.
+    pub fn most_frequent(
+        mut self,
+        most: usize,
+        is_usable: impl Fn(usize) -> bool,
+    ) -> (Vec<(Shape, u64)>, Amount) {
         for open in self.open.into_values() {
             self.left_out.add(1, open.statements);
         }
-        let mut all: Vec<(Shape, u64)> = self.counts.into_iter().collect();
+        let (mut all, others): (Vec<_>, Vec<_>) = self
+            .counts
+            .into_iter()
+            .partition(|(shape, _)| shape.iter().all(|form| is_usable(*form)));
+        for (shape, count) in others {
+            self.left_out.add(count, shape.len() as u64);
+        }
         all.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
         for (shape, count) in all.iter().skip(most) {
             self.left_out.add(*count, shape.len() as u64);
@@ -111,13 +121,14 @@ mod tests {
         shapes.take(&event(true, 0), Some(3));
         shapes.take(&event(true, 19), Some(3));
         shapes.take(&event(true, 0), None);
+        shapes.take(&event(true, 0), Some(9));
         (0..50).for_each(|_| shapes.take(&event(false, 0), Some(1)));
-        let (all, left_out) = shapes.most_frequent(1);
+        let (all, left_out) = shapes.most_frequent(1, |form| form != 9);
         assert_eq!(all, [(vec![1, 2], 3)]);
-        // Another shape, a failure, a text that is not known, and one that is too long.
+        // Another shape, a failure, a text that is not known, one that is too long, and a form that is not usable.
         let expected = Amount {
-            transactions: 4,
-            statements: 53,
+            transactions: 5,
+            statements: 54,
         };
         assert_eq!(left_out, expected);
     }

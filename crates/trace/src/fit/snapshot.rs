@@ -34,26 +34,44 @@ impl SnapshotCopy {
     ) -> Result<SnapshotCopy, TraceError> {
         let snapshots = trace.snapshots()?;
         let snapshot = snapshots.iter().find(|it| it.database == database);
-        match snapshot.map(|it| (it.id, it.state.as_str())) {
-            Some((id, "taken")) => trace.restore(id, path)?,
-            Some((_, "empty")) => {}
+        let is_new = match snapshot.map(|it| (it.id, it.state.as_str())) {
+            Some((id, "taken")) => trace.restore(id, path).map(|()| false)?,
+            Some((_, "empty")) => true,
             _ => return Err(TraceError::NoSnapshot(database.to_owned())),
+        };
+        let copy = SnapshotCopy::open(trace, path)?;
+        copy.named(copy.connection.execute("PRAGMA synchronous = OFF"))?;
+        if is_new {
+            // The file exists then, even if the application made no tables.
+            copy.named(copy.connection.execute("PRAGMA user_version = 0"))?;
         }
-        let failed = |source: EngineError| TraceError::Database {
-            path: path.to_owned(),
-            source,
-        };
-        let connection = Connection::open(trace.library(), path, OpenFlags::default(), None);
-        let copy = SnapshotCopy {
-            connection: connection.map_err(failed)?,
-            path: path.to_owned(),
-        };
-        // The file exists then, even for a database without tables.
-        copy.connection
-            .execute("PRAGMA synchronous = OFF; PRAGMA user_version = 0")
-            .map_err(failed)?;
         copy.change_schema(trace, connections)?;
-        Ok(copy)
+        copy.close()?;
+        // What is temporary belongs to the connections of the application.
+        SnapshotCopy::open(trace, path)
+    }
+
+    fn open(trace: &Trace, path: &Path) -> Result<SnapshotCopy, TraceError> {
+        let connection = Connection::open(trace.library(), path, OpenFlags::default(), None);
+        Ok(SnapshotCopy {
+            connection: connection.map_err(|source| TraceError::Database {
+                path: path.to_owned(),
+                source,
+            })?,
+            path: path.to_owned(),
+        })
+    }
+
+    fn named<T>(&self, result: Result<T, EngineError>) -> Result<T, TraceError> {
+        result.map_err(|source| TraceError::Database {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Whether a statement can be executed on the database by another program.
+    pub fn can_execute(&self, sql: &str) -> bool {
+        self.connection.query_plan(sql.trim_start()).is_ok()
     }
 
     /// Closes the database, so that its file is whole.
