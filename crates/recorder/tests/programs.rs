@@ -302,6 +302,9 @@ fn the_shell_by_each_door_that_needs_no_help() {
 
 #[test]
 fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
+    let Some(python) = testing::python_with_extensions() else {
+        return testing::skip("no Python here can load extensions");
+    };
     let desk = Desk::new(&Options {
         door: Door::Extension,
         ..Options::default()
@@ -311,19 +314,13 @@ fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
          c.load_extension({:?})\nc.execute('SELECT 1')\nsqlite3.connect('b.db').execute('SELECT 2')\n",
         desk.folder.object()
     );
-    let output = Command::new("python3")
+    let output = Command::new(python)
         .args(["-c", &script])
         .current_dir(desk.temp.path())
         .output();
-    let Ok(output) = output else {
-        return testing::skip("there is no Python here");
-    };
-    if !output.status.success() {
-        return testing::skip(format!(
-            "Python cannot load extensions: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
+    let output = output.expect("it was started before");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
     let it = desk.recorded();
     assert_eq!((it.rows_of("SELECT 1"), it.rows_of("SELECT 2")), (1, 1));
     assert_eq!(it.files.len(), 2);

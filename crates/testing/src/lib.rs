@@ -1,8 +1,9 @@
 #![forbid(unsafe_code)]
-//! What the tests of several crates share: saying that one was not run.
+//! What the tests of several crates share: saying that one was not run, and finding programs.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::process::Command;
 
 /// Says that the calling test cannot run on this machine, which the test harness would count as passed.
 ///
@@ -12,6 +13,16 @@ pub fn skip(why: impl Display) {
     let must_run = must_run(std::env::var_os("CI").as_deref());
     assert!(!must_run, "skipped, though CI is set: {why}");
     eprintln!("skipped: {why}");
+}
+
+/// A Python whose `sqlite3` can load extensions: some are built without that, so the system's own is tried, too.
+pub fn python_with_extensions() -> Option<&'static str> {
+    const TRIED: &str = "import sqlite3; sqlite3.Connection.enable_load_extension";
+    let can = |python: &&str| {
+        let output = Command::new(python).args(["-c", TRIED]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    ["python3", "/usr/bin/python3"].into_iter().find(can)
 }
 
 /// Whether this value of `CI` says that every test must run.

@@ -191,7 +191,7 @@ fn what_is_chosen_from_many_variants_is_measured_again_and_resumed() {
         .exits(0)
         .says(&[
             "chosen out of 20 variants",
-            "has 7 rounds, which confirm this gain",
+            "(7 rounds), because the rounds that choose the best of many overrate it",
         ]);
     let confirmed = || laboratory.trials_for("confirmation", "run").len();
     // Baseline, A/A check and the best variant in each of seven rounds.
