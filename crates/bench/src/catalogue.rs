@@ -103,9 +103,12 @@ mod tests {
 
     #[test]
     fn defaults_and_settings_that_go_together_are_possible() {
-        for workload in catalogue().workloads {
+        let workloads = catalogue().workloads.into_iter();
+        // There is no trace by default.
+        for workload in workloads.filter(|it| it.name != "replay") {
             assert_eq!(why(&workload.name, &[]), None, "{}", workload.name);
         }
+        assert!(why("replay", &[]).is_some_and(|why| why.contains("names no trace")));
         assert_eq!(why("user-insert", &[("journal_mode", "wal".into())]), None);
     }
 
