@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use lab::level::Settings;
 use lab::seed::Seed;
-use lab::trial::{Latency, ReadBack};
+use lab::trial::{Latency, Measured, ReadBack};
 use serde::{Deserialize, Serialize};
 
 use super::pace::Task;
+use crate::workload::common::set;
 
 /// What a worker does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +128,32 @@ impl Counters {
         self.scan_steps += other.scan_steps;
         self.sorts += other.sorts;
         self.auto_index_rows += other.auto_index_rows;
+    }
+
+    /// Sets their means over so many executions as metrics whose names end in `suffix`; nothing without an
+    /// execution.
+    pub(in crate::workload) fn set_means(
+        self,
+        executions: u64,
+        suffix: &str,
+        measured: &mut Measured,
+    ) {
+        if executions == 0 {
+            return;
+        }
+        for (name, count) in [
+            ("rows_per_call", self.rows as f64),
+            ("vm_steps", self.vm_steps as f64),
+            ("scan_steps", self.scan_steps as f64),
+            ("sorts", self.sorts as f64),
+            ("auto_index_rows", self.auto_index_rows as f64),
+        ] {
+            set(
+                measured,
+                &format!("{name}{suffix}"),
+                count / executions as f64,
+            );
+        }
     }
 }
 

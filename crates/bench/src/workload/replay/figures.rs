@@ -71,8 +71,8 @@ pub(super) fn note_times(
     }
     set_latency(measured, &latency)?;
     let ends = |(call, _): &&(usize, u64)| recording.calls[*call].autocommit;
-    let transactions = sum.times.iter().filter(ends).count() as f64;
-    set(measured, "txns_per_s", transactions / seconds);
+    let transactions = sum.times.iter().filter(ends).count() as u64;
+    set(measured, "txns_per_s", transactions as f64 / seconds);
     set(
         measured,
         "statements_per_s",
@@ -83,7 +83,7 @@ pub(super) fn note_times(
     sum.counters
         .values()
         .for_each(|counters| all.add(*counters));
-    note_counters(all, transactions, "", measured);
+    all.set_means(transactions, "", measured);
     Ok(())
 }
 
@@ -205,12 +205,7 @@ pub(super) fn note_statements(
     for (form, sql) in slowest {
         let name = name(&sql, &mut labels);
         let counters = sum.counters.get(&form).copied().unwrap_or_default();
-        note_counters(
-            counters,
-            counters.executions as f64,
-            &format!(".{name}"),
-            measured,
-        );
+        counters.set_means(counters.executions, &format!(".{name}"), measured);
         if let Some(latency) = latencies.get(&form) {
             measured.metrics.extend(latency.metrics_of_phase(&name));
         }
@@ -254,20 +249,4 @@ fn slowest(recording: &Recording, most: usize) -> Vec<(i64, String)> {
     all.sort_by_key(|(form, (time, _))| (-time, *form));
     let all = all.into_iter().take(most);
     all.map(|(form, (_, sql))| (form, sql.to_owned())).collect()
-}
-
-/// Notes means over so many executions.
-fn note_counters(counters: Counters, executions: f64, suffix: &str, measured: &mut Measured) {
-    if executions == 0.0 {
-        return;
-    }
-    for (name, count) in [
-        ("rows_per_call", counters.rows as f64),
-        ("vm_steps", counters.vm_steps as f64),
-        ("scan_steps", counters.scan_steps as f64),
-        ("sorts", counters.sorts as f64),
-        ("auto_index_rows", counters.auto_index_rows as f64),
-    ] {
-        set(measured, &format!("{name}{suffix}"), count / executions);
-    }
 }

@@ -52,13 +52,13 @@ fn note_parts(shift: &Shift, transactions: u64, measured: &mut Measured) -> Resu
     for (name, part) in &parts {
         if let Some(counters) = part.counters {
             sum.add(counters);
-            note_counters(counters, counters.executions, &format!(".{name}"), measured);
+            counters.set_means(counters.executions, &format!(".{name}"), measured);
         }
         if part.counters.is_some() || scripts > 1 {
             measured.metrics.extend(part.latency.metrics_of_phase(name));
         }
     }
-    note_counters(sum, transactions, "", measured);
+    sum.set_means(transactions, "", measured);
     Ok(())
 }
 
@@ -93,25 +93,5 @@ impl Part {
             self.counters.get_or_insert_default().add(counters);
         }
         self.latency.add(&LatencyHistogram::read(&report.latency)?)
-    }
-}
-
-/// Notes means over so many executions.
-fn note_counters(counters: Counters, executions: u64, suffix: &str, measured: &mut Measured) {
-    if executions == 0 {
-        return;
-    }
-    for (name, count) in [
-        ("rows_per_call", counters.rows as f64),
-        ("vm_steps", counters.vm_steps as f64),
-        ("scan_steps", counters.scan_steps as f64),
-        ("sorts", counters.sorts as f64),
-        ("auto_index_rows", counters.auto_index_rows as f64),
-    ] {
-        set(
-            measured,
-            &format!("{name}{suffix}"),
-            count / executions as f64,
-        );
     }
 }
