@@ -333,65 +333,68 @@ about   = "orders that wait"
         assert_eq!(headings, ["Orders per second", "shop queue"]);
     }
 
+    /// What is replaced in the manifest and by what, the line that is wrong then, and what is said of it.
+    const MISTAKES: &[(&str, &str, usize, &str)] = &[
+        (
+            "default = 10",
+            "default = 1000",
+            5,
+            "the default of `orders` cannot be 1000; it takes a whole number from 1 to 100",
+        ),
+        (
+            "min     = 1",
+            "min     = 101",
+            5,
+            "`min` is 101 and `max` is 100",
+        ),
+        ("choices = [\"none\", \"orm\"]", "", 12, "needs `choices`"),
+        (
+            "parameters.orders",
+            "parameters.cache_size",
+            5,
+            "`cache_size` is a setting of pragmark's own",
+        ),
+        (
+            "parameters.orders",
+            "parameters.target",
+            5,
+            "`target` is a setting of pragmark's own",
+        ),
+        (
+            "parameters.orders",
+            "parameters.Orders",
+            5,
+            "`Orders` cannot be a name",
+        ),
+        (
+            "metrics.shop_queue",
+            "metrics.seconds",
+            22,
+            "`seconds` is a metric of pragmark's own",
+        ),
+        (
+            "[workloads.shop]",
+            "[workloads.sql]",
+            2,
+            "`sql` is a workload of pragmark's own",
+        ),
+        (
+            "better  = \"lower\"",
+            "better  = \"smaller\"",
+            24,
+            "unknown variant `smaller`",
+        ),
+        (
+            "unit    = \"count\"",
+            "units   = \"count\"",
+            23,
+            "unknown field `units`",
+        ),
+    ];
+
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        for (old, new, line, what) in [
-            (
-                "default = 10",
-                "default = 1000",
-                5,
-                "the default of `orders` cannot be 1000; it takes a whole number from 1 to 100",
-            ),
-            (
-                "min     = 1",
-                "min     = 101",
-                5,
-                "`min` is 101 and `max` is 100",
-            ),
-            ("choices = [\"none\", \"orm\"]", "", 12, "needs `choices`"),
-            (
-                "parameters.orders",
-                "parameters.cache_size",
-                5,
-                "`cache_size` is a setting of pragmark's own",
-            ),
-            (
-                "parameters.orders",
-                "parameters.target",
-                5,
-                "`target` is a setting of pragmark's own",
-            ),
-            (
-                "parameters.orders",
-                "parameters.Orders",
-                5,
-                "`Orders` cannot be a name",
-            ),
-            (
-                "metrics.shop_queue",
-                "metrics.seconds",
-                22,
-                "`seconds` is a metric of pragmark's own",
-            ),
-            (
-                "[workloads.shop]",
-                "[workloads.sql]",
-                2,
-                "`sql` is a workload of pragmark's own",
-            ),
-            (
-                "better  = \"lower\"",
-                "better  = \"smaller\"",
-                24,
-                "unknown variant `smaller`",
-            ),
-            (
-                "unit    = \"count\"",
-                "units   = \"count\"",
-                23,
-                "unknown field `units`",
-            ),
-        ] {
+        for (old, new, line, what) in MISTAKES.iter().copied() {
             assert!(SHOP.contains(old), "{old}");
             let text = match old {
                 "[workloads.shop]" => SHOP.replace("workloads.shop", "workloads.sql"),
