@@ -18,6 +18,14 @@ fn loaded(desk: &Desk, csv: &str, request: &Request) -> Summary {
     run(&desk.write("a.csv", csv), request).unwrap()
 }
 
+/// A table with one row and a full-text index over its text.
+fn with_an_index() -> Desk {
+    let desk = Desk::new();
+    let request = searched(desk.request(), &["text"]);
+    loaded(&desk, "id,text\n1,apple\n", &request);
+    desk
+}
+
 const INTEGRITY: &str = "INSERT INTO t_fts(t_fts, rank) VALUES ('integrity-check', 1)";
 
 #[test]
@@ -102,12 +110,7 @@ fn an_index_that_a_replaced_table_leaves_is_filled_again() {
 
 #[test]
 fn an_index_that_does_not_go_with_the_new_columns_leaves_the_old_table() {
-    let desk = Desk::new();
-    loaded(
-        &desk,
-        "id,text\n1,apple\n",
-        &searched(desk.request(), &["text"]),
-    );
+    let desk = with_an_index();
     let mut request = desk.request();
     request.mode = Mode::Replace;
     let message = refused(&desk.write("a.csv", "id,body\n1,plum\n"), &request);
@@ -119,12 +122,7 @@ fn an_index_that_does_not_go_with_the_new_columns_leaves_the_old_table() {
 
 #[test]
 fn appended_rows_that_an_index_lacks_are_reported() {
-    let desk = Desk::new();
-    loaded(
-        &desk,
-        "id,text\n1,apple\n",
-        &searched(desk.request(), &["text"]),
-    );
+    let desk = with_an_index();
     let mut request = desk.request();
     request.mode = Mode::Append;
     let summary = loaded(&desk, "id,text\n2,pear\n", &request);

@@ -236,6 +236,14 @@ fn a_script_with_the_recorded_distributions_can_be_measured() {
         .pragmark(&to_script)
         .exits(3)
         .complains(&["work.sql exists"]);
+}
+
+#[test]
+fn no_script_is_written_for_what_is_not_in_the_trace() {
+    let Some(laboratory) = recorded() else { return };
+    laboratory.write("app.py", WORK);
+    let record = ["record", "--out", "work.trace", "--", "python3", "app.py"];
+    laboratory.pragmark(&record).exits(0);
     let other = [
         "trace",
         "to-script",
