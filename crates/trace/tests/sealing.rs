@@ -228,7 +228,7 @@ fn what_is_no_trace_is_refused() {
         open(&desk.trace()),
         TraceError::Format { found: 99, .. }
     ));
-    change("PRAGMA user_version = 2; DELETE FROM meta");
+    change("PRAGMA user_version = 3; DELETE FROM meta");
     assert!(matches!(open(&desk.trace()), TraceError::Incomplete(_)));
 }
 

@@ -26,7 +26,7 @@ pub enum Text<'a> {
 }
 
 /// The transaction of a connection after a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transaction {
     /// None that holds a lock.
     None,
@@ -39,7 +39,7 @@ pub enum Transaction {
 }
 
 /// What a statement did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ended {
     /// Rows that the program stepped to.
     pub rows: u64,

@@ -72,17 +72,20 @@ fn connections(draft: &Draft, part: &Part) -> Result<(), TraceError> {
 
 fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
     let copy = format!(
-        "INSERT INTO main.event SELECT id, connection, statement, start_us - ?1, duration_ns, rows, changes, result,
-           vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state, \"values\"
-         FROM source.event WHERE {KEPT} ORDER BY id"
+        "INSERT INTO main.execution SELECT id, connection, statement, start_us - ?1, duration_ns, ticket, counters,
+           \"values\" FROM source.execution WHERE {KEPT} ORDER BY id"
     );
     draft.run(&copy, &limits(part))?;
+    draft.execute(
+        "INSERT INTO main.counters SELECT * FROM source.counters
+           WHERE id IN (SELECT counters FROM main.execution)",
+    )?;
     draft.execute("CREATE TEMP TABLE dropped(ticket INTEGER PRIMARY KEY, number INTEGER)")?;
     let dropped = format!(
         "INSERT INTO temp.dropped SELECT ticket, row_number() OVER (ORDER BY ticket) FROM (
-           SELECT ticket FROM source.event WHERE ticket IS NOT NULL AND NOT ({KEPT})
+           SELECT ticket FROM source.execution WHERE ticket IS NOT NULL AND NOT ({KEPT})
            UNION SELECT ticket FROM source.further_commit
-             WHERE event IS NULL OR event NOT IN (SELECT id FROM main.event))"
+             WHERE event IS NULL OR event NOT IN (SELECT id FROM main.execution))"
     );
     draft.run(&dropped, &limits(part))?;
     // Commits that the recording lacks stay missing: only those that are left out close up.
@@ -93,10 +96,10 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
         )
     };
     draft.execute(&format!(
-        "UPDATE main.event SET ticket = ticket - {} WHERE ticket IS NOT NULL;
+        "UPDATE main.execution SET ticket = ticket - {} WHERE ticket IS NOT NULL;
          INSERT INTO main.further_commit SELECT ticket - {}, event FROM source.further_commit
-           WHERE event IN (SELECT id FROM main.event)",
-        before("event"),
+           WHERE event IN (SELECT id FROM main.execution)",
+        before("execution"),
         before("further_commit")
     ))
 }
@@ -105,7 +108,7 @@ fn events(draft: &Draft, part: &Part) -> Result<(), TraceError> {
 fn texts(draft: &Draft) -> Result<(), TraceError> {
     draft.execute(
         "INSERT INTO main.statement SELECT * FROM source.statement
-           WHERE id IN (SELECT statement FROM main.event);
+           WHERE id IN (SELECT statement FROM main.execution);
          INSERT INTO main.normalised SELECT * FROM source.normalised
            WHERE id IN (SELECT normalised FROM main.statement);
          INSERT INTO main.blob SELECT * FROM source.blob WHERE id IN (

@@ -97,7 +97,10 @@ impl Draft {
                     continue;
                 };
                 let values = [Value::Text(rewrite(values)), Value::Integer(id + offset)];
-                self.run("UPDATE main.event SET \"values\" = ? WHERE id = ?", &values)?;
+                self.run(
+                    "UPDATE main.execution SET \"values\" = substr(?1, 2, length(?1) - 2) WHERE id = ?2",
+                    &values,
+                )?;
                 after = *id;
             }
             if batch.len() < BATCH as usize {
@@ -109,10 +112,10 @@ impl Draft {
     /// States the facts that follow from the events, and gives the trace its name; returns its events.
     pub fn finish(self) -> Result<u64, TraceError> {
         self.execute(
-            "INSERT OR REPLACE INTO meta SELECT 'events', count(*) FROM event;
+            "INSERT OR REPLACE INTO meta SELECT 'events', count(*) FROM execution;
              INSERT OR REPLACE INTO meta SELECT 'duration_us',
-               coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM event;
-             INSERT OR REPLACE INTO meta SELECT 'tickets', coalesce(max(ticket), 0) FROM event;
+               coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM execution;
+             INSERT OR REPLACE INTO meta SELECT 'tickets', coalesce(max(ticket), 0) FROM execution;
              COMMIT",
         )?;
         let events = self.number("SELECT value FROM meta WHERE name = 'events'")?;

@@ -59,7 +59,7 @@ pub fn merge(library: &Arc<Library>, from: &[PathBuf], to: &Path) -> Result<u64,
 }
 
 fn written_by(draft: &Draft, path: &Path, started_ns: i64) -> Result<Written, TraceError> {
-    let committed = "FROM source.event WHERE ticket IS NOT NULL";
+    let committed = "FROM source.execution WHERE ticket IS NOT NULL";
     let time = |what: &str| {
         draft.number(&format!(
             "SELECT coalesce({what}, 0) * 1000 + {started_ns} {committed}"
@@ -100,7 +100,8 @@ fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
         "connection",
         "statement",
         "normalised",
-        "event",
+        "execution",
+        "counters",
         "blob",
         "snapshot",
     ] {
@@ -110,12 +111,15 @@ fn add(draft: &Draft, number: i64, later_us: i64) -> Result<(), TraceError> {
     let most = |table: &str| most.get(table).copied().unwrap_or(0);
     add_connections(draft, most("process"), most("connection"), later_us)?;
     add_texts(draft, most("statement"), most("normalised"), most("blob"))?;
-    let (event, connection, statement) = (most("event"), most("connection"), most("statement"));
+    let (event, counters) = (most("execution"), most("counters"));
+    let (connection, statement) = (most("connection"), most("statement"));
     draft.execute(&format!(
-        "INSERT INTO main.event SELECT id + {event}, connection + {connection}, nullif(statement, 0) + {statement},
-           start_us + {later_us}, duration_ns, rows, changes, result, vm_steps, scan_steps, sorts,
-           automatic_index_rows, ticket, state, \"values\" FROM source.event ORDER BY id;
-         INSERT INTO temp.committed SELECT id + {event}, {number}, ticket FROM source.event
+        "INSERT INTO main.execution SELECT id + {event}, connection + {connection},
+           nullif(statement, 0) + {statement}, start_us + {later_us}, duration_ns, ticket, counters + {counters},
+           \"values\" FROM source.execution ORDER BY id;
+         INSERT INTO main.counters SELECT id + {counters}, rows, changes, result, vm_steps, scan_steps, sorts,
+           automatic_index_rows, state FROM source.counters;
+         INSERT INTO temp.committed SELECT id + {event}, {number}, ticket FROM source.execution
            WHERE ticket IS NOT NULL;
          INSERT INTO temp.further SELECT {number}, ticket, event + {event} FROM source.further_commit;
          DELETE FROM main.end_state WHERE database IN (SELECT database FROM source.end_state);
@@ -183,8 +187,8 @@ fn number_commits(draft: &Draft) -> Result<(), TraceError> {
              committed.ticket - lag(committed.ticket, 1, 0) OVER (PARTITION BY trace ORDER BY committed.ticket) AS gap,
              max(start_us + coalesce(duration_ns, 0) / 1000)
                OVER (PARTITION BY trace ORDER BY committed.ticket) AS at
-           FROM temp.committed JOIN main.event ON event.id = committed.event);
-         UPDATE main.event SET ticket = (SELECT ticket FROM temp.numbered WHERE numbered.event = event.id)
+           FROM temp.committed JOIN main.execution ON execution.id = committed.event);
+         UPDATE main.execution SET ticket = (SELECT ticket FROM temp.numbered WHERE numbered.event = execution.id)
            WHERE ticket IS NOT NULL;
          INSERT INTO main.further_commit
            SELECT numbered.ticket - (next.ticket - further.ticket), further.event FROM temp.further

@@ -38,8 +38,9 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
          INSERT INTO main.snapshot SELECT id, database, 'skipped', NULL FROM source.snapshot;
          INSERT INTO main.meta SELECT * FROM source.meta;
          INSERT OR REPLACE INTO main.meta VALUES ('redacted', 1);
-         INSERT INTO main.event SELECT id, connection, statement, start_us, duration_ns, rows, changes, result,
-           vm_steps, scan_steps, sorts, automatic_index_rows, ticket, state, NULL FROM source.event ORDER BY id",
+         INSERT INTO main.counters SELECT * FROM source.counters;
+         INSERT INTO main.execution SELECT id, connection, statement, start_us, duration_ns, ticket, counters,
+           CASE typeof(\"values\") WHEN 'integer' THEN \"values\" END FROM source.execution ORDER BY id",
     )?;
     let mut hash = Hash {
         key: RandomState::new(),
@@ -62,7 +63,8 @@ pub fn redact(library: &Arc<Library>, from: &Path, to: &Path) -> Result<u64, Tra
             )?;
         }
     }
-    draft.rewrite_values("\"values\" IS NOT NULL", 0, |values| hash.values(values))?;
+    let others = "id IN (SELECT id FROM source.execution WHERE typeof(\"values\") = 'text')";
+    draft.rewrite_values(others, 0, |values| hash.values(values))?;
     match hash.failed {
         Some(error) => Err(error),
         None => draft.finish(),

@@ -1,4 +1,4 @@
-//! Values as a JSON array, which SQLite's JSON functions read.
+//! Values as the elements of a JSON array, which SQLite's JSON functions read.
 //!
 //! What JSON cannot say is an object: `{"hex": …}` is a blob, `{"blob": n}` a value in the table `blob`.
 
@@ -17,20 +17,18 @@ pub trait Store {
     fn store(&mut self, bytes: &[u8], is_text: bool) -> Result<i64, Self::Error>;
 }
 
-/// Writes the values as a JSON array to `out`.
+/// Writes the values as the elements of a JSON array to `out`.
 pub fn write<S: Store>(
     values: Values<'_>,
     store: &mut S,
     out: &mut String,
 ) -> Result<(), S::Error> {
-    out.push('[');
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
         write_value(value, store, out)?;
     }
-    out.push(']');
     Ok(())
 }
 

@@ -24,6 +24,9 @@ const PART: usize = 1 << 20;
 /// The most long values whose equality is noticed, to bound the memory.
 const KNOWN_BLOBS: usize = 100_000;
 
+/// The most rows of counters that are known at a time, to bound the memory: then they are forgotten.
+const KNOWN_COUNTERS: usize = 100_000;
+
 /// What the trace says of one execution.
 #[derive(Debug, Default)]
 pub struct Event {
@@ -66,7 +69,10 @@ pub fn open(library: &Arc<Library>, path: &Path) -> Result<Connection, TraceErro
 pub struct Writer<'c> {
     pub(super) connection: &'c Connection,
     path: PathBuf,
-    event: RefCell<Statement<'c, 'static>>,
+    execution: RefCell<Statement<'c, 'static>>,
+    /// Rows of `counters` that further executions may share, by what they say.
+    counters: RefCell<HashMap<(Option<Ended>, i64), i64>>,
+    next_counters: Cell<i64>,
     blob: RefCell<Statement<'c, 'static>>,
     blobs: RefCell<HashMap<u128, i64>>,
     next_blob: Cell<i64>,
@@ -106,9 +112,9 @@ impl<'c> Writer<'c> {
         Ok(Writer {
             connection,
             path: path.to_owned(),
-            event: RefCell::new(prepare(
-                "INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            )?),
+            execution: RefCell::new(prepare("INSERT INTO execution VALUES (?,?,?,?,?,?,?,?)")?),
+            counters: RefCell::default(),
+            next_counters: Cell::new(1),
             blob: RefCell::new(prepare("INSERT INTO blob VALUES (?, ?)")?),
             blobs: RefCell::default(),
             next_blob: Cell::new(1),
@@ -144,7 +150,7 @@ impl<'c> Writer<'c> {
         })
     }
 
-    /// The values of an execution as JSON; nothing where there are none.
+    /// The values of an execution as the elements of a JSON array; nothing where there are none.
     pub fn values(&self, values: Values<'_>) -> Result<Option<String>, TraceError> {
         if values.is_empty() {
             return Ok(None);
@@ -155,37 +161,62 @@ impl<'c> Writer<'c> {
     }
 
     pub fn event(&self, event: &Event) -> Result<(), TraceError> {
-        self.named(self.insert_event(event))
+        let counters = self.counters(event)?;
+        self.named(self.insert_execution(event, counters))
     }
 
-    fn insert_event(&self, event: &Event) -> Result<(), EngineError> {
-        self.event.borrow_mut().with_borrowed(|insert| {
-            let mut place = 0;
-            let mut bind = |value: Option<i64>| {
-                place += 1;
-                match value {
-                    Some(value) => insert.bind_i64(place, value),
-                    None => insert.bind_null(place),
-                }
-            };
-            bind(Some(event.id))?;
-            bind(Some(event.connection.into()))?;
-            bind(Some(event.statement))?;
-            bind(Some(event.start_us))?;
-            bind(event.duration)?;
-            let of = |what: fn(&Ended) -> u64| event.ended.as_ref().map(|ended| what(ended) as i64);
-            bind(of(|it| it.rows))?;
-            bind(of(|it| it.changes.into()))?;
-            bind(event.ended.and_then(|it| it.result).map(i64::from))?;
-            bind(of(|it| it.vm_steps))?;
-            bind(of(|it| it.scan_steps))?;
-            bind(of(|it| it.sorts))?;
-            bind(of(|it| it.automatic_index_rows))?;
-            bind((event.ticket > 0).then_some(event.ticket))?;
-            bind(Some(event.state))?;
-            match &event.values {
-                Some(values) => insert.bind_text_borrowed(15, values)?,
-                None => insert.bind_null(15)?,
+    /// The row of what the execution did.
+    fn counters(&self, event: &Event) -> Result<i64, TraceError> {
+        let mut known = self.counters.borrow_mut();
+        let key = (event.ended, event.state);
+        if let Some(id) = known.get(&key) {
+            return Ok(*id);
+        }
+        if known.len() == KNOWN_COUNTERS {
+            known.clear();
+        }
+        let id = self.next_counters.get();
+        self.next_counters.set(id + 1);
+        known.insert(key, id);
+        let of = |what: fn(&Ended) -> u64| {
+            let ended = event.ended.as_ref();
+            ended.map_or(Value::Null, |ended| Value::Integer(what(ended) as i64))
+        };
+        let result = event.ended.and_then(|it| it.result);
+        let values = [
+            id.integer(),
+            of(|it| it.rows),
+            of(|it| it.changes.into()),
+            result.map_or(Value::Null, |code| i64::from(code).integer()),
+            of(|it| it.vm_steps),
+            of(|it| it.scan_steps),
+            of(|it| it.sorts),
+            of(|it| it.automatic_index_rows),
+            event.state.integer(),
+        ];
+        self.run("INSERT INTO counters VALUES (?,?,?,?,?,?,?,?,?)", &values)?;
+        Ok(id)
+    }
+
+    fn insert_execution(&self, event: &Event, counters: i64) -> Result<(), EngineError> {
+        self.execution.borrow_mut().with_borrowed(|insert| {
+            insert.bind_i64(1, event.id)?;
+            insert.bind_i64(2, event.connection.into())?;
+            insert.bind_i64(3, event.statement)?;
+            insert.bind_i64(4, event.start_us)?;
+            match event.duration {
+                Some(duration) => insert.bind_i64(5, duration)?,
+                None => insert.bind_null(5)?,
+            }
+            match event.ticket {
+                0 => insert.bind_null(6)?,
+                ticket => insert.bind_i64(6, ticket)?,
+            }
+            insert.bind_i64(7, counters)?;
+            match (&event.values, event.values.as_deref().map(str::parse)) {
+                (_, Some(Ok(number))) => insert.bind_i64(8, number)?,
+                (Some(values), _) => insert.bind_text_borrowed(8, values)?,
+                (None, _) => insert.bind_null(8)?,
             }
             insert.run()
         })
@@ -193,11 +224,10 @@ impl<'c> Writer<'c> {
 
     /// The ticket of an event that is written.
     pub fn ticket(&self, event: i64, ticket: u64) -> Result<(), TraceError> {
-        let former =
-            "INSERT INTO further_commit SELECT ticket, id FROM event WHERE id = ? AND ticket > 0";
+        let former = "INSERT INTO further_commit SELECT ticket, id FROM execution WHERE id = ? AND ticket > 0";
         self.run(former, &[event.integer()])?;
         let values = [Value::Integer(ticket as i64), Value::Integer(event)];
-        self.run("UPDATE event SET ticket = ? WHERE id = ?", &values)
+        self.run("UPDATE execution SET ticket = ? WHERE id = ?", &values)
     }
 
     /// A commit that is not the last one of its event, or that has none.
@@ -415,7 +445,7 @@ impl<'c> Writer<'c> {
     pub fn meta(&self, recording: &Recording, sealed: &Sealed) -> Result<(), TraceError> {
         let lost = sealed.lost;
         let duration =
-            "SELECT coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM event";
+            "SELECT coalesce(max(start_us + coalesce(duration_ns, 0) / 1000), 0) FROM execution";
         let duration = self.named(self.connection.query_value(duration))?;
         let facts = [
             ("started_ns", (recording.started_wall() as i64).integer()),

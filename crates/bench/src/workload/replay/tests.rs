@@ -230,7 +230,7 @@ fn another_end_or_other_rows_fail_and_name_table_and_event() {
     else {
         return;
     };
-    recorded.change("UPDATE event SET rows = 21 WHERE rows = 20");
+    recorded.change("UPDATE counters SET rows = 21 WHERE rows = 20");
     let measured = recorded.replay(&[]).unwrap();
     let divergences = rows(&measured, "divergences");
     assert_eq!(measured.metrics["divergences"], 1.0);
@@ -252,7 +252,7 @@ fn a_recording_with_a_missing_commit_is_cut_and_its_end_is_not_known() {
     let Some(recorded) = Recorded::python(&program("")) else {
         return;
     };
-    recorded.change("DELETE FROM event WHERE ticket = 12");
+    recorded.change("DELETE FROM execution WHERE ticket = 12");
     let measured = recorded.replay(&[]).unwrap();
     assert!(!measured.metrics.contains_key("differing_tables"));
     let end = rows(&measured, "end state");
