@@ -13,6 +13,12 @@ pub(super) fn failed_by_chance(call: &Call) -> bool {
     OF_THE_MOMENT.contains(&primary)
 }
 
+/// Whether a call was still running when recording of its process ended, for example by SIGKILL, and had committed
+/// nothing: whatever it wrote was rolled back.
+pub(super) fn was_cut_off(call: &Call) -> bool {
+    call.duration_ns.is_none() && call.ticket.is_none()
+}
+
 /// Whether a call executes the text of its statement, as another call may.
 pub(super) fn has_parameters(call: &Call) -> bool {
     matches!(call.values, Values::Bound(_))
@@ -153,6 +159,17 @@ mod tests {
     fn an_extended_code_is_compared_with_a_primary_one_and_with_its_own_kind() {
         assert!(same_code(19, 2067) && same_code(2067, 2067));
         assert!(!same_code(1555, 2067) && !same_code(0, 1));
+    }
+
+    #[test]
+    fn what_never_ended_counts_only_if_it_committed() {
+        let mut call = call(0, 0, None);
+        call.duration_ns = Some(1);
+        assert!(!was_cut_off(&call));
+        call.duration_ns = None;
+        assert!(was_cut_off(&call));
+        call.ticket = Some(3);
+        assert!(!was_cut_off(&call));
     }
 
     #[test]

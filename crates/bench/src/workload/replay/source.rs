@@ -9,7 +9,7 @@ use lab::level::Settings;
 use script::effect::{self, Attached};
 use trace::{Call, Connection, EndOfDatabase, Meta, Text, Trace, TraceError, Values};
 
-use super::outcome::failed_by_chance;
+use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::TrialError;
 
 /// A database of the recording.
@@ -53,7 +53,8 @@ pub(super) enum LeftOut {
 pub(super) enum Fate<'r> {
     /// It is executed.
     Replayed,
-    /// It is not executed, and no loss: a setting that the variant decides, or an error of the moment.
+    /// It is not executed, and no loss: a setting that the variant decides, an error of the moment, or a statement
+    /// that never ended.
     Apart,
     /// It cannot be executed.
     Missing(&'r str),
@@ -116,7 +117,7 @@ impl Recording {
 
     /// What becomes of a call.
     pub(super) fn fate(&self, call: &Call) -> Fate<'_> {
-        if failed_by_chance(call) {
+        if failed_by_chance(call) || was_cut_off(call) {
             return Fate::Apart;
         }
         match (self.left_out.get(&call.statement), &call.values) {

@@ -313,6 +313,17 @@ fn attached_files_are_those_of_the_trial_and_others_are_never_opened() {
 }
 
 #[test]
+fn a_statement_that_was_waiting_when_its_process_was_killed_is_not_executed() {
+    let more = "import os, time\nd = sqlite3.connect('a.db', isolation_level=None)\nd.execute('BEGIN IMMEDIATE')\npid = os.fork()\nif pid == 0:\n    e = sqlite3.connect('a.db', isolation_level=None, timeout=60)\n    e.execute('INSERT INTO t VALUES (77, 1)')\ntime.sleep(0.2)\nos.kill(pid, 9)\nos.wait()\nd.execute('COMMIT')\nc.execute('INSERT INTO t VALUES (99, 1)')";
+    let Some(recorded) = Recorded::python(&program(more)) else {
+        return;
+    };
+    let measured = recorded.replay(&[]).unwrap();
+    assert_eq!(measured.metrics["agreement_percent"], 100.0);
+    assert!(rows(&measured, "end state").contains(&"t equal".to_owned()));
+}
+
+#[test]
 fn a_process_that_was_killed_in_a_transaction_is_rolled_back_and_others_go_on() {
     let more = "import os\nif os.fork() == 0:\n    d = sqlite3.connect('a.db', isolation_level=None)\n    d.execute('BEGIN IMMEDIATE')\n    d.execute('DELETE FROM t')\n    os.kill(os.getpid(), 9)\nos.wait()\nc.execute('INSERT INTO t VALUES (99, 1)')";
     let Some(recorded) = Recorded::python(&program(more)) else {
