@@ -12,7 +12,7 @@ pub enum Exit {
     TrialsFailed,
     /// The command line or an experiment file is invalid; nothing was started.
     Usage,
-    /// A file, directory, engine or driver could not be used.
+    /// A file, directory, engine or driver could not be used; also when every trial was skipped.
     Unusable,
     /// Stopped by Ctrl-C or a termination signal; completed trials are kept.
     Interrupted,
@@ -26,7 +26,7 @@ Exit codes:
   0    the command succeeded
   1    the run finished, but some trials failed or timed out
   2    the command line or an experiment file is invalid; nothing was started
-  3    a file, directory, engine or driver could not be used
+  3    a file, directory, engine or driver could not be used; also when every trial was skipped
   130  stopped by Ctrl-C or a termination signal; completed trials are kept
 `record` ends with the exit code of the program, or 3 if nothing was recorded.";
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::analysis::Analysis;
+use lab::analysis::{Analysis, TrialCounts};
 use lab::catalogue::Catalogue;
 use lab::environment::NoiseProbe;
 use lab::experiment::{Experiment, Scale};
@@ -405,6 +405,9 @@ pub(super) fn conclude(
     }
     Ok(if some_failed(&analysis) {
         Exit::TrialsFailed
+    } else if let Some(why) = why_all_skipped(&analysis) {
+        tell!("nothing was measured: every trial was {why}");
+        Exit::Unusable
     } else {
         Exit::Success
     })
@@ -426,6 +429,18 @@ fn some_failed(analysis: &Analysis) -> bool {
     ];
     all.iter()
         .any(|trials| trials.failed + trials.timed_out > 0)
+}
+
+/// The first reason, where there was something to measure and none of it could be run here.
+fn why_all_skipped(analysis: &Analysis) -> Option<&str> {
+    let TrialCounts {
+        measured, skipped, ..
+    } = analysis.trials;
+    let mut variants = analysis.experiments.iter().flat_map(|it| &it.variants);
+    match skipped > 0 && measured == 0 {
+        true => variants.find_map(|variant| variant.problem.as_deref()),
+        false => None,
+    }
 }
 
 fn resume_hint(folder: &Path, postgres_given: bool) -> String {

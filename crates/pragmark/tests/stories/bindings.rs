@@ -94,6 +94,23 @@ fn a_missing_driver_is_skipped_with_what_to_install_and_one_that_prints_junk_fai
 }
 
 #[test]
+fn a_run_of_which_every_trial_is_skipped_says_why_and_is_no_success() {
+    let laboratory = Laboratory::new();
+    let other = SMALL
+        .replace(
+            "[\"native\", \"python-sqlite3\", \"go-modernc\"]",
+            "[\"go-modernc\"]",
+        )
+        .replace("{ driver = \"native\" }", "{ driver = \"go-modernc\" }");
+    laboratory.write("small.toml", &other);
+    scripts(&laboratory, "");
+    laboratory
+        .pragmark(&ARGUMENTS)
+        .exits(3)
+        .complains(&["nothing was measured", "install a shell"]);
+}
+
+#[test]
 fn a_driver_that_dies_without_a_word_on_standard_output_fails_with_its_last_words() {
     let laboratory = Laboratory::new();
     laboratory.write("small.toml", SMALL);
