@@ -8,6 +8,7 @@ use lab::seed::{Seed, SplitMix64};
 
 use super::clock::{Clock, Nanos};
 use super::message::{BusyCounts, Kind, WorkerSpec};
+use super::pace::Ended;
 use super::parameters::{Parameters, Work};
 use super::worker::Operator;
 use crate::error::TrialError;
@@ -89,7 +90,7 @@ impl<C: Clock + Copy> Operator for Client<'_, C> {
         std::mem::take(&mut self.busy)
     }
 
-    fn operate(&mut self, number: u64) -> Result<bool, TrialError> {
+    fn operate(&mut self, number: u64, _: Nanos) -> Result<Ended, TrialError> {
         let random = self.choice.next_u64();
         for attempt in 0..=self.max_retries {
             let done = match &mut self.operations {
@@ -97,7 +98,7 @@ impl<C: Clock + Copy> Operator for Client<'_, C> {
                 Operations::Read(reader) => reader.attempt(&self.clock, random),
             };
             match done {
-                Ok(()) => return Ok(true),
+                Ok(()) => return Ok(true.into()),
                 Err(Hindered::Failed(error)) => return Err(error),
                 Err(Hindered::Busy { asked, snapshot }) => self.note(asked, snapshot),
             }
@@ -106,7 +107,7 @@ impl<C: Clock + Copy> Operator for Client<'_, C> {
                 self.pause();
             }
         }
-        Ok(false)
+        Ok(false.into())
     }
 }
 

@@ -58,6 +58,21 @@ impl Task {
     }
 }
 
+/// How an operation ended.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::workload) struct Ended {
+    /// Whether it was done; otherwise it was given up.
+    pub(in crate::workload) done: bool,
+    /// When, if that is known: reading the clock takes as long as a tenth of a short statement.
+    pub(in crate::workload) at: Option<Nanos>,
+}
+
+impl From<bool> for Ended {
+    fn from(done: bool) -> Ended {
+        Ended { done, at: None }
+    }
+}
+
 /// What became of a worker's operations.
 pub(in crate::workload) struct Course {
     /// Latencies of the operations that were done, and of those that still waited in the end.
@@ -78,8 +93,8 @@ pub(in crate::workload) struct Course {
     pub(in crate::workload) last_end: Nanos,
 }
 
-/// Carries out a task. `operation` is told the number of each operation, from `first` on, and says
-/// whether it was done or given up.
+/// Carries out a task. `operation` gets the number of each operation, from `first` on, and the present moment,
+/// and says how it ended.
 ///
 /// # Errors
 /// The first of `operation`, which ends the work.
@@ -87,7 +102,7 @@ pub(in crate::workload) fn carry_out(
     clock: &impl Clock,
     task: &Task,
     first: u64,
-    operation: impl FnMut(u64) -> Result<bool, TrialError>,
+    operation: impl FnMut(u64, Nanos) -> Result<Ended, TrialError>,
 ) -> Result<Course, TrialError> {
     let mut pacer = Pacer {
         clock,
@@ -121,7 +136,7 @@ struct Pacer<'a, C, F> {
     course: Course,
 }
 
-impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
+impl<C: Clock, F: FnMut(u64, Nanos) -> Result<Ended, TrialError>> Pacer<'_, C, F> {
     fn closed(&mut self) -> Result<(), TrialError> {
         let mut now = self.clock.now();
         // A worker that is woken after the end does one operation, so that every trial has a rate.
@@ -129,7 +144,7 @@ impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
             || (now < self.task.end && !self.task.is_full(self.course.offered))
         {
             self.course.offered += 1;
-            now = self.attempt(now)?;
+            now = self.attempt(now, now)?;
             if self.task.think > 0 {
                 self.clock.wait_until(now + self.task.think);
                 now = self.clock.now();
@@ -146,7 +161,7 @@ impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
                 break;
             }
             self.course.offered += 1;
-            let now = self.clock.now();
+            let mut now = self.clock.now();
             if now >= self.task.stop {
                 self.course.unserved += 1;
                 self.course.latency.record(between(intended, now));
@@ -154,19 +169,20 @@ impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
             }
             if now < intended {
                 self.clock.wait_until(intended);
-                self.course.late.record(between(intended, self.clock.now()));
+                now = self.clock.now();
+                self.course.late.record(between(intended, now));
             }
-            self.attempt(intended)?;
+            self.attempt(intended, now)?;
         }
         Ok(())
     }
 
     /// One operation, timed from `intended`; the moment of its end.
-    fn attempt(&mut self, intended: Nanos) -> Result<Nanos, TrialError> {
+    fn attempt(&mut self, intended: Nanos, now: Nanos) -> Result<Nanos, TrialError> {
         let number = self.first + self.course.attempted;
         self.course.attempted += 1;
-        let done = (self.operation)(number)?;
-        let ended = self.clock.now();
+        let Ended { done, at } = (self.operation)(number, now)?;
+        let ended = at.unwrap_or_else(|| self.clock.now());
         if done {
             self.course.latency.record(between(intended, ended));
             self.count(ended);
@@ -180,7 +196,8 @@ impl<C: Clock, F: FnMut(u64) -> Result<bool, TrialError>> Pacer<'_, C, F> {
     fn count(&mut self, ended: Nanos) {
         let whole = self.task.end - self.task.start;
         let passed = ended.saturating_sub(self.task.start);
-        let slot = (u128::from(passed) * SLOTS as u128 / u128::from(whole.max(1))) as usize;
+        // A hundred times as long as any trial lasts still fits.
+        let slot = (passed.saturating_mul(SLOTS as u64) / whole.max(1)) as usize;
         if let Some(done) = self.course.slots.get_mut(slot) {
             *done += 1;
         }
@@ -223,9 +240,9 @@ mod tests {
         // 1 ms. About fifty arrive during the stall, and must be seen to have waited for it.
         let clock = Mock::default();
         let task = task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI);
-        let course = carry_out(&clock, &task, 0, |number| {
+        let course = carry_out(&clock, &task, 0, |number, _| {
             clock.pass(if number == 0 { 500 * MILLI } else { MILLI });
-            Ok(true)
+            Ok(true.into())
         })
         .unwrap();
         let expected: Vec<Nanos> = {
@@ -256,9 +273,9 @@ mod tests {
     fn a_closed_loop_measures_service_alone_and_hides_the_waiting() {
         let clock = Mock::default();
         let task = task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI);
-        let course = carry_out(&clock, &task, 7, |number| {
+        let course = carry_out(&clock, &task, 7, |number, _| {
             clock.pass(if number == 7 { 500 * MILLI } else { MILLI });
-            Ok(true)
+            Ok(true.into())
         })
         .unwrap();
         assert_eq!((course.attempted, course.offered), (501, 501));
@@ -271,9 +288,9 @@ mod tests {
     fn what_an_overload_leaves_unserved_is_counted_with_the_wait_it_had() {
         let clock = Mock::default();
         let task = task(arrivals(1_000.0), 1_000 * MILLI, 2_000 * MILLI);
-        let course = carry_out(&clock, &task, 0, |_| {
+        let course = carry_out(&clock, &task, 0, |_, _| {
             clock.pass(10 * MILLI);
-            Ok(true)
+            Ok(true.into())
         })
         .unwrap();
         assert!(course.unserved > 700, "{}", course.unserved);
@@ -286,9 +303,9 @@ mod tests {
     fn what_is_given_up_is_numbered_and_has_no_latency() {
         let clock = Mock::default();
         let task = task(Pace::Closed, 10 * MILLI, 10 * MILLI);
-        let course = carry_out(&clock, &task, 100, |number| {
+        let course = carry_out(&clock, &task, 100, |number, _| {
             clock.pass(MILLI);
-            Ok(number % 3 != 0)
+            Ok((number % 3 != 0).into())
         })
         .unwrap();
         assert_eq!(course.given_up, [102, 105, 108]);
@@ -303,9 +320,9 @@ mod tests {
             think: 10 * MILLI,
             ..task(Pace::Closed, 1_000 * MILLI, 1_000 * MILLI)
         };
-        let pass = |_| {
+        let pass = |_, _| {
             clock.pass(MILLI);
-            Ok(true)
+            Ok(true.into())
         };
         let course = carry_out(&clock, &closed, 0, pass).unwrap();
         assert_eq!((course.attempted, course.offered), (5, 5));
@@ -315,7 +332,7 @@ mod tests {
             most: 5,
             ..task(arrivals(100.0), 1_000 * MILLI, 9_000 * MILLI)
         };
-        let course = carry_out(&Mock::default(), &open, 0, |_| Ok(true)).unwrap();
+        let course = carry_out(&Mock::default(), &open, 0, |_, _| Ok(true.into())).unwrap();
         assert_eq!((course.attempted, course.offered), (5, 5));
     }
 
@@ -323,7 +340,7 @@ mod tests {
     fn an_error_ends_the_work() {
         let clock = Mock::default();
         let task = task(Pace::Closed, MILLI, MILLI);
-        let failed = carry_out(&clock, &task, 0, |_| {
+        let failed = carry_out(&clock, &task, 0, |_, _| {
             Err(TrialError::Measuring("as told".to_owned()))
         });
         assert!(failed.is_err());
@@ -340,9 +357,9 @@ mod tests {
             let clock = Mock::default();
             let pace = Pace::Arrivals { per_s, seed: Seed(seed) };
             let task = task(pace, 300 * MILLI, 600 * MILLI);
-            let course = carry_out(&clock, &task, 0, |number| {
+            let course = carry_out(&clock, &task, 0, |number, _| {
                 clock.pass(service);
-                Ok(number % refuse != 0)
+                Ok((number % refuse != 0).into())
             })
             .unwrap();
             let done = course.attempted - course.given_up.len() as u64;

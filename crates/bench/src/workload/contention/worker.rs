@@ -13,9 +13,9 @@ use lab::level::overlaid;
 use lab::trial::ReadBack;
 
 use super::client::Client;
-use super::clock::{Monotonic, wake_punctually};
+use super::clock::{Monotonic, Nanos, wake_punctually};
 use super::message::{Answer, BusyCounts, Closing, Kind, Order, PartReport, Report, WorkerSpec};
-use super::pace::{Course, Task, carry_out};
+use super::pace::{Course, Ended, Task, carry_out};
 use super::parameters::{Parameters, Waiting};
 use super::{DATABASE, Trial};
 use crate::drive::die_with_the_parent;
@@ -27,8 +27,8 @@ use crate::workload::sql;
 
 /// What does the operations of a worker.
 pub(in crate::workload) trait Operator {
-    /// Does operation `number`; `false` where it was given up.
-    fn operate(&mut self, number: u64) -> Result<bool, TrialError>;
+    /// Does operation `number`, which begins now; how it ended.
+    fn operate(&mut self, number: u64, now: Nanos) -> Result<Ended, TrialError>;
 
     /// What stood in the way since this was asked last.
     fn take_busy(&mut self) -> BusyCounts;
@@ -200,8 +200,8 @@ fn follow(
         };
         let counts = Counts::of(counter, std::slice::from_ref(connection))?;
         let cpu = CpuTime::now()?;
-        let course = carry_out(&Monotonic, &task, attempted, |number| {
-            client.operate(number)
+        let course = carry_out(&Monotonic, &task, attempted, |number, now| {
+            client.operate(number, now)
         })?;
         let cpu = CpuTime::now()?.since(cpu);
         attempted += course.attempted;

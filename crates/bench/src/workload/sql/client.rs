@@ -15,6 +15,7 @@ use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 use crate::workload::contention::clock::{Clock, Monotonic, Nanos};
 use crate::workload::contention::message::{BusyCounts, PartReport};
+use crate::workload::contention::pace::Ended;
 use crate::workload::contention::worker::Operator;
 
 /// What a client needs besides its connection.
@@ -121,7 +122,8 @@ impl<'c> Client<'c> {
         })
     }
 
-    /// The chosen scripts, again while another connection is in the way; `false` where they were given up.
+    /// The chosen scripts, again while another connection is in the way; `false` where they were given up. The first
+    /// attempt begins at the moment `last`, if there is one.
     fn persist(&mut self) -> Result<bool, TrialError> {
         let prng = self.prng.clone();
         self.saved.clone_from(&self.variables);
@@ -137,6 +139,7 @@ impl<'c> Client<'c> {
             }
             self.prng = prng.clone();
             self.variables.clone_from(&self.saved);
+            self.last = None;
         }
         Ok(false)
     }
@@ -165,16 +168,15 @@ impl<'c> Client<'c> {
     }
 
     fn transaction(&mut self) -> Result<(), Hindered> {
-        self.last = None;
         if let Some([begin, _]) = &mut self.group {
-            let asked = Monotonic.now();
+            let asked = self.last.take().unwrap_or_else(|| Monotonic.now());
             begin.run().map_err(hindered(asked))?;
         }
         for index in 0..self.chosen.len() {
             self.script(self.chosen[index])?;
         }
         if let Some([_, commit]) = &mut self.group {
-            let asked = Monotonic.now();
+            let asked = self.last.take().unwrap_or_else(|| Monotonic.now());
             commit.run().map_err(hindered(asked))?;
         }
         Ok(())
@@ -193,10 +195,12 @@ impl<'c> Client<'c> {
                 None => at + 1,
             };
         }
-        let end = self.last.unwrap_or_else(|| Monotonic.now());
-        self.scripts[number]
-            .latency
-            .record(Duration::from_nanos(end.saturating_sub(start)));
+        // The latency of the only script is that of the transactions.
+        if self.scripts.len() > 1 {
+            let end = *self.last.get_or_insert_with(|| Monotonic.now());
+            let latency = Duration::from_nanos(end.saturating_sub(start));
+            self.scripts[number].latency.record(latency);
+        }
         Ok(())
     }
 
@@ -265,13 +269,18 @@ impl<'c> Client<'c> {
 }
 
 impl Operator for Client<'_> {
-    fn operate(&mut self, _: u64) -> Result<bool, TrialError> {
+    fn operate(&mut self, _: u64, now: Nanos) -> Result<Ended, TrialError> {
+        self.last = Some(now);
         self.chosen.clear();
         for _ in 0..self.job.parameters.group.max(1) {
             let script = self.job.suite.choose(&mut self.prng);
             self.chosen.push(script);
         }
-        self.persist()
+        let done = self.persist()?;
+        Ok(Ended {
+            done,
+            at: self.last.take(),
+        })
     }
 
     fn take_busy(&mut self) -> BusyCounts {
