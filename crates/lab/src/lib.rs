@@ -15,6 +15,7 @@ pub mod design;
 pub mod durability;
 pub mod engine_name;
 pub mod environment;
+pub mod exact;
 pub mod experiment;
 pub mod level;
 pub mod metric;

@@ -236,6 +236,8 @@ pub const METRICS: &[Metric] = metrics! {
         "largest number of file handles held by the process of the trial";
     "files_per_database", "File handles per database", Count, Lower, Timed:
         "mean number of file handles that one open connection held after a commit";
+    "executions", "Executions", Count, Higher, Timed:
+        "executions of a statement during the measured work; without a statement, transactions";
     "rows_per_call", "Rows returned", Count, Lower, Timed:
         "mean number of rows that an execution of a statement returned; without a statement, of a transaction";
     "vm_steps", "VM steps", Count, Lower, Timed:

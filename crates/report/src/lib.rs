@@ -10,6 +10,7 @@
 //! [`document::Document`], and three renderers ([`render`]) show any document: no renderer knows a topic,
 //! no topic knows a renderer. [`settings`] prints settings of SQLite in the forms that programs take.
 
+mod comparisons;
 pub mod document;
 mod error;
 pub mod export;
@@ -23,6 +24,7 @@ mod words;
 
 use lab::analysis::Analysis;
 
+pub use comparisons::exact;
 pub use error::Error;
 pub use render::Style;
 pub use topics::{SettingsQuery, report, settings_to_use};

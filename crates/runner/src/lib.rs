@@ -6,6 +6,7 @@
 //! happens in another process and ends as an outcome here. What comes next is decided by
 //! [`lab::design`]; the runner only carries it out.
 
+mod count;
 mod error;
 mod executor;
 mod file_systems;
@@ -22,6 +23,7 @@ pub mod tiers;
 mod train;
 pub mod workdir;
 
+pub use count::count;
 pub use error::RunError;
 pub use executor::{End, Execution, Executor, Task, Watch};
 pub use file_systems::{FileSystemError, FileSystemKind, FileSystems};

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::values::seconds;
 
 /// Options of `measure`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   pragmark measure --db app.db -c 'SELECT * FROM users WHERE email = :email'

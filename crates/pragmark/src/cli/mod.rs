@@ -1,5 +1,6 @@
 //! The command line: what each option does and when to use it.
 
+mod compare;
 mod crash;
 mod doctor;
 mod driver;
@@ -20,6 +21,7 @@ use lab::experiment::nearest;
 
 use crate::failure::EXIT_CODES;
 
+pub use compare::{CompareArgs, CompareFormat};
 pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
 pub use driver::{DriverArgs, DriverCommand};
@@ -88,6 +90,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Measure your own SQL on a copy of your own database.
     Measure(Box<MeasureArgs>),
+    /// Compare two engines, databases, files of SQL or settings by what is counted: exactly, without timing.
+    Compare(Box<CompareArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),
     /// Show an experiment: its question, variants and claims, and the plan of a run.

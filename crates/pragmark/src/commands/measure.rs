@@ -33,7 +33,7 @@ pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
 }
 
 /// The experiment, checked as one from a file: a mistake in it is one on the command line or in a script.
-fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
+pub(super) fn checked(text: &str, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     parse("measure", text, catalogue).map_err(|problems| {
         let words = problems.0.iter().map(|problem| match &problem.nearest {
             Some(name) => format!("{}; did you mean `{name}`?", problem.what),
@@ -57,7 +57,7 @@ fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
 }
 
 /// The experiment that the options describe.
-fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
+pub(super) fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
     let mut experiment = match &args.trace {
         Some(trace) => replay(args, trace)?,
         None => sql(args)?,

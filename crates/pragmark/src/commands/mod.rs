@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod ask;
+mod compare;
 mod crash;
 mod doctor;
 mod driver;
@@ -38,6 +39,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => run::execute(*args),
         Command::Measure(args) => measure::execute(&args),
+        Command::Compare(args) => compare::execute(&args),
         Command::List(args) => list::execute(&args),
         Command::Show(args) => show::execute(&args),
         Command::Report(args) => report::execute(&args),

@@ -210,6 +210,12 @@ impl Answer {
         String::from_utf8_lossy(&self.0.stderr).into_owned()
     }
 
+    /// The output as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.0.stdout).expect("JSON")
+    }
+
     /// Checks the exit code and shows everything where it differs.
     #[track_caller]
     pub fn exits(self, code: i32) -> Answer {

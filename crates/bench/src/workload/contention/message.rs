@@ -141,6 +141,7 @@ impl Counters {
         if executions == 0 {
             return;
         }
+        set(measured, &format!("executions{suffix}"), executions as f64);
         for (name, count) in [
             ("rows_per_call", self.rows as f64),
             ("vm_steps", self.vm_steps as f64),

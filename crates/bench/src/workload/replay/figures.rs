@@ -15,6 +15,7 @@ use crate::error::TrialError;
 use crate::measure::LatencyHistogram;
 use crate::workload::common::{set, set_latency};
 use crate::workload::contention::message::Counters;
+use crate::workload::sql::answers::Tally;
 
 /// Divergences that are named.
 pub(super) const NAMED: usize = 20;
@@ -27,6 +28,7 @@ pub(super) struct Sum {
     compared: u64,
     busy: u64,
     counters: HashMap<i64, Counters>,
+    answers: HashMap<i64, Tally>,
 }
 
 impl Sum {
@@ -40,6 +42,10 @@ impl Sum {
             sum.busy += report.busy;
             for (form, counters) in report.counters {
                 sum.counters.entry(form).or_default().add(counters);
+            }
+            for (form, tally) in report.answers {
+                let entry = sum.answers.entry(form);
+                entry.and_modify(|it| it.add(tally)).or_insert(tally);
             }
         }
         sum.differences.sort_by_key(|it| it.event);
@@ -179,7 +185,8 @@ fn shortened(sql: &str) -> String {
     }
 }
 
-/// Notes the statements that took the most time in the recording, with their figures and plans.
+/// Notes the statements that took the most time in the recording, with their figures and plans. A counting trial has no
+/// latencies, and so may have very many statements.
 ///
 /// # Errors
 /// A histogram cannot be made.
@@ -192,7 +199,8 @@ pub(super) fn note_statements(
 ) -> Result<(), TrialError> {
     let mut latencies: HashMap<i64, LatencyHistogram> = HashMap::new();
     let slowest = slowest(recording, most);
-    for (form, _) in &slowest {
+    let timed = slowest.iter().filter(|_| sum.answers.is_empty());
+    for (form, _) in timed {
         latencies.insert(*form, LatencyHistogram::new()?);
     }
     for (call, time) in &sum.times {
@@ -214,7 +222,7 @@ pub(super) fn note_statements(
             plan: connection
                 .and_then(|connection| connection.query_plan(&sql).ok())
                 .unwrap_or_default(),
-            answer: None,
+            answer: sum.answers.get(&form).map(|it| it.answer()),
             name,
             sql,
         });

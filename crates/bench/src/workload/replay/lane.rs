@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Connection, EngineError, OpenFlags, Statement, StatementCounter, Step as Stepped};
 use lab::trial::ReadBack;
+use script::effect::depends_on_chance;
 use trace::{Call, Values};
 
 use super::outcome::{Difference, Done, has_parameters};
@@ -19,6 +20,7 @@ use crate::error::TrialError;
 use crate::locks::locked;
 use crate::target::sqlite::{self, Counts, Opening};
 use crate::workload::contention::message::Counters;
+use crate::workload::sql::answers::Tally;
 use crate::workload::team::Gate;
 
 /// What all lanes share.
@@ -50,6 +52,8 @@ pub(super) struct Report {
     pub(super) busy: u64,
     /// What was counted, by normalised statement.
     pub(super) counters: HashMap<i64, Counters>,
+    /// What was answered, by normalised statement; in a counting trial only, as it takes time.
+    pub(super) answers: HashMap<i64, Tally>,
     pub(super) read_back: Option<ReadBack>,
 }
 
@@ -171,7 +175,9 @@ fn connection(
         return Ok(None);
     }
     let opened = open(&shared.recording.calls[first.call], shared)?;
+    let is_counting = locked(&shared.counts).is_some();
     let mut session = Session {
+        is_counting,
         connection: &opened.connection,
         ending: &opened.ending,
         replayed: &shared.replayed,
@@ -232,6 +238,7 @@ impl Pauses {
 
 /// A connection with its prepared statements.
 struct Session<'c, 'r> {
+    is_counting: bool,
     connection: &'c Connection,
     ending: &'c AtomicU64,
     replayed: &'r [bool],
@@ -283,9 +290,10 @@ impl<'c> Session<'c, '_> {
 
     fn execute(&mut self, call: &Call, keeps: bool) -> Done {
         let before = self.connection.total_changes();
+        let mut tally = self.is_counting.then(|| Tally::new(false));
         let (rows, result) = match self.prepared(call) {
             Ok(mut statement) => {
-                let executed = run(&mut statement, call);
+                let executed = run(&mut statement, call, tally.as_mut());
                 if keeps && has_parameters(call) {
                     self.statements.insert(call.statement, statement);
                 } else {
@@ -295,6 +303,7 @@ impl<'c> Session<'c, '_> {
             }
             Err(error) => (0, Err(error)),
         };
+        self.answer(call.statement, tally);
         let counters = self.counters(call.statement);
         (counters.executions, counters.rows) = (counters.executions + 1, counters.rows + rows);
         Done {
@@ -322,9 +331,26 @@ impl<'c> Session<'c, '_> {
     }
 
     fn counters(&mut self, statement: i64) -> &mut Counters {
-        let text = self.recording.texts.get(&statement);
-        let normalised = text.map_or(0, |text| text.normalised);
+        let normalised = self.normalised(statement);
         self.report.counters.entry(normalised).or_default()
+    }
+
+    fn normalised(&self, statement: i64) -> i64 {
+        let text = self.recording.texts.get(&statement);
+        text.map_or(0, |text| text.normalised)
+    }
+
+    /// Adds what one execution of a statement has answered.
+    fn answer(&mut self, statement: i64, tally: Option<Tally>) {
+        let Some(mut tally) = tally else { return };
+        tally.executions = 1;
+        let normalised = self.normalised(statement);
+        let text = self.recording.texts.get(&statement);
+        let sum =
+            self.report.answers.entry(normalised).or_insert_with(|| {
+                Tally::new(text.is_some_and(|text| depends_on_chance(&text.sql)))
+            });
+        sum.add(tally);
     }
 
     /// Adds what SQLite has counted of a statement that is not executed any more.
@@ -341,7 +367,11 @@ impl<'c> Session<'c, '_> {
 }
 
 /// Binds the values, steps as far as the application did, and resets; the rows that it stepped to.
-fn run(statement: &mut Statement<'_, 'static>, call: &Call) -> (u64, Result<(), EngineError>) {
+fn run(
+    statement: &mut Statement<'_, 'static>,
+    call: &Call,
+    mut tally: Option<&mut Tally>,
+) -> (u64, Result<(), EngineError>) {
     if let Values::Bound(values) = &call.values {
         for (index, bound) in (1..).zip(values) {
             if let Err(error) = statement.bind_value(index, bound.value()) {
@@ -352,7 +382,12 @@ fn run(statement: &mut Statement<'_, 'static>, call: &Call) -> (u64, Result<(), 
     let mut rows = 0;
     let stepped = loop {
         match statement.step() {
-            Ok(Stepped::Row) => rows += 1,
+            Ok(Stepped::Row) => {
+                rows += 1;
+                if let Some(tally) = &mut tally {
+                    tally.row(statement);
+                }
+            }
             Ok(Stepped::Done) => break Ok(()),
             Err(error) => break Err(error),
         }

@@ -17,8 +17,8 @@ use crate::workload::Trial;
 
 /// What a statement answered so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tally {
-    pub(super) executions: u64,
+pub(in crate::workload) struct Tally {
+    pub(in crate::workload) executions: u64,
     rows: u64,
     sum: u64,
     /// Whether the answer may be another each time.
@@ -27,16 +27,28 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn of(statement: &script::Statement) -> Tally {
+        Tally::new(statement.volatile)
+    }
+
+    /// Nothing answered yet by a statement whose answer may be another each time, or not.
+    pub(in crate::workload) fn new(volatile: bool) -> Tally {
         Tally {
             executions: 0,
             rows: 0,
             sum: 0,
-            volatile: statement.volatile,
+            volatile,
         }
     }
 
+    /// Adds what the same statement has answered elsewhere.
+    pub(in crate::workload) fn add(&mut self, other: Tally) {
+        self.executions += other.executions;
+        self.rows += other.rows;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+
     /// Adds the row on which a statement stands.
-    pub(super) fn row(&mut self, statement: &Statement<'_, '_>) {
+    pub(in crate::workload) fn row(&mut self, statement: &Statement<'_, '_>) {
         let mut hasher = Xxh3::new();
         for column in 0..statement.column_count() {
             let (kind, bytes) = match statement.column_value(column) {
@@ -54,7 +66,7 @@ impl Tally {
         self.sum = self.sum.wrapping_add(hasher.digest());
     }
 
-    fn answer(self) -> Answer {
+    pub(in crate::workload) fn answer(self) -> Answer {
         Answer {
             executions: self.executions,
             rows: self.rows,

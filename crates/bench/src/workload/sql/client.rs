@@ -45,6 +45,8 @@ pub(in crate::workload) struct Client<'c> {
     last: Option<Nanos>,
     /// Scripts of the transaction: those of a group are chosen ahead.
     chosen: Vec<usize>,
+    /// The scripts one after the other, where each is executed as often as the others.
+    turns: std::iter::Cycle<std::vec::IntoIter<usize>>,
     group: Option<[Statement<'c, 'static>; 2]>,
     /// Whether answers are looked at.
     tallies: bool,
@@ -90,6 +92,7 @@ impl<'c> Client<'c> {
             busy: BusyCounts::default(),
             last: None,
             chosen: Vec::new(),
+            turns: job.suite.in_use().collect::<Vec<_>>().into_iter().cycle(),
             tallies: false,
             connection,
             scripts,
@@ -273,8 +276,11 @@ impl Operator for Client<'_> {
         self.last = Some(now);
         self.chosen.clear();
         for _ in 0..self.job.parameters.group.max(1) {
-            let script = self.job.suite.choose(&mut self.prng);
-            self.chosen.push(script);
+            let script = match self.job.parameters.executions {
+                0 => Some(self.job.suite.choose(&mut self.prng)),
+                _ => self.turns.next(),
+            };
+            self.chosen.extend(script);
         }
         let done = self.persist()?;
         Ok(Ended {

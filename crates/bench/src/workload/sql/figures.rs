@@ -28,7 +28,7 @@ pub(super) fn note(
     shift.note_cpu(measured);
     shift.note_hindrances(parameters.busy_timeout.0, measured);
     shift.note_counts(measured);
-    if parameters.transactions == 0 {
+    if parameters.is_timed() {
         measured.windows = shift.windows();
     }
     if parameters.rate > 0 {

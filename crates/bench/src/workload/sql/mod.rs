@@ -5,7 +5,7 @@
 //! commands, bind, step and reset. After the work every script is executed several times more with values that depend
 //! on the seed alone, and what its statements answer is handed over to be compared with the answers of other variants.
 
-mod answers;
+pub(in crate::workload) mod answers;
 mod client;
 mod draw;
 mod figures;
@@ -84,14 +84,16 @@ impl Declared for Sql {
         (trial.phase)("work");
         let shift = Shift::carry_out(
             &mut crew,
-            &tasks(parameters, trial.seed),
+            &tasks(parameters, &suite, trial.seed),
             0,
             parameters.time(),
         )?;
         figures::note(&shift, parameters, &mut measured)?;
         close(crew, &stage, before, &mut measured)?;
 
-        if parameters.answers > 0 && trial.counter.is_none() {
+        // Other counting trials are an addition to timed ones, which have compared answers.
+        let is_alone = parameters.executions > 0;
+        if parameters.answers > 0 && (trial.counter.is_none() || is_alone) {
             (trial.phase)("verify");
             note_answers(trial, parameters, &stage, &suite, &mut measured)?;
         }
@@ -184,11 +186,15 @@ fn specs(trial: &Trial<'_>, parameters: &Parameters) -> Vec<WorkerSpec> {
 }
 
 /// What each client does from the same moment on.
-fn tasks(parameters: &Parameters, seed: Seed) -> Vec<Task> {
+fn tasks(parameters: &Parameters, suite: &Suite, seed: Seed) -> Vec<Task> {
     let start = Monotonic.now() + LEAD.as_nanos() as u64;
-    let limit = match parameters.transactions {
-        0 => parameters.duration,
-        _ => LONGEST,
+    let limit = match parameters.is_timed() {
+        true => parameters.duration,
+        false => LONGEST,
+    };
+    let most = match parameters.executions {
+        0 => parameters.transactions,
+        each => each * suite.in_use().count(),
     };
     let pace = |client: u32| match parameters.rate {
         0 => Pace::Closed,
@@ -198,7 +204,7 @@ fn tasks(parameters: &Parameters, seed: Seed) -> Vec<Task> {
         },
     };
     let task = |client| Task {
-        most: parameters.transactions as u64,
+        most: most as u64,
         think: parameters.think.as_nanos() as u64,
         ..worker::task(pace(client), start, limit)
     };

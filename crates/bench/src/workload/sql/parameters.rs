@@ -99,6 +99,9 @@ parameters! {
         duration as "stop_after_ms": Millis = 1_000, 1..;
         /// Transactions of each client, instead of a time; 0: as many as there is time for.
         transactions: usize = 0, 0..;
+        /// Executions of each script by each client, one script after the other whatever their weights, instead of a
+        /// time: the same work in every trial. 0: none of this.
+        executions: usize = 0, 0..=1_000_000;
         /// Transactions per second that arrive at random times for all clients together; latency then counts from
         /// the arrival. 0: each client starts its next transaction when the last has ended.
         rate as "rate_per_s": usize = 0, 0..=10_000_000;
@@ -135,6 +138,8 @@ impl Parameters {
             "database requires scripts or sql"
         } else if self.clients > 1 && locking == Some("exclusive") {
             "locking_mode = exclusive admits one client"
+        } else if self.executions > 0 && self.transactions + self.group + self.rate > 0 {
+            "executions excludes transactions, group and rate_per_s"
         } else {
             return Suite::read(self).map(drop);
         };
@@ -151,10 +156,15 @@ impl Parameters {
 
     /// How long the work lasts; zero where it ends by a number of transactions.
     pub(super) fn time(&self) -> Duration {
-        match self.transactions {
-            0 => self.duration,
-            _ => Duration::ZERO,
+        match self.is_timed() {
+            true => self.duration,
+            false => Duration::ZERO,
         }
+    }
+
+    /// Whether the work ends after a time and not after a number of transactions.
+    pub(super) fn is_timed(&self) -> bool {
+        self.transactions == 0 && self.executions == 0
     }
 
     /// What a trial needs of the operating system.

@@ -132,6 +132,14 @@ impl Suite {
             .collect()
     }
 
+    /// The numbers of the scripts that are executed: those whose weight is not 0.
+    pub(super) fn in_use(&self) -> impl Iterator<Item = usize> + Clone {
+        let weights = self.weights.iter().enumerate();
+        weights
+            .filter(|(_, weight)| **weight > 0)
+            .map(|(number, _)| number)
+    }
+
     /// The number of the script for the next transaction.
     pub(super) fn choose(&self, prng: &mut script::Prng) -> usize {
         choose(&self.weights, prng)

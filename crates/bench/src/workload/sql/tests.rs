@@ -405,6 +405,53 @@ fn time_ends_the_work_and_thinking_slows_it() {
 }
 
 #[test]
+fn each_script_is_executed_as_often_as_is_said_and_everything_counted_is_the_same_again() {
+    let shop = Shop::new();
+    let queries = shop.file("q.sql", QUERIES);
+    let write = shop.file(
+        "w.sql",
+        "INSERT INTO orders(user, total) VALUES (:user, 1);",
+    );
+    let scripts = text(format!("{queries}@9, {write}"));
+    let once = || {
+        let over = [("scripts", scripts.clone()), ("executions", 7.into())];
+        let own = [("transactions", 0.into())];
+        let settings = shop.settings(&[&over[..], &own].concat());
+        run_counting("sql", &settings).unwrap()
+    };
+    let (first, second) = (once(), once());
+    assert_eq!(first.statements.len(), 3);
+    for StatementRecord { name, .. } in &first.statements {
+        let executions = format!("executions.{name}");
+        assert_eq!(first.metrics[&executions], 7.0, "{name}");
+        assert_eq!(
+            statement(&first, name).answer.as_ref().unwrap().executions,
+            20
+        );
+    }
+    assert_eq!(first.statements, second.statements);
+    for counted in [
+        "vm_steps",
+        "syncs",
+        "bytes_written.journal",
+        "pages_written",
+        "reads",
+    ] {
+        assert!(first.metrics[counted] > 0.0, "{counted}");
+        assert_eq!(first.metrics[counted], second.metrics[counted], "{counted}");
+    }
+}
+
+#[test]
+fn executions_of_each_script_exclude_other_ends() {
+    let problem = Shop::new().problem(&[("sql", text("SELECT 1")), ("executions", 2.into())]);
+    assert!(
+        problem.contains("executions excludes transactions"),
+        "{problem}"
+    );
+}
+
+#[test]
 fn statements_that_need_tables_made_by_earlier_ones_are_prepared_later() {
     let shop = Shop::new();
     let script = "CREATE TEMP TABLE t(a); INSERT INTO t VALUES (1); SELECT * FROM t; DROP TABLE t";

@@ -1,0 +1,230 @@
+//! Query plans of two libraries, compared by what they mean.
+//!
+//! The wording of `EXPLAIN QUERY PLAN` is no interface. SQLite 3.24 replaced the numbers of subqueries by a tree, and
+//! 3.36 left the word TABLE out and says an alias instead of the table. Between two versions, nodes are therefore compared
+//! in the words of 3.36 and without their depth; with one version they are compared as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+/// A plan that changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PlanChange {
+    /// The nodes of the base, indented by depth.
+    pub base: Vec<String>,
+    /// Those of the new side.
+    pub new: Vec<String>,
+    /// What the new side reads whole (SCAN) more often than the base.
+    pub scans: Vec<String>,
+    /// What the base reads whole more often than the new side.
+    pub scans_no_more: Vec<String>,
+    /// Whether the new side sorts more often (USE TEMP B-TREE).
+    pub sorts_more: bool,
+}
+
+impl PlanChange {
+    /// The change between two plans; none where they are the same.
+    pub fn between(base: &[String], new: &[String], same_version: bool) -> Option<PlanChange> {
+        if same_plan(base, new, same_version) {
+            return None;
+        }
+        let (before, after) = (scans(base), scans(new));
+        let sorts = |plan: &[String]| plan.iter().filter(|it| it.contains("TEMP B-TREE")).count();
+        Some(PlanChange {
+            base: base.to_vec(),
+            new: new.to_vec(),
+            scans: more(&after, &before),
+            scans_no_more: more(&before, &after),
+            sorts_more: sorts(new) > sorts(base),
+        })
+    }
+}
+
+/// Whether two plans are the same: word by word from one version of SQLite, otherwise by the meaning of their nodes.
+pub fn same_plan(one: &[String], other: &[String], same_version: bool) -> bool {
+    match same_version {
+        true => one == other,
+        false => normalised(one) == normalised(other),
+    }
+}
+
+/// How often each table, or whatever else is named, is read whole.
+fn scans(plan: &[String]) -> BTreeMap<String, usize> {
+    let mut scans = BTreeMap::new();
+    for node in normalised(plan) {
+        let name = node.strip_prefix("SCAN ");
+        // Not a table: a VALUES clause, and what was just computed.
+        let is_table = |name: &&str| !name.starts_with(['(', '#']) && *name != "CONSTANT ROW";
+        if let Some(name) = name
+            .and_then(|it| it.split(" USING ").next())
+            .filter(is_table)
+            && !node.contains(" VIRTUAL TABLE INDEX ")
+        {
+            *scans.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    scans
+}
+
+fn more(these: &BTreeMap<String, usize>, those: &BTreeMap<String, usize>) -> Vec<String> {
+    let more = these
+        .iter()
+        .filter(|(name, count)| those.get(*name) < Some(count));
+    let names: BTreeSet<&String> = more.map(|(name, _)| name).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The nodes of a plan in the words of SQLite 3.36 and later, without depth, with subqueries numbered in their order.
+fn normalised(plan: &[String]) -> Vec<String> {
+    let mut numbers = Numbers::default();
+    plan.iter()
+        .map(|node| numbers.renamed(&words(node)))
+        .collect()
+}
+
+/// A node in the words of 3.36.
+fn words(node: &str) -> String {
+    let node = node.trim();
+    // Versions before 3.8 estimate rows.
+    let node = node.split_once(" (~").map_or(node, |(node, _)| node);
+    let node = node.strip_prefix("EXECUTE ").unwrap_or(node);
+    for action in ["SCAN ", "SEARCH "] {
+        let rest = node.strip_prefix(action);
+        let rest = rest.and_then(|it| it.strip_prefix("TABLE ").or(it.strip_prefix("SUBQUERY ")));
+        if let Some(rest) = rest {
+            return format!("{action}{}", named_by_alias(rest));
+        }
+    }
+    node.to_owned()
+}
+
+/// `t AS a USING …` as `a USING …`.
+fn named_by_alias(rest: &str) -> String {
+    match rest.split_once(" AS ") {
+        Some((table, alias)) if !table.contains(" USING ") => alias.to_owned(),
+        _ => rest.to_owned(),
+    }
+}
+
+/// Subqueries by the numbers that SQLite gives them, which another version gives in another way.
+#[derive(Default)]
+struct Numbers(BTreeMap<String, usize>);
+
+impl Numbers {
+    /// The node with its subquery numbered in the order in which the plan names them.
+    fn renamed(&mut self, node: &str) -> String {
+        for kind in [
+            "SUBQUERY ",
+            "MATERIALIZE ",
+            "CO-ROUTINE ",
+            "SCAN ",
+            "SEARCH ",
+        ] {
+            let Some((before, number)) = node.split_once(kind) else {
+                continue;
+            };
+            let digits = |it: char| it.is_ascii_digit();
+            let number = number.strip_prefix("(subquery-").unwrap_or(number);
+            let end = number.find(|it| !digits(it)).unwrap_or(number.len());
+            let (number, rest) = number.split_at(end);
+            if number.is_empty() {
+                continue;
+            }
+            let next = self.0.len() + 1;
+            let number = *self.0.entry(number.to_owned()).or_insert(next);
+            return format!("{before}{kind}#{number}{}", rest.trim_start_matches(')'));
+        }
+        node.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(nodes: &[&str]) -> Vec<String> {
+        nodes.iter().map(|it| (*it).to_owned()).collect()
+    }
+
+    fn change(base: &[&str], new: &[&str]) -> Option<PlanChange> {
+        PlanChange::between(&plan(base), &plan(new), false)
+    }
+
+    #[test]
+    fn wordings_of_one_plan_are_the_same_between_versions_and_not_within_one() {
+        for (old, new) in [
+            ("SCAN TABLE t", "SCAN t"),
+            ("SCAN TABLE t AS a", "SCAN a"),
+            (
+                "SEARCH TABLE t AS a USING INDEX i (b=?)",
+                "SEARCH a USING INDEX i (b=?)",
+            ),
+            (
+                "SCAN TABLE t USING COVERING INDEX i",
+                "SCAN t USING COVERING INDEX i",
+            ),
+            (
+                "SEARCH TABLE t USING INTEGER PRIMARY KEY (rowid=?) (~1 rows)",
+                "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)",
+            ),
+            (
+                "EXECUTE CORRELATED SCALAR SUBQUERY 1",
+                "  CORRELATED SCALAR SUBQUERY 2",
+            ),
+            ("SCAN SUBQUERY 1 AS x", "SCAN x"),
+            ("SCAN SUBQUERY 1", "SCAN (subquery-4)"),
+            ("EXECUTE LIST SUBQUERY 1", "LIST SUBQUERY 1"),
+            (
+                "USE TEMP B-TREE FOR ORDER BY",
+                "USE TEMP B-TREE FOR ORDER BY",
+            ),
+        ] {
+            assert_eq!(change(&[old], &[new]), None, "{old} / {new}");
+            assert_eq!(same_plan(&plan(&[old]), &plan(&[new]), true), old == new);
+        }
+    }
+
+    #[test]
+    fn a_search_that_became_a_scan_is_named_with_its_table() {
+        let change = change(
+            &["SEARCH TABLE orders AS o USING INDEX by_user (user=?)"],
+            &["SCAN o", "USE TEMP B-TREE FOR ORDER BY"],
+        );
+        let change = change.unwrap();
+        assert_eq!(change.scans, ["o"]);
+        assert!(change.scans_no_more.is_empty() && change.sorts_more);
+    }
+
+    #[test]
+    fn a_scan_that_became_a_search_is_named_too() {
+        let change = change(&["SCAN t"], &["SEARCH t USING INDEX i (a=?)"]).unwrap();
+        assert_eq!(
+            (change.scans.len(), change.scans_no_more),
+            (0, plan(&["t"]))
+        );
+        assert!(!change.sorts_more);
+    }
+
+    #[test]
+    fn another_index_is_another_plan_without_a_scan() {
+        let change = change(
+            &["SEARCH t USING INDEX i (a=?)"],
+            &["SEARCH t USING INDEX j (a=?)"],
+        );
+        assert!(change.unwrap().scans.is_empty());
+    }
+
+    #[test]
+    fn what_no_table_is_read_for_is_no_scan() {
+        let change = change(
+            &["SEARCH t USING INDEX i (a=?)"],
+            &[
+                "SCAN CONSTANT ROW",
+                "SCAN f VIRTUAL TABLE INDEX 0:M1",
+                "SCAN 2 CONSTANT ROWS",
+            ],
+        );
+        assert!(change.unwrap().scans.is_empty());
+    }
+}

@@ -1,0 +1,81 @@
+//! Options of `compare`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  pragmark compare app.trace --engine 3.46.0 --engine 3.54.1
+                                        recorded traffic on two versions of SQLite: what changes with an upgrade
+  pragmark compare queries.sql --db app.db --engine system --engine default
+                                        a list of queries on two libraries
+  pragmark compare queries.sql --db app.db --db migrated.db
+                                        the same on two databases
+  pragmark compare queries.sql --db app.db --vary journal_mode=delete,wal
+                                        syncs, pages and bytes written with two settings
+
+Nothing is timed: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs, query plans and
+answers are compared. They are the same on every machine.")]
+pub struct CompareArgs {
+    /// A trace of `pragmark record`, or files of SQL as for `pragmark measure`. Several files are compared with one
+    /// another.
+    #[arg(required_unless_present = "commands")]
+    pub subjects: Vec<PathBuf>,
+    /// Statement to compare instead of a file; repeat it for several statements.
+    #[arg(
+        short = 'c',
+        long = "command",
+        value_name = "SQL",
+        conflicts_with = "subjects"
+    )]
+    pub commands: Vec<String>,
+    /// Your database. Every repetition works on a copy. Repeat it to compare databases [default: an empty one].
+    #[arg(long = "db", value_name = "FILE")]
+    pub dbs: Vec<PathBuf>,
+    /// SQL file to execute on each copy before the work. Use it for a schema or an index.
+    #[arg(long, value_name = "FILE")]
+    pub setup: Option<PathBuf>,
+    /// SQLite library: `default`, `system`, a version, or the path of a shared library; repeat it to compare several.
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Vec<String>,
+    /// Setting to compare, with its values, such as journal_mode=delete,wal. The first value is the base.
+    #[arg(long, value_name = "NAME=VALUE,…")]
+    pub vary: Vec<String>,
+    /// Setting of all sides, such as cache_size=-64000.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Executions of each query or script; a trace is replayed once.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub executions: u32,
+    /// Repetitions of each side. Counters that differ between them are no verdict.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub repetitions: u32,
+    /// Directory for the copies [default: the current one].
+    #[arg(long = "dir", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Seed of all random choices.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "terminal")]
+    pub format: CompareFormat,
+    /// Write to this file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Formats of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Text for the terminal.
+    Terminal,
+    /// Markdown, for a comment on a pull request.
+    Markdown,
+    /// One self-contained page.
+    Html,
+    /// JSON with every figure.
+    Json,
+}

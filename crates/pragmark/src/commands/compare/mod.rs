@@ -1,0 +1,33 @@
+//! `pragmark compare`: what differs between two sides, without a verdict on time.
+
+mod exact;
+mod subject;
+
+use report::document::Document;
+use report::render;
+use serde::Serialize;
+
+use super::output;
+use super::report::terminal_style;
+use crate::cli::{CompareArgs, CompareFormat};
+use crate::failure::{Exit, Failure};
+
+/// Compares what the arguments name.
+pub fn execute(args: &CompareArgs) -> Result<Exit, Failure> {
+    exact::execute(args)
+}
+
+/// Writes a comparison in the form that is wanted: its document, or its data as JSON.
+fn write(args: &CompareArgs, document: &Document, data: &impl Serialize) -> Result<Exit, Failure> {
+    let text = match args.format {
+        CompareFormat::Terminal => render::terminal(document, terminal_style()),
+        CompareFormat::Markdown => render::markdown(document),
+        CompareFormat::Html => render::html(document)
+            .map_err(|error| Failure::unusable(format!("cannot make the page: {error}")))?,
+        CompareFormat::Json => {
+            let json = serde_json::to_string_pretty(data).map_err(Failure::unusable)?;
+            format!("{json}\n")
+        }
+    };
+    output::write_text(args.out.as_deref(), &text)
+}

@@ -1,0 +1,40 @@
+//! Counting for its own sake: each variant of an experiment several times, counting what it does, without a timed trial.
+
+use lab::design::Role;
+use lab::record::{PlannedExperiment, RunPlan};
+use lab::trial::Outcome;
+
+use crate::error::RunError;
+use crate::executor::{End, Execution, Executor, Task};
+use crate::run::{Slot, task};
+
+/// Counts what every variant of the experiment does, with the same seed each time; the outcomes by variant, or none
+/// when it was cancelled.
+///
+/// # Errors
+/// When the measured directory cannot be used or the driver cannot be started.
+pub fn count(
+    plan: &RunPlan,
+    planned: &PlannedExperiment,
+    repetitions: usize,
+    executor: &mut dyn Executor,
+) -> Result<Option<Vec<Vec<Outcome>>>, RunError> {
+    let variants = planned.variants.len();
+    let once = (0..variants).map(|variant| {
+        let slot = Slot {
+            place: (0, 0, 0),
+            variant,
+            role: Role::Counting,
+        };
+        task(plan, planned, slot)
+    });
+    let once: Vec<Task> = once.collect();
+    let tasks = vec![once; repetitions].concat();
+    let mut executions: Vec<Execution> = Vec::new();
+    let end = executor.execute(&tasks, &mut executions)?;
+    let mut outcomes = vec![Vec::new(); variants];
+    for (index, execution) in executions.into_iter().enumerate() {
+        outcomes[index % variants].push(execution.outcome);
+    }
+    Ok((end == End::Finished).then_some(outcomes))
+}
