@@ -7,6 +7,7 @@
 #[macro_use]
 mod parameters;
 
+pub mod anonymize;
 mod bindings;
 mod catalogue;
 mod descriptors;

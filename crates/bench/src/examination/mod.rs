@@ -176,7 +176,7 @@ fn integrity(connection: &Connection) -> Result<Integrity, EngineError> {
 }
 
 /// An error in words, without the statement, which is not the user's.
-fn words(error: &EngineError) -> String {
+pub(crate) fn words(error: &EngineError) -> String {
     match error {
         EngineError::Sqlite(error) => error.message().to_owned(),
         other => other.to_string(),
@@ -184,7 +184,7 @@ fn words(error: &EngineError) -> String {
 }
 
 /// The text of a value; none for another kind.
-fn text(value: Value) -> Option<String> {
+pub(crate) fn text(value: Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text),
         _ => None,
@@ -200,11 +200,11 @@ fn number(value: &Value) -> i64 {
 }
 
 /// A name as an identifier of SQL.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A text as a literal of SQL.
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

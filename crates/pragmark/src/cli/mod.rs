@@ -1,5 +1,6 @@
 //! The command line: what each option does and when to use it.
 
+mod anonymize;
 mod compare;
 mod crash;
 mod doctor;
@@ -21,6 +22,7 @@ use lab::experiment::nearest;
 
 use crate::failure::EXIT_CODES;
 
+pub use anonymize::AnonymizeArgs;
 pub use compare::{CompareArgs, CompareFormat};
 pub use crash::{CrashArgs, CrashFormat};
 pub use doctor::DoctorArgs;
@@ -108,6 +110,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Show what a recorded application does, or make other traces of its trace.
     Trace(TraceArgs),
+    /// Copy a database with other texts and blobs, to share it with its workload.
+    Anonymize(AnonymizeArgs),
     /// Check this machine: disk, fsync latency, noise, engines and tools.
     Doctor(DoctorArgs),
     /// List, install or remove drivers for the bindings of other languages.

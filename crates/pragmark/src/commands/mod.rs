@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod anonymize;
 mod ask;
 mod compare;
 mod crash;
@@ -49,6 +50,7 @@ pub fn execute(command: Command) -> Result<Exit, Failure> {
         Command::Record(args) => record::execute(&args),
         Command::Trace(args) => traffic::execute(&args),
         Command::New(command) => new::execute(&command),
+        Command::Anonymize(args) => anonymize::execute(&args),
         Command::Doctor(args) => doctor::execute(&args),
         Command::Crash(args) => crash::execute(&args),
         Command::Engine(command) => engine::execute(&command),

@@ -153,3 +153,31 @@ fn what_is_no_database_is_refused_with_the_reason() {
         .complains(&["no driver `perl`"]);
     assert_eq!(state(laboratory.path()), before);
 }
+
+#[test]
+fn a_database_in_use_is_anonymized_for_sharing_and_does_not_change() {
+    let laboratory = Laboratory::new();
+    let connection = shop(&laboratory);
+    connection
+        .execute("INSERT INTO users VALUES (2, 'ada@example.com')")
+        .unwrap();
+    let before = state(laboratory.path());
+    let out = ["anonymize", "app.db", "--out", "shared.db"];
+    laboratory.pragmark(&out).exits(0).says(&[
+        "shared.db: 2 tables, 3 rows",
+        "users: 2 rows, replaced 2 in name",
+    ]);
+    let shared = std::fs::read(laboratory.path().join("shared.db")).unwrap();
+    assert!(!shared.windows(3).any(|it| it == b"ada"));
+    laboratory
+        .pragmark(&out)
+        .exits(3)
+        .complains(&["shared.db", "the file exists"]);
+    std::fs::remove_file(laboratory.path().join("shared.db")).unwrap();
+    let keep = [&out[..], &["--keep", "users.nam"]].concat();
+    laboratory
+        .pragmark(&keep)
+        .exits(3)
+        .complains(&["no column users.nam", "users.name"]);
+    assert_eq!(state(laboratory.path()), before);
+}

@@ -1,0 +1,223 @@
+//! A copy of the user's database that can be shared: with the same schema, numbers, dates and sizes, and other words.
+//!
+//! The copy is written row by row into a new file, so that nothing of what was replaced, or was deleted before, is left
+//! in free pages, in a full-text index or in the samples of ANALYZE. It has the order of rows and the statistics of the
+//! original; its pages are packed as after `VACUUM`.
+
+mod disguise;
+mod rows;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::{Connection, EngineError, Library, OpenFlags, Source, Value};
+use lab::experiment::nearest;
+
+use self::disguise::Disguise;
+use self::source::{Form, Original, OwnTable, Table};
+use crate::error::TrialError;
+use crate::examination::{copied, literal, words};
+
+/// What an anonymized copy contains.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Anonymized {
+    /// The tables with rows, in the order of the schema.
+    pub tables: Vec<CopiedTable>,
+    /// Virtual tables without rows in the copy, each with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// Tables, indexes, views and triggers whose definition contains a text, which stays.
+    pub with_texts: Vec<String>,
+}
+
+/// A table of the copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedTable {
+    /// Its name.
+    pub name: String,
+    /// Rows.
+    pub rows: u64,
+    /// Columns with texts or blobs that were replaced, each with their number.
+    pub replaced: Vec<(String, u64)>,
+}
+
+/// Writes a copy of a database with other texts and blobs to `out`, which must not exist. Columns of `keep`, each as
+/// `table.column`, keep theirs. `directory` is for a temporary copy and should be empty.
+///
+/// # Errors
+/// The database cannot be read or is damaged; a column of `keep` does not exist; a replaced value is equal to another
+/// one where that is forbidden; the disk is full.
+pub fn anonymize(
+    database: &Path,
+    keep: &[String],
+    directory: &Path,
+    out: &Path,
+) -> Result<Anonymized, TrialError> {
+    let library = Arc::new(Library::load(&Source::Embedded)?);
+    let copy = copied(&library, database, directory)?;
+    let cannot = |doing: &'static str, path: &Path| {
+        let path = path.display().to_string();
+        move |error: EngineError| {
+            TrialError::cannot_run(format!("cannot {doing} {path}: {}", words(&error)))
+        }
+    };
+    let connection = Connection::open(&library, &copy, OpenFlags::default(), None);
+    let connection = connection.map_err(cannot("read", database))?;
+    let original = Original::read(&connection).map_err(cannot("read", database))?;
+    let keep = columns_to_keep(&original, keep)?;
+    let new = Connection::open(&library, out, OpenFlags::default(), None);
+    let new = new.map_err(cannot("write", out))?;
+    let mut copier = Copier {
+        original: &original,
+        keep,
+        disguise: Disguise::default(),
+        new,
+        done: Anonymized::default(),
+    };
+    copier.copy().map_err(|failed| failed.at(out))?;
+    copier.new.close().map_err(cannot("write", out))?;
+    Ok(copier.done)
+}
+
+/// Why a copy was not completed.
+struct Failed {
+    /// The table or other object that was being copied.
+    object: Option<String>,
+    source: EngineError,
+}
+
+impl Failed {
+    fn of(object: &str) -> impl FnOnce(EngineError) -> Failed {
+        let object = Some(object.to_owned());
+        move |source| Failed { object, source }
+    }
+
+    fn at(self, out: &Path) -> TrialError {
+        let why = words(&self.source);
+        let hint = match why.contains("constraint failed") {
+            true => {
+                "; replaced values break this constraint, so keep the column with --keep TABLE.COLUMN"
+            }
+            false => "",
+        };
+        let object = self.object.map_or(String::new(), |it| format!(" ({it})"));
+        TrialError::cannot_run(format!(
+            "cannot write {}{object}: {why}{hint}",
+            out.display()
+        ))
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(source: EngineError) -> Failed {
+        Failed {
+            object: None,
+            source,
+        }
+    }
+}
+
+/// The columns to keep as pairs of table and column; each must exist.
+fn columns_to_keep(
+    original: &Original<'_>,
+    keep: &[String],
+) -> Result<Vec<(String, String)>, TrialError> {
+    let all: Vec<(String, String)> = original.columns().collect();
+    let is = |name: &str, (table, column): &(String, String)| {
+        name.eq_ignore_ascii_case(&format!("{table}.{column}"))
+    };
+    let find = |name: &String| {
+        all.iter().find(|it| is(name, it)).cloned().ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(|(t, c)| format!("{t}.{c}")).collect();
+            let hint = nearest(name, names.iter().map(String::as_str));
+            let hint = hint.map_or(String::new(), |it| format!("; did you mean {it}?"));
+            TrialError::cannot_run(format!("there is no column {name} to keep{hint}"))
+        })
+    };
+    keep.iter().map(find).collect()
+}
+
+/// Writes the copy.
+struct Copier<'o> {
+    original: &'o Original<'o>,
+    keep: Vec<(String, String)>,
+    disguise: Disguise,
+    new: Connection,
+    done: Anonymized,
+}
+
+impl Copier<'_> {
+    fn copy(&mut self) -> Result<(), Failed> {
+        let original = self.original;
+        self.new.execute(&original.file_settings)?;
+        self.new.execute("BEGIN")?;
+        for table in &original.tables {
+            self.table(table)?;
+        }
+        for index in original.rebuilt() {
+            let rebuild = format!("INSERT INTO {0}({0}) VALUES ('rebuild')", index.quoted());
+            self.new
+                .execute(&rebuild)
+                .map_err(Failed::of(&index.name))?;
+        }
+        for (name, sql) in &original.others {
+            self.new.execute(sql).map_err(Failed::of(name))?;
+        }
+        self.statistics()?;
+        self.new.execute(&original.numbers)?;
+        self.new.execute("COMMIT")?;
+        self.new.execute(&original.journal)?;
+        let definitions = original.definitions().filter(|(_, sql)| sql.contains('\''));
+        self.done.with_texts = definitions.map(|(name, _)| name.to_owned()).collect();
+        Ok(())
+    }
+
+    fn table(&mut self, table: &Table) -> Result<(), Failed> {
+        let name = &table.name;
+        if let Form::Unknown(why) = &table.form {
+            self.done.left_out.push((name.clone(), why.clone()));
+            return Ok(());
+        }
+        self.new.execute(&table.sql).map_err(Failed::of(name))?;
+        match table.form {
+            Form::Contentless => {
+                let why = "a full-text index without content has no text to copy";
+                self.done.left_out.push((name.clone(), why.to_owned()));
+            }
+            Form::Rebuilt | Form::Unknown(_) => {}
+            Form::Rows { .. } => {
+                let copied = self.rows(table).map_err(Failed::of(name))?;
+                self.done.tables.push(copied);
+            }
+        }
+        Ok(())
+    }
+
+    /// The statistics of ANALYZE, which are numbers; its samples are values.
+    fn statistics(&self) -> Result<(), EngineError> {
+        for OwnTable { name, rows } in &self.original.own_tables {
+            if *name == "sqlite_stat1" {
+                self.new.execute("ANALYZE sqlite_schema")?;
+            }
+            self.new.execute(&format!("DELETE FROM {name}"))?;
+            for row in rows {
+                let values: Vec<String> = row.iter().map(as_literal).collect();
+                let values = values.join(", ");
+                self.new
+                    .execute(&format!("INSERT INTO {name} VALUES ({values})"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn as_literal(value: &Value) -> String {
+    match value {
+        Value::Integer(number) => number.to_string(),
+        Value::Text(text) => literal(text),
+        _ => "NULL".to_owned(),
+    }
+}

@@ -1,0 +1,216 @@
+//! What the original consists of.
+
+use engine::{Connection, EngineError, Value};
+
+use crate::examination::{literal, quoted, text};
+
+/// The original database, read.
+pub(super) struct Original<'c> {
+    pub(super) connection: &'c Connection,
+    /// PRAGMAs that a file needs before its first table.
+    pub(super) file_settings: String,
+    /// PRAGMAs with numbers of the application.
+    pub(super) numbers: String,
+    /// The PRAGMA of the journal mode.
+    pub(super) journal: String,
+    /// Tables in the order of the schema, those of other tables first.
+    pub(super) tables: Vec<Table>,
+    /// Indexes, views and triggers, each with its definition.
+    pub(super) others: Vec<(String, String)>,
+    /// SQLite's own tables that are copied as they are.
+    pub(super) own_tables: Vec<OwnTable>,
+}
+
+/// A table of SQLite's own with its rows.
+pub(super) struct OwnTable {
+    pub(super) name: &'static str,
+    pub(super) rows: Vec<Vec<Value>>,
+}
+
+/// A table with its definition.
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) sql: String,
+    pub(super) form: Form,
+}
+
+/// What is copied of a table.
+pub(super) enum Form {
+    /// Its rows.
+    Rows {
+        /// A name of the rowid, where it is no column of the table.
+        rowid: Option<&'static str>,
+        /// The columns, without generated ones.
+        columns: Vec<String>,
+    },
+    /// A full-text index over another table.
+    Rebuilt,
+    /// A full-text index that does not store its text.
+    Contentless,
+    /// A virtual table that cannot be copied.
+    Unknown(String),
+}
+
+impl Table {
+    pub(super) fn quoted(&self) -> String {
+        quoted(&self.name)
+    }
+
+    /// The columns to read and to write.
+    pub(super) fn stored(&self) -> Vec<&str> {
+        match &self.form {
+            Form::Rows { rowid, columns } => {
+                let columns = columns.iter().map(String::as_str);
+                rowid.iter().copied().chain(columns).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl<'c> Original<'c> {
+    pub(super) fn read(connection: &'c Connection) -> Result<Original<'c>, EngineError> {
+        let number = |name: &str| connection.query_i64(&format!("PRAGMA {name}"));
+        let word = |name: &str| connection.query_text(&format!("PRAGMA {name}"));
+        let wal = word("journal_mode")? == "wal";
+        Ok(Original {
+            connection,
+            file_settings: format!(
+                "PRAGMA page_size = {}; PRAGMA auto_vacuum = {}; PRAGMA encoding = {};
+                 PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON",
+                number("page_size")?,
+                number("auto_vacuum")?,
+                literal(&word("encoding")?),
+            ),
+            numbers: format!(
+                "PRAGMA user_version = {}; PRAGMA application_id = {}",
+                number("user_version")?,
+                number("application_id")?,
+            ),
+            journal: format!(
+                "PRAGMA journal_mode = {}",
+                if wal { "wal" } else { "delete" }
+            ),
+            tables: tables(connection)?,
+            others: others(connection)?,
+            own_tables: own_tables(connection)?,
+        })
+    }
+
+    /// Every column that can be kept, with its table.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (String, String)> {
+        self.tables.iter().flat_map(|table| {
+            let columns = table.stored().into_iter();
+            columns.map(|column| (table.name.clone(), column.to_owned()))
+        })
+    }
+
+    /// The statements of the schema with the names of what they create.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tables = self
+            .tables
+            .iter()
+            .map(|it| (it.name.as_str(), it.sql.as_str()));
+        let others = self
+            .others
+            .iter()
+            .map(|(name, sql)| (name.as_str(), sql.as_str()));
+        tables.chain(others)
+    }
+
+    /// Full-text indexes over other tables.
+    pub(super) fn rebuilt(&self) -> impl Iterator<Item = &Table> {
+        let tables = self.tables.iter();
+        tables.filter(|table| matches!(table.form, Form::Rebuilt))
+    }
+}
+
+fn tables(connection: &Connection) -> Result<Vec<Table>, EngineError> {
+    let rows = connection.query_all(
+        "SELECT m.name, m.sql, l.type, l.wr FROM sqlite_master AS m
+         JOIN pragma_table_list AS l ON l.name = m.name AND l.schema = 'main'
+         WHERE m.type = 'table' AND l.type IN ('table', 'virtual') AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+         ORDER BY l.type, m.rowid",
+    )?;
+    let mut tables = Vec::new();
+    for row in rows {
+        let mut texts = row.iter().cloned().map(|it| text(it).unwrap_or_default());
+        let mut next = || texts.next().unwrap_or_default();
+        let (name, sql, kind) = (next(), next(), next());
+        let has_rowid = row.get(3) == Some(&Value::Integer(0));
+        let form = match kind.as_str() {
+            "virtual" => virtual_form(connection, &name, &sql)?,
+            _ => {
+                let columns = columns(connection, &name)?;
+                let is_free =
+                    |alias: &&str| !columns.iter().any(|it| it.eq_ignore_ascii_case(alias));
+                let alias = ["rowid", "_rowid_", "oid"].into_iter().find(is_free);
+                Form::Rows {
+                    rowid: alias.filter(|_| has_rowid),
+                    columns,
+                }
+            }
+        };
+        tables.push(Table { name, sql, form });
+    }
+    Ok(tables)
+}
+
+/// The columns that are stored: generated and hidden ones are not.
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>, EngineError> {
+    let rows = connection.query_all(&format!(
+        "SELECT name FROM pragma_table_info({}) ORDER BY cid",
+        literal(table)
+    ))?;
+    Ok(rows.into_iter().flatten().filter_map(text).collect())
+}
+
+/// What is copied of a virtual table: full-text indexes and R*Trees, whose modules are part of SQLite.
+fn virtual_form(connection: &Connection, name: &str, sql: &str) -> Result<Form, EngineError> {
+    let plain: String = sql.to_lowercase().split_whitespace().collect();
+    let module = plain.split_once("using").map_or("", |(_, rest)| rest);
+    let is_text = ["fts3", "fts4", "fts5"]
+        .iter()
+        .any(|it| module.starts_with(it));
+    let content = plain
+        .split([',', '('])
+        .find_map(|it| it.strip_prefix("content="));
+    let content = content.map(|it| it.trim_matches(['\'', '"', ')', '`', '[', ']']));
+    Ok(match content {
+        Some("") if is_text => Form::Contentless,
+        Some(_) if is_text => Form::Rebuilt,
+        _ if is_text => Form::Rows {
+            rowid: Some("rowid"),
+            columns: columns(connection, name)?,
+        },
+        _ if module.starts_with("rtree") || module.starts_with("geopoly") => Form::Rows {
+            rowid: None,
+            columns: columns(connection, name)?,
+        },
+        _ => Form::Unknown("its module is not part of SQLite".to_owned()),
+    })
+}
+
+fn others(connection: &Connection) -> Result<Vec<(String, String)>, EngineError> {
+    let rows = connection.query_all(
+        "SELECT name, sql FROM sqlite_master WHERE type <> 'table' AND sql IS NOT NULL
+         ORDER BY type = 'trigger', type = 'view', rowid",
+    )?;
+    let pair = |row: Vec<Value>| {
+        let mut texts = row.into_iter().filter_map(text);
+        texts.next().zip(texts.next())
+    };
+    Ok(rows.into_iter().filter_map(pair).collect())
+}
+
+fn own_tables(connection: &Connection) -> Result<Vec<OwnTable>, EngineError> {
+    let mut tables = Vec::new();
+    for name in ["sqlite_sequence", "sqlite_stat1"] {
+        let exists = format!("SELECT count(*) FROM sqlite_master WHERE name = '{name}'");
+        if connection.query_i64(&exists)? > 0 {
+            let rows = connection.query_all(&format!("SELECT * FROM {name}"))?;
+            tables.push(OwnTable { name, rows });
+        }
+    }
+    Ok(tables)
+}
