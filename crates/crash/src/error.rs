@@ -1,5 +1,6 @@
 //! What can go wrong before anything is measured.
 
+use crate::beginning::MOST_WRITTEN;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -40,6 +41,22 @@ pub enum CrashError {
     #[error("{} commits no change to a database, so a crash could lose nothing", .path.display())]
     NothingCommitted {
         /// The script.
+        path: PathBuf,
+    },
+    /// A recorded statement fails that did not fail in the recording.
+    #[error("{}: event {event}: {reason}, which it did not when it was recorded", .path.display())]
+    Execution {
+        /// The trace.
+        path: PathBuf,
+        /// The event.
+        event: i64,
+        /// What SQLite said.
+        reason: String,
+    },
+    /// The first transactions write more than is kept in memory.
+    #[error("the first transaction of {} writes more than {} MB, all of which crash tests would keep in memory", .path.display(), MOST_WRITTEN >> 20)]
+    TooMuchWritten {
+        /// The script or trace.
         path: PathBuf,
     },
     /// A file could not be read or written.

@@ -11,7 +11,7 @@ use crate::sandbox::{Problem, Recovered, Sandbox};
 use crate::trace::{File, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 /// What is wrong with a crash image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ pub enum Violation {
     /// A database is intact, but holds what no transaction ever committed.
     #[error("{database} is intact, but holds what no transaction ever committed")]
     Impossible {
+        /// Which.
+        database: String,
+    },
+    /// The pages of a large database are those of no commit.
+    #[error("{database} has pages that no transaction left together")]
+    Mixed {
         /// Which.
         database: String,
     },
@@ -84,7 +90,7 @@ impl<'b> Judge<'b> {
         recording: &Recording,
         files: Vec<File>,
     ) -> Result<Judgement, CrashError> {
-        let recovered = self.recover(&recording.databases, files)?;
+        let recovered = self.recover(recording, files)?;
         Ok(compare(recording, &recovered))
     }
 
@@ -106,15 +112,16 @@ impl<'b> Judge<'b> {
 
     fn recover(
         &mut self,
-        databases: &[String],
+        recording: &Recording,
         files: Vec<File>,
     ) -> Result<Vec<Recovered>, CrashError> {
+        let databases = &recording.databases;
         let is_tied = files
             .iter()
             .any(|(name, _)| !databases.iter().any(|database| is_of(database, name)));
         if is_tied || databases.len() == 1 {
             let names: Vec<&str> = databases.iter().map(String::as_str).collect();
-            return self.recover_group(&names, files);
+            return self.recover_group(&names, files, recording.by_pages);
         }
         let mut recovered = Vec::with_capacity(databases.len());
         let mut left = files;
@@ -123,7 +130,7 @@ impl<'b> Judge<'b> {
                 .into_iter()
                 .partition(|(name, _)| is_of(database, name));
             left = others;
-            recovered.extend(self.recover_group(&[database], mine)?);
+            recovered.extend(self.recover_group(&[database], mine, recording.by_pages)?);
         }
         Ok(recovered)
     }
@@ -132,6 +139,7 @@ impl<'b> Judge<'b> {
         &mut self,
         databases: &[&str],
         files: Vec<File>,
+        by_pages: bool,
     ) -> Result<Vec<Recovered>, CrashError> {
         if files.is_empty() {
             return Ok(vec![Ok(Content::empty()); databases.len()]);
@@ -146,6 +154,7 @@ impl<'b> Judge<'b> {
         for (database, problem) in databases.iter().zip(problems) {
             recovered.push(match problem {
                 Some(problem) => Err(problem),
+                None if by_pages => Ok(self.sandbox.recovered_pages(database)?),
                 None => self.examine(database)?,
             });
         }
@@ -175,7 +184,7 @@ pub fn hash(files: &[File]) -> u128 {
     let mut hash = Xxh3::new();
     for (name, bytes) in files {
         hash.update(name.as_bytes());
-        hash.update(&xxh3_128(bytes).to_le_bytes());
+        hash.update(&bytes.digest().to_le_bytes());
     }
     hash.digest128()
 }
@@ -198,9 +207,13 @@ fn compare(recording: &Recording, recovered: &[Recovered]) -> Judgement {
         commits.all(|commit| commit.contents[*number] != contents[*number])
     };
     Judgement::Violated(match (0..contents.len()).find(never_committed) {
-        Some(number) => Violation::Impossible {
-            database: recording.databases[number].clone(),
-        },
+        Some(number) => {
+            let database = recording.databases[number].clone();
+            match recording.by_pages {
+                true => Violation::Mixed { database },
+                false => Violation::Impossible { database },
+            }
+        }
         None => Violation::Split,
     })
 }

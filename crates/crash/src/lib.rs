@@ -5,6 +5,7 @@
 //! the disk; what it leaves is recovered by the same engine and compared with every state that a
 //! committed transaction produced.
 
+mod beginning;
 mod content;
 mod disk;
 mod documented;
@@ -14,6 +15,7 @@ mod matrix;
 mod model;
 mod named;
 mod occasion;
+mod pages;
 mod record;
 mod sandbox;
 mod script;
@@ -24,6 +26,7 @@ mod tally;
 mod trace;
 mod witness;
 
+pub use beginning::Beginning;
 pub use content::Content;
 pub use disk::{Damage, Disk, State, Units};
 pub use documented::{cause_of_breach, cause_of_more_safety, documented};
@@ -33,9 +36,9 @@ pub use matrix::{Cell, Matrix, Plan, Progress, measure};
 pub use model::{LYING_WINDOW, Model, SyncRule};
 pub use named::UnknownValue;
 pub use occasion::{MarkedAct, Occasion, Occasions, touched};
-pub use record::{Commit, MAIN, NotMeasured, Recording};
+pub use record::{Commit, MAIN, NotMeasured, Performed, Recording};
 pub use sandbox::{Problem, Recovered, Sandbox};
-pub use script::{Act, Script};
+pub use script::{Act, Execution, Script};
 pub use settings::{CrashSettings, JournalMode, LockingMode, Synchronous};
 pub use states::{Candidate, Source, Visited, minimise, prefix_files, visit};
 pub use tally::{Tally, Witness, Witnesses};

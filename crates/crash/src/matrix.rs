@@ -3,12 +3,13 @@
 //! A task is a variant under some models. Each begins with its own recording and its own seeds, so that
 //! the tables are the same whatever thread does which task in which order.
 
+use crate::beginning::Beginning;
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
 use crate::judge::Judge;
 use crate::model::Model;
 use crate::occasion::Occasion;
-use crate::record::{NotMeasured, Recording};
+use crate::record::{NotMeasured, Performed, Recording};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
 use crate::settings::CrashSettings;
@@ -41,6 +42,8 @@ pub struct Plan {
     pub engine: Source,
     /// The user's script, parsed; otherwise the built-in workload.
     pub script: Option<Script>,
+    /// What the script begins with; nothing unless stated.
+    pub beginning: Option<Beginning>,
     /// Threads.
     pub threads: usize,
 }
@@ -76,6 +79,8 @@ pub struct Matrix {
     pub recoveries: u64,
     /// The largest that the databases of a workload were, in bytes.
     pub largest_database: usize,
+    /// How much of the script was crashed, where anything was measured.
+    pub performed: Option<Performed>,
     /// How long it took.
     #[serde(skip)]
     pub took: Duration,
@@ -132,6 +137,7 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
             .sum(),
         recoveries: done.iter().map(|done| done.recoveries).sum(),
         largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
+        performed: done.iter().find_map(|done| done.performed),
         took: begin.elapsed(),
         cells: done.into_iter().flat_map(|done| done.cells).collect(),
     })
@@ -242,6 +248,7 @@ struct Done {
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
+    performed: Option<Performed>,
 }
 
 fn run(
@@ -256,7 +263,8 @@ fn run(
         Some(script) => Cow::Borrowed(script),
         None => Cow::Owned(Script::built_in(settings)),
     };
-    let recording = Recording::make(sandbox, settings, &script, seed)?;
+    let beginning = plan.beginning.as_ref();
+    let recording = Recording::make(sandbox, settings, &script, beginning, seed)?;
     let mut judge = Judge::new(sandbox);
     let mut cells = Vec::new();
     for model in &task.models {
@@ -280,6 +288,7 @@ fn run(
         task: task.number,
         cells,
         recoveries: judge.recoveries,
+        performed: recording.as_ref().ok().map(|it| it.performed),
         largest: recording.map_or(0, |recording| recording.largest),
     })
 }

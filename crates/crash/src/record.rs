@@ -1,16 +1,19 @@
 //! Recording a workload: its trace, and what the databases held after every commit.
 
+use crate::beginning::{Beginning, MOST_WRITTEN};
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
+use crate::pages;
 use crate::sandbox::{Sandbox, message};
-use crate::script::{Act, Script};
+use crate::script::{Act, Execution, Script};
 use crate::settings::CrashSettings;
 use crate::trace::Trace;
 use engine::{Connection, EngineError, Value, pragma};
 use lab::seed::Seed;
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path};
 
@@ -31,7 +34,7 @@ pub struct Commit {
 pub struct Recording {
     /// What was done to storage.
     pub trace: Trace,
-    /// Every commit that changed a content, in order; the first is the empty beginning.
+    /// Every commit that changed a content, in order; the first is the beginning.
     pub commits: Vec<Commit>,
     /// The names of the databases.
     pub databases: Vec<String>,
@@ -39,6 +42,21 @@ pub struct Recording {
     pub marked: Vec<MarkedAct>,
     /// The largest that the databases were together, in bytes.
     pub largest: usize,
+    /// Whether contents are told by pages.
+    pub by_pages: bool,
+    /// How much of the script it is.
+    pub performed: Performed,
+}
+
+/// How much of a script was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Performed {
+    /// The transactions that changed something.
+    pub transactions: usize,
+    /// The statements.
+    pub statements: usize,
+    /// The statements of the script.
+    pub of: usize,
 }
 
 /// Why settings cannot be measured.
@@ -46,7 +64,7 @@ pub struct Recording {
 pub struct NotMeasured(pub String);
 
 impl Recording {
-    /// Runs `script` under these settings and records it.
+    /// Runs `script` under these settings and records it, on top of what is there at the beginning.
     ///
     /// # Errors
     /// A statement of the user's script fails, or changes nothing at all; the engine's. Settings that
@@ -55,18 +73,26 @@ impl Recording {
         sandbox: &mut Sandbox,
         settings: &CrashSettings,
         script: &Script,
+        beginning: Option<&Beginning>,
         seed: Seed,
     ) -> Result<Result<Recording, NotMeasured>, CrashError> {
         sandbox.reset(seed.0)?;
+        sandbox.load(beginning.map(Beginning::files).unwrap_or_default());
         sandbox.set_powersafe_overwrite(settings.powersafe_overwrite);
-        let mut recorder = Recorder::default();
         let mut connection = match open(sandbox, settings)? {
             Ok(connection) => connection,
             Err(reason) => return Ok(Err(reason)),
         };
+        let mut recorder = Recorder {
+            beginning,
+            ..Recorder::default()
+        };
         recorder.note(sandbox, &connection)?;
         recorder.begin_act(sandbox, &connection)?;
         for act in &script.acts {
+            if recorder.is_enough(sandbox, script, connection.in_transaction())? {
+                break;
+            }
             match act {
                 Act::Reopen => {
                     connection.close()?;
@@ -75,11 +101,7 @@ impl Recording {
                         Err(reason) => return Ok(Err(reason)),
                     };
                 }
-                Act::Sql { sql, line } => {
-                    connection
-                        .execute(sql)
-                        .map_err(|error| failed(script, *line, sql, error))?;
-                }
+                act => perform(act, &connection, script)?,
             }
             recorder.end_act(sandbox, &connection)?;
             if !connection.in_transaction() {
@@ -139,11 +161,35 @@ fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashE
     }
 }
 
-/// Opens the database under these settings, or says which of them the engine does not take.
+/// Executes what an act says.
+fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<(), CrashError> {
+    match act {
+        Act::Reopen => Ok(()),
+        Act::Sql { sql, line } => {
+            let executed = connection.execute(sql);
+            executed.map_err(|error| failed(script, *line, sql, error))
+        }
+        Act::Execution(execution) => match execution.carry_out(connection) {
+            Err(error) if !execution.fails => Err(unlike_recorded(script, execution, &error)),
+            _ => Ok(()),
+        },
+    }
+}
+
+fn unlike_recorded(script: &Script, execution: &Execution, error: &EngineError) -> CrashError {
+    CrashError::Execution {
+        path: script.path.clone().unwrap_or_default(),
+        event: execution.event,
+        reason: message(error),
+    }
+}
+
+/// Opens a database under these settings, or says which of them the engine does not take.
 fn open(
     sandbox: &Sandbox,
     settings: &CrashSettings,
 ) -> Result<Result<Connection, NotMeasured>, CrashError> {
+    let is_new = sandbox.size(MAIN) == 0;
     let connection = sandbox.open(MAIN)?;
     // Exclusive locking comes before the journal mode: a write-ahead log then needs no shared memory.
     let wanted = [
@@ -152,10 +198,12 @@ fn open(
         ("synchronous", settings.synchronous.to_string()),
         ("journal_mode", settings.journal_mode.to_string()),
     ];
-    for (name, value) in &wanted {
+    // The page size of a database that is there stays as it is.
+    let wanted = &wanted[usize::from(!is_new)..];
+    for (name, value) in wanted {
         connection.execute(&format!("PRAGMA {name} = {value}"))?;
     }
-    for (name, value) in &wanted {
+    for (name, value) in wanted {
         let actual = pragma::read(&connection, name)?;
         if actual != *value {
             let reason = format!("the engine reports {actual} after PRAGMA {name} = {value}");
@@ -167,7 +215,11 @@ fn open(
 
 /// What is known of the databases while they change.
 #[derive(Default)]
-struct Recorder {
+struct Recorder<'b> {
+    beginning: Option<&'b Beginning>,
+    /// The bytes that were written by the first calls, and their number.
+    written: u64,
+    counted: usize,
     contents: HashMap<String, Content>,
     /// The calls recorded so far, and the contents, at every commit.
     commits: Vec<(usize, HashMap<String, Content>)>,
@@ -212,13 +264,39 @@ fn databases(connection: &Connection) -> Result<Vec<(String, String)>, CrashErro
     Ok(named.collect())
 }
 
-impl Recorder {
+impl Recorder<'_> {
+    /// Whether as much is recorded as is wanted, or as can be kept in memory.
+    fn is_enough(
+        &mut self,
+        sandbox: &Sandbox,
+        script: &Script,
+        in_transaction: bool,
+    ) -> Result<bool, CrashError> {
+        let (Some(beginning), Some(path)) = (self.beginning, &script.path) else {
+            return Ok(false);
+        };
+        self.written += sandbox.written_since(self.counted);
+        self.counted = sandbox.position();
+        let too_much = self.written > MOST_WRITTEN;
+        match (too_much, self.commits.len() - 1) {
+            (true, 0) => Err(CrashError::TooMuchWritten { path: path.clone() }),
+            (true, _) => Ok(true),
+            (false, transactions) => Ok(!in_transaction && transactions >= beginning.transactions),
+        }
+    }
+
     /// Reads what the attached databases hold, and notes a commit if that is new. Reading comes after
     /// the position is taken, because it may itself open and close files.
     fn note(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
         let position = sandbox.position();
         for (schema, file) in databases(connection)? {
-            let content = Content::read(connection, &format!("\"{schema}\""))?;
+            let content = match self.beginning {
+                Some(_) => pages::content(&pages::with_log(
+                    &sandbox.file(&file),
+                    &sandbox.file(&format!("{file}-wal")),
+                )),
+                None => Content::read(connection, &format!("\"{schema}\""))?,
+            };
             self.contents.insert(file, content);
         }
         let changed = self
@@ -273,7 +351,8 @@ impl Recorder {
             closing.end = sandbox.position();
         }
         let calls = sandbox.take_calls();
-        let trace = Trace::new(&[], &calls);
+        let files = self.beginning.map(Beginning::files).unwrap_or_default();
+        let trace = Trace::new(&files, &calls);
         if let Some(name) = trace.names.iter().find(|name| !is_plain(name)) {
             return Err(not_plain(script, name));
         }
@@ -300,12 +379,20 @@ impl Recorder {
         }
         let marked = self.marked(&trace);
         let largest = largest(&trace, &databases);
+        let performed = Performed {
+            transactions: commits.len() - 1,
+            // The last act is the closing of the connections.
+            statements: self.acts.len() - 1,
+            of: script.acts.len(),
+        };
         Ok(Recording {
             trace,
             commits,
             databases,
             marked,
             largest,
+            by_pages: self.beginning.is_some(),
+            performed,
         })
     }
 }

@@ -5,12 +5,13 @@
 
 use crate::content::Content;
 use crate::error::CrashError;
+use crate::pages;
 use crate::trace::File;
-use engine::vfs::{Call, MemoryOptions, MemoryVfs, RecordingVfs};
+use engine::vfs::{Bytes, Call, MemoryOptions, MemoryVfs, RecordingVfs};
 use engine::{Connection, EngineError, Library, OpenFlags, Source};
 use std::path::Path;
 use std::sync::Arc;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 /// The most instructions that a statement may take on a recovered database.
 const STEPS: u32 = 5_000_000;
@@ -74,6 +75,22 @@ impl Sandbox {
         Ok(())
     }
 
+    /// Adds files to the empty file system.
+    pub fn load(&self, files: Vec<File>) {
+        self.memory.load(files);
+    }
+
+    /// A file; an empty one where there is none. What is large is shared, not copied.
+    pub fn file(&self, name: &str) -> Bytes {
+        let file = self.memory.with_file(name, Bytes::clone);
+        file.unwrap_or_default()
+    }
+
+    /// The bytes written since a position of the record.
+    pub fn written_since(&self, position: usize) -> u64 {
+        self.recording.written_since(position)
+    }
+
     /// Whether overwriting is declared powersafe for databases that are opened from now on.
     pub fn set_powersafe_overwrite(&self, powersafe: bool) {
         self.memory.set_powersafe_overwrite(powersafe);
@@ -92,7 +109,7 @@ impl Sandbox {
 
     /// The size of a file in bytes; 0 where there is none.
     pub fn size(&self, name: &str) -> usize {
-        self.memory.with_file(name, <[u8]>::len).unwrap_or_default()
+        self.memory.with_file(name, Bytes::len).unwrap_or_default()
     }
 
     /// The number of calls recorded so far.
@@ -149,6 +166,19 @@ impl Sandbox {
         Ok(content)
     }
 
+    /// What a database was recovered to, by its pages.
+    ///
+    /// # Errors
+    /// The engine has left a log that it did not write back.
+    pub fn recovered_pages(&self, database: &str) -> Result<Content, CrashError> {
+        match self.size(&format!("{database}-wal")) {
+            0 => Ok(pages::content(&self.file(database))),
+            _ => Err(CrashError::Defect(format!(
+                "the engine has left the log of {database} after it closed it"
+            ))),
+        }
+    }
+
     /// A hash of what is left of a database, its journal and its log.
     pub fn fingerprint(&self, database: &str) -> u128 {
         let mut hash = Xxh3::new();
@@ -156,7 +186,7 @@ impl Sandbox {
             let name = format!("{database}{suffix}");
             self.memory.with_file(&name, |bytes| {
                 hash.update(suffix.as_bytes());
-                hash.update(&xxh3_128(bytes).to_le_bytes());
+                hash.update(&bytes.digest().to_le_bytes());
             });
         }
         hash.digest128()

@@ -2,11 +2,11 @@
 
 use crate::error::CrashError;
 use crate::settings::{CrashSettings, JournalMode};
-use engine::Library;
+use engine::{Connection, EngineError, Library, Step, Value};
 use std::path::{Path, PathBuf};
 
 /// One act of a workload.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Runs statements, which are whole transactions or parts of one.
     Sql {
@@ -17,10 +17,37 @@ pub enum Act {
     },
     /// Closes the connection and opens another one, with the same settings.
     Reopen,
+    /// Executes a recorded statement with its values.
+    Execution(Execution),
+}
+
+/// A recorded execution of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    /// The statement.
+    pub sql: String,
+    /// The values of its parameters, in order.
+    pub values: Vec<Value>,
+    /// The event of the trace, for messages.
+    pub event: i64,
+    /// Whether it failed when it was recorded.
+    pub fails: bool,
+}
+
+impl Execution {
+    /// Executes it to the end.
+    pub(crate) fn carry_out(&self, connection: &Connection) -> Result<(), EngineError> {
+        let mut statement = connection.prepare(&self.sql)?;
+        for (index, value) in (1..).zip(&self.values) {
+            statement.bind_value(index, value)?;
+        }
+        while let Step::Row = statement.step()? {}
+        Ok(())
+    }
 }
 
 /// What is recorded: acts, and where they come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     /// The file, for messages; `None` for the built-in workload.
     pub path: Option<PathBuf>,

@@ -23,7 +23,7 @@ pub struct Tally {
     pub unopenable: u64,
     /// Images in which `integrity_check` finds fault.
     pub corrupt: u64,
-    /// Images in order that hold what no transaction committed.
+    /// Images that hold what no transaction committed: in order by `integrity_check`, or told by their pages.
     pub impossible: u64,
     /// Images in which attached databases hold different transactions, although a super-journal should
     /// have kept them together.
@@ -48,7 +48,7 @@ impl Tally {
         match violation {
             Violation::Unopenable { .. } => self.unopenable += 1,
             Violation::Corrupt { .. } => self.corrupt += 1,
-            Violation::Impossible { .. } => self.impossible += 1,
+            Violation::Impossible { .. } | Violation::Mixed { .. } => self.impossible += 1,
             Violation::Split => self.split += 1,
         }
     }

@@ -4,7 +4,7 @@
 //! know inodes, sectors, sizes and directory entries. Locks, reads and shared memory are gone; a name
 //! that is deleted and made again is a new inode.
 
-use engine::vfs::{Call, FileId, FileKind};
+use engine::vfs::{Bytes, Call, FileId, FileKind};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -67,7 +67,7 @@ impl Step {
 }
 
 /// A file: its name and content.
-pub type File = (String, Vec<u8>);
+pub type File = (String, Bytes);
 
 /// The steps of a workload on files that began as `initial`, all of it durable.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +75,7 @@ pub struct Trace {
     /// The names, by their number.
     pub names: Vec<String>,
     /// The bytes that inodes began with; those made later began empty.
-    pub initial: Vec<Vec<u8>>,
+    pub initial: Vec<Bytes>,
     /// The inode that each of the first names had at the beginning.
     pub named: Vec<Inode>,
     /// The number of inodes.
@@ -304,7 +304,7 @@ mod tests {
             },
             open(4, FileKind::Journal, "d/db-journal"),
         ];
-        let trace = Trace::new(&[("d/db".to_owned(), vec![7])], &calls);
+        let trace = Trace::new(&[("d/db".to_owned(), vec![7].into())], &calls);
         let (db, journal) = (Name(0), Name(1));
         assert_eq!(
             trace.steps,

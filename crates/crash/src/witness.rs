@@ -1,6 +1,7 @@
 //! Describing and writing witnesses: the files that a crash left, and a script that shows with a stock
 //! `sqlite3` shell what is wrong with them.
 
+use crate::beginning::Beginning;
 use crate::error::CrashError;
 use crate::judge::Violation;
 use crate::matrix::{Cell, Matrix};
@@ -8,7 +9,9 @@ use crate::occasion::Occasion;
 use crate::record::is_plain;
 use crate::tally::Witness;
 use crate::trace::File;
+use engine::vfs::{BLOCK, Bytes};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 /// Writes a folder for every violation that a cell has a witness of into `folder`, and returns their
@@ -19,6 +22,7 @@ use std::path::Path;
 /// A file cannot be written.
 pub fn write_witnesses<'m>(
     matrix: &'m Matrix,
+    beginning: Option<&Beginning>,
     folder: &Path,
 ) -> Result<Vec<(String, &'m Cell)>, CrashError> {
     let mut written = Vec::new();
@@ -31,8 +35,14 @@ pub fn write_witnesses<'m>(
             }
         }
     }
+    if let (Some(beginning), false) = (beginning, written.is_empty()) {
+        keep_bases(beginning, &folder.join(BASES))?;
+    }
     Ok(written)
 }
+
+/// The folder of the databases that a workload began with.
+const BASES: &str = "beginning";
 
 /// The folder of a witness: settings, model, and the occasion where there is one.
 fn slug(cell: &Cell, place: Option<Occasion>) -> String {
@@ -59,6 +69,9 @@ fn write_one(
     make_executable(&script)
 }
 
+/// The size of a base from which on witnesses hold only what differs from it.
+const LARGE: u64 = 16 << 20;
+
 fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
     fs::create_dir_all(folder).map_err(io("make", folder))?;
     for (name, bytes) in files {
@@ -68,7 +81,45 @@ fn write_files(files: &[File], folder: &Path) -> Result<(), CrashError> {
             )));
         }
         let path = folder.join(name);
-        fs::write(&path, bytes).map_err(io("write", &path))?;
+        let written = match bytes.size_of_base() >= LARGE {
+            true => write_blocks(bytes, &path),
+            false => fs::File::create(&path).and_then(|mut file| bytes.write_to(&mut file)),
+        };
+        written.map_err(io("write", &path))?;
+    }
+    Ok(())
+}
+
+/// Writes the blocks that differ from the base, and where they belong: the size of the file, then their numbers.
+fn write_blocks(bytes: &Bytes, path: &Path) -> std::io::Result<()> {
+    let with = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        name
+    };
+    let mut blocks = fs::File::create(with(BLOCKS))?;
+    let mut places = format!("{}\n", bytes.len());
+    for block in bytes.changed() {
+        blocks.write_all(block.bytes)?;
+        // The last one may be shorter.
+        blocks.write_all(&[0; BLOCK][block.bytes.len()..])?;
+        places.push_str(&format!("{}\n", block.number));
+    }
+    fs::write(with(PLACES), places)
+}
+
+/// What follows the name of a file of which only the differing blocks are kept.
+const BLOCKS: &str = ".blocks";
+const PLACES: &str = ".places";
+
+/// Keeps the large databases that a workload began with, once for all witnesses in a folder.
+fn keep_bases(beginning: &Beginning, folder: &Path) -> Result<(), CrashError> {
+    fs::create_dir_all(folder).map_err(io("make", folder))?;
+    for (name, base) in beginning.bases().filter(|(_, base)| base.len() >= LARGE) {
+        let path = folder.join(name);
+        if fs::hard_link(base.path(), &path).is_err() {
+            fs::copy(base.path(), &path).map_err(io("write", &path))?;
+        }
     }
     Ok(())
 }
@@ -119,6 +170,9 @@ fn show(cell: &Cell, witness: &Witness, violation: &Violation) -> String {
             format!("check_integrity {database}")
         }
         Violation::Impossible { database } => format!("compare_dumps {database}"),
+        Violation::Mixed { database } => {
+            format!("check_integrity {database}; [ $shown = 0 ] || compare_dumps {database}")
+        }
         Violation::Split => "compare_dumps main.db; compare_dumps aux.db; together".to_owned(),
     };
     SCRIPT
@@ -144,11 +198,30 @@ const SCRIPT: &str = r#"#!/bin/sh
 set -eu
 sqlite3=${SQLITE3:-sqlite3}
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
+if ! command -v "$sqlite3" > /dev/null; then
+    echo "there is no $sqlite3: install the shell of SQLite, or name one with SQLITE3" >&2
+    exit 2
+fi
+work=$(mktemp -d "${TMPDIR:-/tmp}/witness.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp -R "$here/image" "$work/image"
-for state in before after; do
+for state in image before after; do
     if [ -d "$here/$state" ]; then cp -R "$here/$state" "$work/$state"; fi
+done
+# Of a large database, only the blocks that differ from the beginning are kept.
+for places in "$work"/*/*.places; do
+    [ -e "$places" ] || continue
+    file=${places%.places}
+    cp "$here/../beginning/$(basename "$file")" "$file"
+    number=-1
+    while read -r place; do
+        if [ $number -lt 0 ]; then
+            dd if=/dev/null of="$file" bs=1 seek="$place" 2> /dev/null
+        else
+            dd if="$file.blocks" of="$file" bs=4096 skip=$number seek="$place" count=1 conv=notrunc 2> /dev/null
+        fi
+        number=$((number + 1))
+    done < "$places"
+    rm "$places" "$file.blocks"
 done
 shown=1
 

@@ -44,7 +44,7 @@ fn contents(trace: &Trace, model: Model) -> BTreeSet<Vec<u8>> {
     let named = states(trace, model).into_iter().flatten();
     named
         .filter(|(name, _)| name == "a")
-        .map(|(_, bytes)| bytes)
+        .map(|(_, bytes)| bytes.to_vec())
         .collect()
 }
 
@@ -97,7 +97,7 @@ fn delete(name: &str, with_directory: bool) -> Call {
 }
 
 fn old(length: usize) -> Vec<File> {
-    vec![("a".to_owned(), vec![b'o'; length])]
+    vec![("a".to_owned(), vec![b'o'; length].into())]
 }
 
 #[test]
@@ -196,8 +196,8 @@ fn a_sync_covers_one_file_and_no_directory_entry() {
         });
         found
     };
-    let a = ("a".to_owned(), vec![b'1'; 10]);
-    let b = |bytes: &[u8]| ("b".to_owned(), bytes.to_vec());
+    let a = ("a".to_owned(), vec![b'1'; 10].into());
+    let b = |bytes: &[u8]| ("b".to_owned(), bytes.to_vec().into());
     let reorder: BTreeSet<Vec<File>> = [
         vec![],
         vec![a.clone()],
@@ -243,10 +243,8 @@ fn a_lying_device_loses_what_was_synced_but_no_more_than_its_memory_holds() {
         let mut fewest = usize::MAX;
         visit_all(&trace, model, 20_000, Seed(1), |candidate| {
             if candidate.cut == end {
-                let there = candidate.files[0]
-                    .1
-                    .chunks(4096)
-                    .filter(|sector| sector[0] == b'n');
+                let bytes = candidate.files[0].1.to_vec();
+                let there = bytes.chunks(4096).filter(|sector| sector[0] == b'n');
                 fewest = fewest.min(there.count());
             }
         });
@@ -269,6 +267,7 @@ fn torn_sectors_and_garbage_stay_within_what_was_written() {
     let (mut torn, mut garbage) = (false, false);
     for (name, bytes) in states(&trace, Model::Torn).into_iter().flatten() {
         assert_eq!(name, "a");
+        let bytes = bytes.to_vec();
         assert!(bytes[..256].iter().all(|byte| *byte == b'o'));
         assert!(bytes[768..1024].iter().all(|byte| *byte == b'o'));
         let new = bytes[256..512].iter().filter(|byte| **byte == b'n').count();

@@ -29,6 +29,7 @@ fn plan(variants: Vec<CrashSettings>, models: &[Model], images: usize) -> Plan {
         seed: Seed(1),
         engine: Source::Embedded,
         script: None,
+        beginning: None,
         threads: 2,
     }
 }
@@ -160,7 +161,7 @@ fn a_witness_is_small_and_convinces_a_stock_shell() {
         400,
     ));
     let folder = tempfile::tempdir().expect("a folder");
-    let written = write_witnesses(&matrix, folder.path()).expect("writes");
+    let written = write_witnesses(&matrix, None, folder.path()).expect("writes");
     assert!(written.len() >= 4, "{}", written.len());
     let reorder = matrix
         .cells
@@ -294,7 +295,8 @@ fn recorded(text: &str) -> Result<Recording, CrashError> {
     let mut bench = Sandbox::new(&Source::Embedded).expect("loads");
     let script = Script::parse(bench.library(), Path::new("my.sql"), text)?;
     let variant = variant(JournalMode::Wal, Synchronous::Full);
-    Recording::make(&mut bench, &variant, &script, Seed(1)).map(|made| made.expect("measurable"))
+    Recording::make(&mut bench, &variant, &script, None, Seed(1))
+        .map(|made| made.expect("measurable"))
 }
 
 #[test]
@@ -349,7 +351,7 @@ fn every_commit_of_the_workload_leaves_another_content() {
     for journal_mode in JournalMode::ALL {
         let variant = variant(*journal_mode, Synchronous::Full);
         let script = Script::built_in(&variant);
-        let recording = Recording::make(&mut bench, &variant, &script, Seed(1))
+        let recording = Recording::make(&mut bench, &variant, &script, None, Seed(1))
             .expect("records")
             .expect("measurable");
         assert!(recording.commits.len() > 25, "{variant}");

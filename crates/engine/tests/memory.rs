@@ -52,7 +52,7 @@ fn a_database_in_memory_has_the_bytes_it_would_have_on_a_disk() {
         let disk = std::fs::read(&path).expect("the file");
         assert!(disk.len() > 8192);
         assert_eq!(
-            vfs.with_file("main.db", |bytes| bytes == disk),
+            vfs.with_file("main.db", |bytes| bytes.to_vec() == disk),
             Some(true),
             "{mode}"
         );

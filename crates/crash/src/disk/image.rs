@@ -4,6 +4,7 @@ use super::units::Unit;
 use super::{Content, Damage, Disk, State, Units};
 use crate::model::SyncRule;
 use crate::trace::{File, Inode, Name, Step};
+use engine::vfs::Bytes;
 use lab::seed::Seed;
 
 impl Disk<'_> {
@@ -59,7 +60,7 @@ impl Disk<'_> {
         missing.next().unwrap_or(pending.len())
     }
 
-    fn content(&self, inode: Inode, units: &Units, state: &State, metadata_cut: usize) -> Vec<u8> {
+    fn content(&self, inode: Inode, units: &Units, state: &State, metadata_cut: usize) -> Bytes {
         let content = &self.inodes[inode.0];
         if content.pending.is_empty() {
             return content.durable.clone();
@@ -91,7 +92,7 @@ struct Image<'d> {
     truncations: Vec<(usize, u64)>,
     /// The length up to which bytes are older than every pending operation.
     old: usize,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl<'d> Image<'d> {
@@ -110,16 +111,13 @@ impl<'d> Image<'d> {
         let old = cut_off
             .map(|(_, size)| *size as usize)
             .fold(content.durable.len().min(size), usize::min);
-        let mut bytes = Vec::with_capacity(size);
-        bytes.extend_from_slice(&content.durable[..old]);
-        bytes.resize(size, 0);
         Image {
             disk,
             content,
             size_cut,
             truncations,
             old,
-            bytes,
+            bytes: content.durable.beginning(old, size),
         }
     }
 
@@ -185,7 +183,7 @@ impl<'d> Image<'d> {
         let end = end.min(self.visible(index)).min(self.bytes.len() as u64);
         if begin < end {
             let from = (begin - offset) as usize..(end - offset) as usize;
-            self.bytes[begin as usize..end as usize].copy_from_slice(&bytes[from]);
+            self.bytes.write(begin, &bytes[from]);
         }
     }
 
@@ -204,10 +202,12 @@ impl<'d> Image<'d> {
         let end = (((sector + 1) * self.disk.sector) as usize).min(self.bytes.len());
         if begin < end {
             let mut random = seed.nth(sector).generator();
-            for chunk in self.bytes[begin..end].chunks_mut(8) {
-                let noise = random.next_u64().to_le_bytes();
-                chunk.copy_from_slice(&noise[..chunk.len()]);
+            let mut noise = vec![0; end - begin];
+            for chunk in noise.chunks_mut(8) {
+                let bytes = random.next_u64().to_le_bytes();
+                chunk.copy_from_slice(&bytes[..chunk.len()]);
             }
+            self.bytes.write(begin as u64, &noise);
         }
     }
 }

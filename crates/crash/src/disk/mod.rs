@@ -17,6 +17,7 @@ pub use units::{Damage, State, Units};
 
 use crate::model::{Model, SyncRule};
 use crate::trace::{File, Inode, Name, Step, Trace};
+use engine::vfs::Bytes;
 
 /// Storage at one moment of a trace, under one rule for syncs.
 #[derive(Debug, Clone)]
@@ -35,7 +36,7 @@ pub struct Disk<'t> {
 /// An inode: durable bytes, and what may have reached the disk since.
 #[derive(Debug, Clone, Default)]
 struct Content {
-    durable: Vec<u8>,
+    durable: Bytes,
     pending: Vec<Operation>,
     /// The size as programs see it.
     size: u64,
@@ -211,7 +212,7 @@ impl<'t> Disk<'t> {
     fn files_of(
         &self,
         inode_of: impl Fn(&Entry, Name) -> Option<Inode>,
-        bytes_of: impl Fn(Inode) -> Vec<u8>,
+        bytes_of: impl Fn(Inode) -> Bytes,
     ) -> Vec<File> {
         let entries = self.entries.iter().zip(&self.trace.names).enumerate();
         let named = entries.filter_map(|(number, (entry, name))| {
@@ -219,7 +220,7 @@ impl<'t> Disk<'t> {
             Some((name.clone(), bytes_of(inode)))
         });
         let mut files: Vec<File> = named.collect();
-        files.sort();
+        files.sort_by(|one, other| one.0.cmp(&other.0));
         files
     }
 }
@@ -241,10 +242,9 @@ impl Content {
             .pending
             .partition_point(|operation| operation.step < step);
         for operation in self.pending.drain(..there) {
-            self.durable.resize(operation.after as usize, 0);
+            self.durable.resize(operation.after as usize);
             if let Step::Write { offset, bytes, .. } = &trace.steps[operation.step] {
-                let begin = *offset as usize;
-                self.durable[begin..begin + bytes.len()].copy_from_slice(bytes);
+                self.durable.write(*offset, bytes);
             }
         }
     }

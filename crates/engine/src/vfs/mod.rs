@@ -18,6 +18,6 @@ mod shim;
 
 pub use counting::{CountingVfs, FileCounts, IoCounts, SharedMemoryCounts};
 pub use event::{Event, FileId, FileKind, Observer, Operation, Query, SyncKind};
-pub use memory::{MemoryOptions, MemoryVfs};
+pub use memory::{BLOCK, Base, Block, Bytes, Changed, MemoryOptions, MemoryVfs};
 pub use recording::{Call, RecordingVfs};
 pub use shim::ObservedVfs;

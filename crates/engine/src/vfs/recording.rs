@@ -95,6 +95,16 @@ impl RecordingVfs {
         self.0.observer().calls().clone()
     }
 
+    /// The bytes written by the calls from this one on.
+    pub fn written_since(&self, position: usize) -> u64 {
+        let calls = self.0.observer().calls();
+        let written = calls.iter().skip(position).map(|call| match call {
+            Call::Write { bytes, .. } => bytes.len() as u64,
+            _ => 0,
+        });
+        written.sum()
+    }
+
     /// Takes the record, which begins anew.
     pub fn take(&self) -> Vec<Call> {
         std::mem::take(&mut self.0.observer().calls())

@@ -1,5 +1,6 @@
 //! The files: names, contents, and who has them open.
 
+use super::bytes::Bytes;
 use super::locks::{FileLocks, Owner, SharedMemoryLocks};
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
@@ -17,7 +18,7 @@ pub(super) type UriBoolean = unsafe extern "C" fn(*const c_char, *const c_char, 
 /// One file, with or without a name.
 #[derive(Default)]
 pub(super) struct File {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
     pub(super) locks: FileLocks,
     shared_memory: Option<SharedMemory>,
     /// How often it is open.
@@ -74,7 +75,7 @@ impl Files {
         number
     }
 
-    fn add_named(&mut self, name: String, bytes: Vec<u8>) -> FileNumber {
+    fn add_named(&mut self, name: String, bytes: Bytes) -> FileNumber {
         let number = self.add(File {
             bytes,
             has_name: true,
@@ -101,7 +102,7 @@ impl Files {
             None => self.add(File::default()),
             Some(name) => match self.names.get(name) {
                 Some(number) => *number,
-                None if create => self.add_named(name.to_owned(), Vec::new()),
+                None if create => self.add_named(name.to_owned(), Bytes::default()),
                 None => return None,
             },
         };
@@ -184,22 +185,20 @@ impl Files {
         self.names.keys().map(String::as_str)
     }
 
-    pub(super) fn bytes(&self, name: &str) -> Option<&[u8]> {
+    pub(super) fn bytes(&self, name: &str) -> Option<&Bytes> {
         let number = *self.names.get(name)?;
-        self.files[number]
-            .as_ref()
-            .map(|file| file.bytes.as_slice())
+        self.files[number].as_ref().map(|file| &file.bytes)
     }
 
-    pub(super) fn copies(&self) -> Vec<(String, Vec<u8>)> {
-        let copy = |name: &str| Some((name.to_owned(), self.bytes(name)?.to_owned()));
+    pub(super) fn copies(&self) -> Vec<(String, Bytes)> {
+        let copy = |name: &str| Some((name.to_owned(), self.bytes(name)?.clone()));
         self.names().filter_map(copy).collect()
     }
 
     pub(super) fn replace(
         &mut self,
-        files: impl IntoIterator<Item = (String, Vec<u8>)>,
-    ) -> Vec<(String, Vec<u8>)> {
+        files: impl IntoIterator<Item = (String, Bytes)>,
+    ) -> Vec<(String, Bytes)> {
         let mut old = std::mem::take(&mut self.files);
         let before = std::mem::take(&mut self.names)
             .into_iter()
@@ -221,11 +220,11 @@ mod tests {
         let mut files = Files::default();
         assert!(files.open(Some("a"), false).is_none());
         let (number, owner) = files.open(Some("a"), true).expect("made");
-        files.at(number).bytes.extend(b"old");
+        files.at(number).bytes.write(0, b"old");
         assert!(files.delete("a") && !files.delete("a"));
         let (other, second) = files.open(Some("a"), true).expect("made anew");
-        assert_eq!(files.bytes("a"), Some(&b""[..]));
-        assert_eq!(files.at(number).bytes, b"old");
+        assert_eq!(files.bytes("a"), Some(&Bytes::default()));
+        assert_eq!(files.at(number).bytes.to_vec(), b"old");
         files.close(number, owner);
         files.close(other, second);
         assert_eq!((files.open_files(), files.names().count()), (0, 1));
@@ -234,13 +233,11 @@ mod tests {
     #[test]
     fn replacing_gives_the_old_files_back() {
         let mut files = Files::default();
-        files.replace([("a".to_owned(), vec![1]), ("b".to_owned(), vec![2])]);
-        let before = files.replace([("c".to_owned(), vec![3])]);
-        assert_eq!(
-            before,
-            [("a".to_owned(), vec![1]), ("b".to_owned(), vec![2])]
-        );
-        assert_eq!(files.copies(), [("c".to_owned(), vec![3])]);
+        let named = |name: &str, byte: u8| (name.to_owned(), Bytes::from(vec![byte]));
+        files.replace([named("a", 1), named("b", 2)]);
+        let before = files.replace([named("c", 3)]);
+        assert_eq!(before, [named("a", 1), named("b", 2)]);
+        assert_eq!(files.copies(), [named("c", 3)]);
     }
 
     #[test]

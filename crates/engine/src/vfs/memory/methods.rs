@@ -1,6 +1,7 @@
 //! The methods through which SQLite reaches the files in memory.
 
 use super::Inner;
+use super::bytes::Bytes;
 use super::files::{FileNumber, Files};
 use super::locks::{Busy, Owner};
 use crate::ffi::{self, AnyFunction, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
@@ -198,7 +199,7 @@ vfs_methods! {
     };
     fn access(vfs, name: *const c_char, flags: c_int, result: *mut c_int) -> c_int = {
         let files = inner(vfs).files();
-        let size = text(name).and_then(|name| files.bytes(name)).map(<[u8]>::len);
+        let size = text(name).and_then(|name| files.bytes(name)).map(Bytes::len);
         // As in SQLite's Unix VFS: an empty file is as good as none.
         let yes = match flags {
             ffi::SQLITE_ACCESS_EXISTS => size.is_some_and(|size| size > 0),
@@ -279,7 +280,7 @@ methods! {
         ffi::SQLITE_OK
     };
     fn truncate(size: i64) = |file, files| {
-        files.at(file.number).bytes.resize(size as usize, 0);
+        files.at(file.number).bytes.resize(size as usize);
         ffi::SQLITE_OK
     };
     fn file_size(result: *mut i64) = |file, files| {
@@ -312,27 +313,18 @@ methods! {
         ffi::SQLITE_OK
     };
     fn read(buffer: *mut c_void, length: c_int, offset: i64) = |file, files| {
-        let bytes = &files.at(file.number).bytes;
-        let begin = (offset as usize).min(bytes.len());
-        let end = (offset as usize + length as usize).min(bytes.len());
-        let (there, wanted) = (end - begin, length as usize);
-        let buffer = buffer.cast::<u8>();
-        std::ptr::copy_nonoverlapping(bytes[begin..end].as_ptr(), buffer, there);
-        if there == wanted {
+        let buffer = std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length as usize);
+        let there = files.at(file.number).bytes.read(offset as u64, buffer);
+        if there == buffer.len() {
             return ffi::SQLITE_OK;
         }
         // What is not there reads as zeros, which SQLite relies on.
-        buffer.add(there).write_bytes(0, wanted - there);
+        buffer[there..].fill(0);
         ffi::SQLITE_IOERR_SHORT_READ
     };
     fn write(buffer: *const c_void, length: c_int, offset: i64) = |file, files| {
-        let bytes = &mut files.at(file.number).bytes;
-        let (begin, end) = (offset as usize, offset as usize + length as usize);
-        if bytes.len() < end {
-            bytes.resize(end, 0);
-        }
-        let written = bytes[begin..end].as_mut_ptr();
-        std::ptr::copy_nonoverlapping(buffer.cast(), written, end - begin);
+        let written = std::slice::from_raw_parts(buffer.cast::<u8>(), length as usize);
+        files.at(file.number).bytes.write(offset as u64, written);
         ffi::SQLITE_OK
     };
 }

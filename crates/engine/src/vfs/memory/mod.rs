@@ -5,9 +5,10 @@
 //! logs work between connections, and sectors have 4096 bytes. Syncs do nothing. It stands apart from
 //! the shims because it stores instead of passing on; a shim may lie over it.
 //!
-//! What decides is in `files` and `locks`, which are free of unsafe code and of SQLite; `methods`
+//! What decides is in `bytes`, `files` and `locks`, which are free of unsafe code and of SQLite; `methods`
 //! translates.
 
+mod bytes;
 mod files;
 mod locks;
 mod methods;
@@ -17,6 +18,7 @@ use crate::error::EngineError;
 use crate::ffi;
 use crate::library::Library;
 use crate::text::{VFS_NAME, c_string};
+pub use bytes::{BLOCK, Base, Block, Bytes, Changed};
 use files::Files;
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_int};
@@ -115,10 +117,7 @@ impl MemoryVfs {
     ///
     /// # Panics
     /// If a file is open.
-    pub fn load(
-        &self,
-        files: impl IntoIterator<Item = (String, Vec<u8>)>,
-    ) -> Vec<(String, Vec<u8>)> {
+    pub fn load(&self, files: impl IntoIterator<Item = (String, Bytes)>) -> Vec<(String, Bytes)> {
         let mut all = self.inner.files();
         assert_eq!(all.open_files(), 0, "files in memory are in use");
         all.replace(files)
@@ -135,12 +134,12 @@ impl MemoryVfs {
     }
 
     /// Copies of all files, sorted by name.
-    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn files(&self) -> Vec<(String, Bytes)> {
         self.inner.files().copies()
     }
 
     /// Gives `look` the bytes of a file; `None` where there is none. It must not call SQLite.
-    pub fn with_file<R>(&self, name: &str, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    pub fn with_file<R>(&self, name: &str, look: impl FnOnce(&Bytes) -> R) -> Option<R> {
         self.inner.files().bytes(name).map(look)
     }
 

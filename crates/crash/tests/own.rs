@@ -1,0 +1,270 @@
+//! The user's own database and SQL: crashed on top of a file that is only read, and judged by pages.
+
+use engine::{Connection, Library, OpenFlags, Source, Value};
+use lab::seed::Seed;
+use lab::tier::Loss;
+use pragmark_crash::{
+    Act, Beginning, Cell, CrashError, CrashSettings, Execution, JournalMode, LockingMode, Matrix,
+    Model, Plan, Progress, Script, Synchronous, measure, write_witnesses,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const MODELS: [Model; 5] = [
+    Model::Kill,
+    Model::Ordered,
+    Model::Ext4Ordered,
+    Model::Reorder,
+    Model::Torn,
+];
+
+fn settings(journal_mode: JournalMode, synchronous: Synchronous) -> CrashSettings {
+    CrashSettings {
+        journal_mode,
+        synchronous,
+        locking_mode: LockingMode::Normal,
+        page_size: 4096,
+        powersafe_overwrite: true,
+    }
+}
+
+fn library() -> Arc<Library> {
+    Arc::new(Library::load(&Source::Embedded).expect("loads"))
+}
+
+/// A database of so many rows of 1,000 bytes, with free pages, in the given journal mode.
+fn database(folder: &Path, rows: usize, mode: JournalMode) -> PathBuf {
+    let path = folder.join("app.db");
+    let connection = Connection::open(&library(), &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute(&format!(
+            "PRAGMA journal_mode = {mode};
+             CREATE TABLE item(id INTEGER PRIMARY KEY, k INTEGER, v TEXT);
+             CREATE INDEX item_k ON item(k);
+             CREATE TABLE spare(v TEXT);
+             WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+                 INSERT INTO item SELECT i, i * 7919 % 1000, printf('%01000d', i) FROM n;
+             INSERT INTO spare SELECT v FROM item WHERE id <= 200;
+             DELETE FROM spare;"
+        ))
+        .unwrap();
+    connection.close().unwrap();
+    path
+}
+
+const SCRIPT: &str = "
+    UPDATE item SET k = k + 1 WHERE id % 97 = 0;
+    BEGIN; INSERT INTO item(k, v) VALUES (1, 'one'); DELETE FROM item WHERE id = 50; COMMIT;
+    INSERT INTO spare SELECT v FROM item WHERE id BETWEEN 60 AND 90;
+    BEGIN; UPDATE item SET v = 'never'; ROLLBACK;
+    UPDATE item SET v = printf('%0900d', k) WHERE id BETWEEN 100 AND 140;
+    DELETE FROM spare;
+    PRAGMA wal_checkpoint;
+    CREATE TABLE late(a, b); INSERT INTO late SELECT id, v FROM item WHERE id < 30;
+    UPDATE item SET k = -k WHERE id < 400;
+    INSERT INTO spare SELECT v FROM item WHERE id BETWEEN 300 AND 330;
+    DROP TABLE late;
+";
+
+fn script(text: &str) -> Script {
+    Script::parse(&library(), Path::new("mine.sql"), text).unwrap()
+}
+
+fn plan(script: Option<Script>, beginning: Option<Beginning>, variant: CrashSettings) -> Plan {
+    Plan {
+        variants: vec![variant],
+        models: MODELS.to_vec(),
+        images: 400,
+        second_crash_every: 16,
+        seed: Seed(1),
+        engine: Source::Embedded,
+        script,
+        beginning,
+        threads: 2,
+    }
+}
+
+fn measured(plan: &Plan) -> Result<Matrix, CrashError> {
+    measure(plan, &Progress::default())
+}
+
+fn crashed(folder: &Path, variant: CrashSettings, transactions: usize) -> Matrix {
+    let path = folder.join("app.db");
+    let beginning = Beginning::of(&[&path], transactions).unwrap();
+    measured(&plan(Some(script(SCRIPT)), Some(beginning), variant)).unwrap()
+}
+
+fn worst(matrix: &Matrix) -> Vec<Option<Loss>> {
+    let cells = matrix.cells.iter();
+    cells.map(|cell| cell.safety.ordinary.loss()).collect()
+}
+
+#[test]
+fn verdicts_on_the_users_database_are_those_of_its_settings_and_it_is_not_changed() {
+    for (mode, synchronous, in_power_cut) in [
+        (JournalMode::Wal, Synchronous::Full, Loss::Nothing),
+        (JournalMode::Delete, Synchronous::Extra, Loss::Nothing),
+        (JournalMode::Persist, Synchronous::Full, Loss::Nothing),
+        (
+            JournalMode::Wal,
+            Synchronous::Normal,
+            Loss::RecentTransactions,
+        ),
+        (JournalMode::Wal, Synchronous::Off, Loss::Corruption),
+        (JournalMode::Delete, Synchronous::Off, Loss::Corruption),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database(folder.path(), 1_500, mode);
+        let before = std::fs::read(&path).unwrap();
+        let variant = settings(mode, synchronous);
+        let matrix = crashed(folder.path(), variant, 100);
+        assert_eq!(worst(&matrix)[0], Some(Loss::Nothing), "{variant}: kill");
+        let power = worst(&matrix)[1..].iter().copied().max().unwrap();
+        assert_eq!(power, Some(in_power_cut), "{variant}");
+        assert!(matrix.cells.iter().all(|cell| {
+            let counts = cell.safety.whole();
+            counts.counts().is_some_and(|counts| counts.images > 50)
+        }));
+        assert!(before == std::fs::read(&path).unwrap(), "{variant}");
+        let performed = matrix.performed.unwrap();
+        assert_eq!(
+            (performed.transactions, performed.of),
+            (10, 17),
+            "{variant}"
+        );
+    }
+}
+
+/// Rows and pages are two ways to tell what a database holds. Where both can be used, they tell the same.
+#[test]
+fn judged_by_pages_the_built_in_workload_comes_to_the_verdicts_by_rows() {
+    for journal_mode in [JournalMode::Delete, JournalMode::Truncate, JournalMode::Wal] {
+        for synchronous in [Synchronous::Full, Synchronous::Normal, Synchronous::Off] {
+            let variant = settings(journal_mode, synchronous);
+            let by_rows = measured(&plan(None, None, variant)).unwrap();
+            let nothing = Beginning::of(&[], usize::MAX).unwrap();
+            let by_pages = measured(&plan(None, Some(nothing), variant)).unwrap();
+            for (rows, pages) in by_rows.cells.iter().zip(&by_pages.cells) {
+                let of = |cell: &Cell| {
+                    let tally = cell.tally.as_ref().unwrap();
+                    (
+                        tally.images,
+                        tally.losing,
+                        tally.most_lost,
+                        tally.violations(),
+                    )
+                };
+                let (rows_counts, pages_counts) = (of(rows), of(pages));
+                assert_eq!(
+                    rows.safety.ordinary.loss(),
+                    pages.safety.ordinary.loss(),
+                    "{variant} {}: {rows_counts:?} {pages_counts:?}",
+                    rows.model
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_first_transactions_are_crashed_and_it_is_said_how_many() {
+    let folder = tempfile::tempdir().unwrap();
+    database(folder.path(), 1_500, JournalMode::Wal);
+    let variant = settings(JournalMode::Wal, Synchronous::Normal);
+    let few = crashed(folder.path(), variant, 3).performed.unwrap();
+    assert_eq!((few.transactions, few.statements, few.of), (3, 6, 17));
+}
+
+#[test]
+fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = database(folder.path(), 18_000, JournalMode::Delete);
+    assert!(path.metadata().unwrap().len() > 16 << 20);
+    let plan = Plan {
+        models: vec![Model::Reorder],
+        ..plan(
+            Some(script(&SCRIPT.replace(
+                "BEGIN; UPDATE item SET v = 'never'; ROLLBACK;",
+                "",
+            ))),
+            Some(Beginning::of(&[&path], 4).unwrap()),
+            settings(JournalMode::Delete, Synchronous::Off),
+        )
+    };
+    let matrix = measured(&plan).unwrap();
+    let artifacts = tempfile::tempdir().unwrap();
+    let written = write_witnesses(&matrix, plan.beginning.as_ref(), artifacts.path()).unwrap();
+    let place = artifacts.path().join(&written[0].0);
+    let blocks = place.join("image/main.db.blocks").metadata().unwrap().len();
+    assert!(blocks < 8 << 20, "{blocks} bytes");
+    if std::process::Command::new("sqlite3")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        testing::skip("there is no sqlite3 shell here");
+        return;
+    }
+    let shown = std::process::Command::new(place.join("show.sh"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(
+        shown.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&shown.stderr)
+    );
+    let missing = std::process::Command::new(place.join("show.sh"))
+        .env("SQLITE3", "no-such-shell")
+        .output()
+        .unwrap();
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Act {
+    Act::Execution(Execution {
+        sql: sql.to_owned(),
+        values,
+        event: 7,
+        fails,
+    })
+}
+
+#[test]
+fn recorded_statements_are_executed_with_their_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = database(folder.path(), 1_500, JournalMode::Wal);
+    let insert = "INSERT INTO item(id, v) VALUES (?, ?)";
+    let values = |id| vec![Value::Integer(id), Value::Text("x".to_owned())];
+    let mut acts: Vec<Act> = (5_000..5_020)
+        .map(|id| execution(insert, values(id), false))
+        .collect();
+    acts.push(execution(insert, values(5_000), true));
+    acts.push(execution(
+        "ATTACH 'attached-1.db' AS log",
+        Vec::new(),
+        false,
+    ));
+    acts.push(execution("CREATE TABLE log.entry(x)", Vec::new(), false));
+    let entry = "INSERT INTO log.entry VALUES (?)";
+    acts.push(execution(entry, vec![Value::Integer(1)], false));
+    let of_trace = |acts| Script {
+        path: Some("app.trace".into()),
+        acts,
+    };
+    let new = folder.path().join("new.db");
+    let beginning = Beginning::of(&[&path, &new], 100).unwrap();
+    let variant = settings(JournalMode::Wal, Synchronous::Full);
+    let matrix = measured(&plan(
+        Some(of_trace(acts)),
+        Some(beginning.clone()),
+        variant,
+    ))
+    .unwrap();
+    assert_eq!(matrix.performed.unwrap().transactions, 22);
+    assert_eq!(worst(&matrix)[0], Some(Loss::Nothing));
+    let twice = vec![execution(insert, values(1), false)];
+    let failed = measured(&plan(Some(of_trace(twice)), Some(beginning), variant)).unwrap_err();
+    let words = "app.trace: event 7: UNIQUE constraint";
+    assert!(failed.to_string().contains(words), "{failed}");
+}
