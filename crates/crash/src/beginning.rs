@@ -53,6 +53,12 @@ impl Beginning {
         }
     }
 
+    /// The page size of the main database in bytes; none if it is new.
+    pub fn page_size(&self) -> Option<u32> {
+        let (_, base) = self.databases.iter().find(|(name, _)| name == MAIN)?;
+        Some(crate::pages::page_size(&Bytes::from(Arc::clone(base))))
+    }
+
     /// The databases with their names.
     pub(crate) fn bases(&self) -> impl Iterator<Item = (&str, &Base)> {
         let databases = self.databases.iter();

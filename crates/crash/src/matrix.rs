@@ -6,6 +6,7 @@
 use crate::beginning::Beginning;
 use crate::documented::{cause_of_breach, cause_of_more_safety, documented};
 use crate::error::CrashError;
+use crate::in_force::{InForce, judged_by};
 use crate::judge::Judge;
 use crate::model::Model;
 use crate::occasion::Occasion;
@@ -53,6 +54,9 @@ pub struct Plan {
 pub struct Cell {
     /// The settings.
     pub variant: CrashSettings,
+    /// The settings whose documentation it is compared with: those of the variant, unless the script changes them.
+    #[serde(skip)]
+    pub judged_as: CrashSettings,
     /// The storage model.
     #[serde(skip)]
     pub model: Model,
@@ -64,6 +68,17 @@ pub struct Cell {
     /// Images that show a violation, or else a loss: of ordinary commits and on each occasion.
     #[serde(skip)]
     pub witnesses: Witnesses,
+}
+
+/// What became of a script.
+#[derive(Debug, Clone)]
+pub struct OwnScript {
+    /// How much of it was crashed.
+    pub performed: Performed,
+    /// The settings that were in force at its commits.
+    pub in_force: Vec<InForce>,
+    /// Where the transaction began that it never ended, if there is one.
+    pub left_open: Option<String>,
 }
 
 /// All cells, variant by variant.
@@ -79,8 +94,9 @@ pub struct Matrix {
     pub recoveries: u64,
     /// The largest that the databases of a workload were, in bytes.
     pub largest_database: usize,
-    /// How much of the script was crashed, where anything was measured.
-    pub performed: Option<Performed>,
+    /// What became of the script under the first settings under which it was recorded.
+    #[serde(skip)]
+    pub own: Option<OwnScript>,
     /// How long it took.
     #[serde(skip)]
     pub took: Duration,
@@ -137,7 +153,7 @@ pub fn measure(plan: &Plan, progress: &Progress) -> Result<Matrix, CrashError> {
             .sum(),
         recoveries: done.iter().map(|done| done.recoveries).sum(),
         largest_database: done.iter().map(|done| done.largest).max().unwrap_or(0),
-        performed: done.iter().find_map(|done| done.performed),
+        own: done.iter().find_map(|done| done.own.clone()),
         took: begin.elapsed(),
         cells: done.into_iter().flat_map(|done| done.cells).collect(),
     })
@@ -162,13 +178,22 @@ impl Matrix {
 }
 
 impl Cell {
-    fn not_measured(settings: &CrashSettings, model: Model, why: &str) -> Cell {
+    /// Settings are compared with what is documented of those in force of which the least is promised.
+    fn not_measured(
+        settings: &CrashSettings,
+        in_force: &[CrashSettings],
+        model: Model,
+        why: &str,
+    ) -> Cell {
         let (name, assumed) = (model.name(), settings.assumes(model));
+        let promise = |it: &&CrashSettings| documented(it, model).map(|it| it.promise);
+        let judged_as = *in_force.iter().max_by_key(promise).unwrap_or(settings);
         Cell {
             variant: *settings,
+            judged_as,
             model,
             safety: ModelSafety {
-                documented: documented(settings, model),
+                documented: documented(&judged_as, model),
                 ..ModelSafety::not_measured(name, model.accident(), assumed, why)
             },
             tally: None,
@@ -184,7 +209,7 @@ impl Cell {
             witness: described(Some(occasion)).filter(|_| counts.loss() > Loss::Nothing),
             again: None,
             cause: match self.safety.breaks_a_promise(Some(counts.loss())) {
-                true => cause_of_breach(&self.variant, occasion).map(str::to_owned),
+                true => cause_of_breach(&self.judged_as, occasion).map(str::to_owned),
                 false => None,
             },
         };
@@ -192,7 +217,7 @@ impl Cell {
         self.safety.ordinary = tally.losses();
         self.safety.all_states = tally.all_states;
         self.safety.witness = described(None);
-        let cause = cause_of_more_safety(&self.variant, self.model, &self.safety);
+        let cause = cause_of_more_safety(&self.judged_as, self.model, &self.safety);
         self.safety.cause = cause.map(str::to_owned);
         self.tally = Some(tally);
         self.witnesses = witnesses;
@@ -248,7 +273,7 @@ struct Done {
     cells: Vec<Cell>,
     recoveries: u64,
     largest: usize,
-    performed: Option<Performed>,
+    own: Option<OwnScript>,
 }
 
 fn run(
@@ -269,9 +294,10 @@ fn run(
     let mut cells = Vec::new();
     for model in &task.models {
         let cell = match &recording {
-            Err(NotMeasured(why)) => Cell::not_measured(settings, *model, why),
+            Err(NotMeasured(why)) => Cell::not_measured(settings, &[], *model, why),
             Ok(recording) => {
-                let cell = Cell::not_measured(settings, *model, "stopped");
+                let in_force = judged_by(&recording.in_force, settings);
+                let cell = Cell::not_measured(settings, &in_force, *model, "stopped");
                 match measure_cell(plan, cell, recording, &mut judge, seed, progress)? {
                     Some(cell) => cell,
                     None => break,
@@ -288,7 +314,11 @@ fn run(
         task: task.number,
         cells,
         recoveries: judge.recoveries,
-        performed: recording.as_ref().ok().map(|it| it.performed),
+        own: recording.as_ref().ok().map(|it| OwnScript {
+            performed: it.performed,
+            in_force: it.in_force.clone(),
+            left_open: it.left_open.clone(),
+        }),
         largest: recording.map_or(0, |recording| recording.largest),
     })
 }
@@ -313,7 +343,9 @@ fn measure_cell(
         recording,
         judge,
         model: cell.model,
-        splits_count: cell.variant.has_super_journal(),
+        splits_count: judged_by(&recording.in_force, &cell.variant)
+            .iter()
+            .all(CrashSettings::has_super_journal),
         second_crash_every: plan.second_crash_every,
         random: seed.child("second crash").generator(),
         images: &progress.images,

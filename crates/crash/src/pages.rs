@@ -62,6 +62,17 @@ fn is_blank(first: &[u8; BLOCK]) -> bool {
     (first[100] == LEAF || first[100] == 0) && zero(CELLS) && zero(60..64) && zero(68..72)
 }
 
+/// The size of the pages in bytes, as the header says it.
+pub(crate) fn page_size(bytes: &Bytes) -> u32 {
+    let mut size = [0; 2];
+    bytes.read(16, &mut size);
+    match u16::from_be_bytes(size) {
+        1 => 65_536,
+        size @ 512.. => size.into(),
+        _ => BLOCK as u32,
+    }
+}
+
 /// What the header says of the pages, and which of them are unused.
 struct Pages {
     size: u64,
@@ -74,11 +85,7 @@ impl Pages {
         let mut header = [0; 100];
         bytes.read(0, &mut header);
         let word = |at: usize| u64::from(u32_at(&header, at));
-        let size = match u64::from(u16::from_be_bytes([header[16], header[17]])) {
-            1 => 65_536,
-            size if size >= 512 => size,
-            _ => BLOCK as u64,
-        };
+        let size = u64::from(page_size(bytes));
         // As in SQLite: the size counts where the last writer has stated it.
         let count = match (word(28), word(24) == word(92)) {
             (count @ 1.., true) => count,

@@ -4,6 +4,7 @@ use crate::beginning::{Beginning, MOST_WRITTEN};
 use crate::content::Content;
 use crate::disk::Disk;
 use crate::error::CrashError;
+use crate::in_force::{InForce, Watch};
 use crate::model::Model;
 use crate::occasion::{MarkedAct, Occasion, shrinking};
 use crate::pages;
@@ -13,7 +14,6 @@ use crate::settings::CrashSettings;
 use crate::trace::Trace;
 use engine::{Connection, EngineError, Value, pragma};
 use lab::seed::Seed;
-use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path};
 
@@ -46,10 +46,14 @@ pub struct Recording {
     pub by_pages: bool,
     /// How much of the script it is.
     pub performed: Performed,
+    /// The settings that were in force at the commits of a script of the user's.
+    pub in_force: Vec<InForce>,
+    /// Where the transaction began that the script never ended, if there is one.
+    pub left_open: Option<String>,
 }
 
 /// How much of a script was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Performed {
     /// The transactions that changed something.
     pub transactions: usize,
@@ -57,6 +61,8 @@ pub struct Performed {
     pub statements: usize,
     /// The statements of the script.
     pub of: usize,
+    /// Recorded statements that failed or changed rows otherwise than when they were recorded.
+    pub differing: usize,
 }
 
 /// Why settings cannot be measured.
@@ -87,7 +93,7 @@ impl Recording {
             beginning,
             ..Recorder::default()
         };
-        recorder.note(sandbox, &connection)?;
+        recorder.note(sandbox, &connection, None)?;
         recorder.begin_act(sandbox, &connection)?;
         for act in &script.acts {
             if recorder.is_enough(sandbox, script, connection.in_transaction())? {
@@ -101,11 +107,15 @@ impl Recording {
                         Err(reason) => return Ok(Err(reason)),
                     };
                 }
-                act => perform(act, &connection, script)?,
+                act => recorder.differing += usize::from(!perform(act, &connection, script)?),
             }
             recorder.end_act(sandbox, &connection)?;
-            if !connection.in_transaction() {
-                recorder.note(sandbox, &connection)?;
+            match connection.in_transaction() {
+                true => drop(recorder.open_since.get_or_insert_with(|| act.location())),
+                false => {
+                    recorder.open_since = None;
+                    recorder.note(sandbox, &connection, Some((act, settings)))?;
+                }
             }
             recorder.begin_act(sandbox, &connection)?;
         }
@@ -161,17 +171,19 @@ fn failed(script: &Script, line: usize, sql: &str, error: EngineError) -> CrashE
     }
 }
 
-/// Executes what an act says.
-fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<(), CrashError> {
+/// Executes what an act says; whether it did what it did when it was recorded, if it was.
+fn perform(act: &Act, connection: &Connection, script: &Script) -> Result<bool, CrashError> {
     match act {
-        Act::Reopen => Ok(()),
+        Act::Reopen => Ok(true),
         Act::Sql { sql, line } => {
             let executed = connection.execute(sql);
-            executed.map_err(|error| failed(script, *line, sql, error))
+            executed.map_err(|error| failed(script, *line, sql, error))?;
+            Ok(true)
         }
         Act::Execution(execution) => match execution.carry_out(connection) {
             Err(error) if !execution.fails => Err(unlike_recorded(script, execution, &error)),
-            _ => Ok(()),
+            Err(_) => Ok(true),
+            Ok(same) => Ok(same && !execution.fails),
         },
     }
 }
@@ -220,6 +232,10 @@ struct Recorder<'b> {
     /// The bytes that were written by the first calls, and their number.
     written: u64,
     counted: usize,
+    differing: usize,
+    /// Where the transaction began that is open.
+    open_since: Option<String>,
+    watch: Watch,
     contents: HashMap<String, Content>,
     /// The calls recorded so far, and the contents, at every commit.
     commits: Vec<(usize, HashMap<String, Content>)>,
@@ -287,7 +303,13 @@ impl Recorder<'_> {
 
     /// Reads what the attached databases hold, and notes a commit if that is new. Reading comes after
     /// the position is taken, because it may itself open and close files.
-    fn note(&mut self, sandbox: &Sandbox, connection: &Connection) -> Result<(), CrashError> {
+    /// `done` is what was done, under which settings; nothing at the beginning.
+    fn note(
+        &mut self,
+        sandbox: &Sandbox,
+        connection: &Connection,
+        done: Option<(&Act, &CrashSettings)>,
+    ) -> Result<(), CrashError> {
         let position = sandbox.position();
         for (schema, file) in databases(connection)? {
             let content = match self.beginning {
@@ -297,7 +319,15 @@ impl Recorder<'_> {
                 )),
                 None => Content::read(connection, &format!("\"{schema}\""))?,
             };
-            self.contents.insert(file, content);
+            let before = self.contents.insert(file.clone(), content);
+            // The built-in workload is known to keep its settings.
+            let own = done.filter(|(act, _)| !act.is_built_in());
+            if let (Some((act, settings)), true) =
+                (own, before.unwrap_or(Content::empty()) != content)
+            {
+                let database = (schema.as_str(), file.as_str());
+                self.watch.see(connection, database, settings, act)?;
+            }
         }
         let changed = self
             .commits
@@ -384,6 +414,7 @@ impl Recorder<'_> {
             // The last act is the closing of the connections.
             statements: self.acts.len() - 1,
             of: script.acts.len(),
+            differing: self.differing,
         };
         Ok(Recording {
             trace,
@@ -393,6 +424,8 @@ impl Recorder<'_> {
             largest,
             by_pages: self.beginning.is_some(),
             performed,
+            in_force: self.watch.seen(),
+            left_open: self.open_since,
         })
     }
 }

@@ -21,6 +21,22 @@ pub enum Act {
     Execution(Execution),
 }
 
+impl Act {
+    /// Whether it is one of the built-in workload.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self, Act::Sql { line: 0, .. } | Act::Reopen)
+    }
+
+    /// Where it is in its script or trace.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Act::Sql { line, .. } => format!("line {line}"),
+            Act::Execution(execution) => format!("event {}", execution.event),
+            Act::Reopen => "reopening".to_owned(),
+        }
+    }
+}
+
 /// A recorded execution of a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
@@ -32,17 +48,20 @@ pub struct Execution {
     pub event: i64,
     /// Whether it failed when it was recorded.
     pub fails: bool,
+    /// The rows that it changed when it was recorded.
+    pub changes: i64,
 }
 
 impl Execution {
-    /// Executes it to the end.
-    pub(crate) fn carry_out(&self, connection: &Connection) -> Result<(), EngineError> {
+    /// Executes it to the end; whether it changed as many rows as when it was recorded.
+    pub(crate) fn carry_out(&self, connection: &Connection) -> Result<bool, EngineError> {
+        let before = connection.total_changes();
         let mut statement = connection.prepare(&self.sql)?;
         for (index, value) in (1..).zip(&self.values) {
             statement.bind_value(index, value)?;
         }
         while let Step::Row = statement.step()? {}
-        Ok(())
+        Ok(connection.total_changes() - before == self.changes)
     }
 }
 

@@ -126,7 +126,7 @@ fn verdicts_on_the_users_database_are_those_of_its_settings_and_it_is_not_change
             counts.counts().is_some_and(|counts| counts.images > 50)
         }));
         assert!(before == std::fs::read(&path).unwrap(), "{variant}");
-        let performed = matrix.performed.unwrap();
+        let performed = matrix.own.as_ref().unwrap().performed;
         assert_eq!(
             (performed.transactions, performed.of),
             (10, 17),
@@ -171,7 +171,7 @@ fn the_first_transactions_are_crashed_and_it_is_said_how_many() {
     let folder = tempfile::tempdir().unwrap();
     database(folder.path(), 1_500, JournalMode::Wal);
     let variant = settings(JournalMode::Wal, Synchronous::Normal);
-    let few = crashed(folder.path(), variant, 3).performed.unwrap();
+    let few = crashed(folder.path(), variant, 3).own.unwrap().performed;
     assert_eq!((few.transactions, few.statements, few.of), (3, 6, 17));
 }
 
@@ -227,6 +227,7 @@ fn execution(sql: &str, values: Vec<Value>, fails: bool) -> Act {
         values,
         event: 7,
         fails,
+        changes: i64::from(sql.starts_with("INSERT")),
     })
 }
 
@@ -261,10 +262,76 @@ fn recorded_statements_are_executed_with_their_values() {
         variant,
     ))
     .unwrap();
-    assert_eq!(matrix.performed.unwrap().transactions, 22);
+    let performed = matrix.own.as_ref().unwrap().performed;
+    assert_eq!((performed.transactions, performed.differing), (22, 0));
     assert_eq!(worst(&matrix)[0], Some(Loss::Nothing));
     let twice = vec![execution(insert, values(1), false)];
     let failed = measured(&plan(Some(of_trace(twice)), Some(beginning), variant)).unwrap_err();
     let words = "app.trace: event 7: UNIQUE constraint";
     assert!(failed.to_string().contains(words), "{failed}");
+}
+
+fn recorded(text: &str, variant: &CrashSettings) -> pragmark_crash::Recording {
+    let mut sandbox = pragmark_crash::Sandbox::new(&Source::Embedded).unwrap();
+    let made = pragmark_crash::Recording::make(&mut sandbox, variant, &script(text), None, Seed(1));
+    made.unwrap().unwrap()
+}
+
+#[test]
+fn settings_that_a_script_changes_or_that_an_attached_database_has_are_read_at_each_commit() {
+    let variant = settings(JournalMode::Wal, Synchronous::Normal);
+    let unlike = |text: &str| -> Vec<String> {
+        let in_force = recorded(text, &variant).in_force;
+        in_force
+            .iter()
+            .filter_map(|it| it.unlike(&variant))
+            .collect()
+    };
+    let table = "CREATE TABLE t(x);\n";
+    assert_eq!(
+        unlike(&format!("{table}INSERT INTO t VALUES (1);")),
+        [""; 0]
+    );
+    assert_eq!(
+        unlike(&format!(
+            "{table}PRAGMA synchronous = OFF;\nINSERT INTO t VALUES (1);"
+        )),
+        ["wal/off/normal instead of wal/normal/normal for main.db from line 3 on"]
+    );
+    let attached = "ATTACH 'a.db' AS a;\nINSERT INTO t VALUES (1);\nCREATE TABLE a.u(x);";
+    assert_eq!(
+        unlike(&format!("{table}{attached}")),
+        ["delete/full/normal instead of wal/normal/normal for a.db from line 4 on"]
+    );
+}
+
+#[test]
+fn what_is_lost_is_compared_with_the_documentation_of_the_settings_in_force() {
+    let full = settings(JournalMode::Wal, Synchronous::Full);
+    let attached = "CREATE TABLE t(x); ATTACH 'a.db' AS a; CREATE TABLE a.u(x); INSERT INTO a.u VALUES (1); INSERT INTO t VALUES (2); INSERT INTO a.u VALUES (3);";
+    let off = "CREATE TABLE t(x); PRAGMA synchronous = OFF; INSERT INTO t VALUES (1); INSERT INTO t VALUES (2);";
+    for (text, loss) in [(attached, Loss::LastTransaction), (off, Loss::Corruption)] {
+        let matrix = measured(&plan(Some(script(text)), None, full)).unwrap();
+        assert_eq!(
+            worst(&matrix).into_iter().max().unwrap(),
+            Some(loss),
+            "{text}"
+        );
+        let broken = matrix.cells.iter().filter(|cell| {
+            let safety = &cell.safety;
+            safety.breaks_a_promise(safety.ordinary.loss())
+        });
+        assert_eq!(broken.count(), 0, "{text}");
+    }
+}
+
+#[test]
+fn a_transaction_that_is_never_ended_is_named_by_its_beginning() {
+    let variant = settings(JournalMode::Wal, Synchronous::Normal);
+    let open = "CREATE TABLE t(x);\nBEGIN;\nINSERT INTO t VALUES (1);\n";
+    assert_eq!(recorded(open, &variant).left_open.unwrap(), "line 2");
+    assert_eq!(
+        recorded(&format!("{open}COMMIT;"), &variant).left_open,
+        None
+    );
 }

@@ -206,6 +206,7 @@ impl Crashes {
                 Workload::BuiltIn => None,
                 Workload::Passes => Some(passes()),
             },
+            beginning: None,
             threads: self.threads,
         };
         Ok(measure(&plan, &Progress::default())?.cells)

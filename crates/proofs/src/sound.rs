@@ -50,6 +50,7 @@ pub fn look_for_alarms(
             seed: Seed(seed).child("no false alarm").nth(seen.rounds),
             engine: engine.clone(),
             script: None,
+            beginning: None,
             threads,
         };
         let matrix = measure(&plan, &Progress::default())?;

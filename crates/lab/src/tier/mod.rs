@@ -31,6 +31,10 @@ pub use schedules::{Schedules, WrongSchedule};
 /// The workload that tries settings under the storage models and reports [`ModelSafety`]s.
 pub const WORKLOAD: &str = "crash";
 
+/// The title of the table in which a trial of [`WORKLOAD`] says how much of the user's own workload it crashed: rows of
+/// what and how much.
+pub const CRASHED: &str = "what was crashed";
+
 /// The workload that kills processes while they write.
 pub const KILL: &str = "kill";
 

@@ -36,6 +36,8 @@ Examples:
   pragmark crash --quick                    a first look in seconds
   pragmark crash --journal-mode wal --synchronous normal,full --images 100000
   pragmark crash --script my.sql --journal-mode delete --out crash-of-mine
+  pragmark crash --script my.sql --db app.db --journal-mode wal --synchronous normal,full
+  pragmark crash --trace app.trace --transactions 500   what your application wrote
   pragmark crash --engine system            the SQLite that your application loads
   pragmark crash --engine default --engine ./libsqlite3.so   what differs between two
   pragmark crash mine.toml                  the settings of an experiment's variants
@@ -66,10 +68,21 @@ pub struct CrashArgs {
     /// lying-reorder [default: all].
     #[arg(long, value_name = "MODELS", value_delimiter = ',')]
     pub model: Vec<crash::Model>,
-    /// SQL to crash instead of the built-in workload: statements that end in semicolons, run on an empty
-    /// database in memory. Keep its databases below 200 KB: time grows with their size.
-    #[arg(long, value_name = "FILE")]
+    /// SQL to crash instead of the built-in workload: statements that end in semicolons, run once in their order
+    /// on an empty database, or on a copy of the one named by --db.
+    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub script: Option<PathBuf>,
+    /// Your own database, of any size: the script runs on a copy of it, and the file itself is never changed. With
+    /// --trace, the name of the database in the trace, if it has several.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["page_size", "experiment"])]
+    pub db: Option<PathBuf>,
+    /// Trace of an application, recorded by `pragmark record`: its writing transactions are crashed, in the order
+    /// of their commits, on the database as it was when recording began.
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["page_size", "experiment"])]
+    pub trace: Option<PathBuf>,
+    /// Crash the first N transactions that change something of --script with --db, or of --trace [default: 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub transactions: Option<u32>,
     /// Crash images of each combination of settings and model; models with fewer states have fewer
     /// [default: 32000, as for safety tiers; with --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -114,16 +127,16 @@ pub struct CrashArgs {
 pub struct AccidentArgs {
     /// Kill N processes while they write, at random moments on a real file system, and check what
     /// they leave. A thousand take about 30 s. Large numbers are rounded up to equal batches.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedules", "schedule", "experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every"])]
     pub kill: Option<u64>,
     /// Let two connections meet at every instant, in at most N schedules of each scenario: finds
     /// damage that needs no crash.
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "synchronous", "locking_mode"])]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["schedule", "experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "synchronous", "locking_mode"])]
     pub schedules: Option<u64>,
     /// Play one schedule again, as --schedules printed it, and print every call.
-    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "journal_mode", "synchronous", "locking_mode", "out", "format"])]
+    #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["experiment", "script", "db", "trace", "transactions", "model", "psow", "images", "quick", "page_size", "threads", "second_crash_every", "plain", "journal_mode", "synchronous", "locking_mode", "out", "format"])]
     pub schedule: Option<Schedule>,
-    /// Directory for databases [default: the current directory for --kill, otherwise memory].
+    /// Directory for databases [default: the current directory for --kill, --db and --trace, otherwise memory].
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

@@ -25,7 +25,7 @@ fn shop(laboratory: &Laboratory) -> Connection {
 }
 
 /// The content and the times of every file of a folder.
-fn state(folder: &Path) -> Vec<(String, Vec<u8>, [i64; 5])> {
+pub fn state(folder: &Path) -> Vec<(String, Vec<u8>, [i64; 5])> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut files: Vec<_> = entries
         .map(|entry| {

@@ -2,7 +2,10 @@
 //! matrix.
 
 use lab::level::distinct;
-use lab::tier::{Counts, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules, Tier};
+use lab::tier::{
+    CRASHED, Counts, Loss, Losses, ModelSafety, OnOccasion, Promise, Safety, Schedules, Tier,
+};
+use lab::trial::DataTable;
 
 use super::{Subject, tiers};
 use crate::document::{Block, Cell, Column, Fold, Item, Row, Sentence, Table, Tone, joined, led};
@@ -37,15 +40,18 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
     let explanation = Block::small(explained(&explanation));
     let broken = Block::list(broken);
     let tries_crashes = subject.experiment.tries_crashes();
-    let full = [explanation].into_iter().chain(broken.clone());
+    let full = crashed(subject).into_iter().chain([explanation]);
+    let full = full.chain(broken.clone());
     let full = full.chain(safer(subject, &rows)).chain([matrix.clone()]);
     let heading = Block::Heading("Safety by storage model".to_owned());
     let legend = Block::small(format!(
         "Lost: {}; ! less safe than documented.",
         tier_legend()
     ));
-    let brief = [heading, matrix, legend]
+    let brief = [heading]
         .into_iter()
+        .chain(crashed(subject))
+        .chain([matrix, legend])
         .chain(broken)
         .collect();
     let fold = Block::Fold(Fold {
@@ -57,6 +63,31 @@ pub(super) fn blocks(subject: &Subject<'_>) -> Vec<Block> {
         brief: if tries_crashes { brief } else { Vec::new() },
         full: vec![fold],
     }]
+}
+
+/// How much of the user's own workload was crashed, and with which settings; nothing for the built-in one.
+fn crashed(subject: &Subject<'_>) -> Vec<Block> {
+    let variants = subject.experiment.variants.iter().enumerate();
+    let tables = variants.flat_map(|(index, variant)| {
+        let tables = variant.tables.iter();
+        let own = tables.filter(|table| table.title == CRASHED);
+        own.map(move |table| (table, index))
+    });
+    let all = grouped(tables);
+    let several = all.len() > 1;
+    let sentence = |(table, variants): (&DataTable, Vec<usize>)| {
+        let rows = table.rows.iter().map(|row| row.join(": "));
+        let words = rows.collect::<Vec<_>>().join("; ");
+        let of = variants.into_iter().map(|it| subject.names.sentence(it));
+        match several {
+            true => Sentence::from("Crashed with ")
+                .and(listed(of.collect(), usize::MAX - 1))
+                .words(format!(": {words}.")),
+            false => Sentence::from(format!("Crashed: {words}.")),
+        }
+    };
+    let sentences = all.into_iter().map(sentence);
+    sentences.map(Block::small).collect()
 }
 
 fn rows<'a>(subject: &Subject<'a>) -> Vec<Alike<'a>> {

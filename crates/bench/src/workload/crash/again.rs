@@ -7,12 +7,14 @@ use engine::Source;
 use lab::tier::ModelSafety;
 use lab::trial::DataTable;
 
+use super::own::Own;
+
 /// The command that makes the same image again and writes it to disk.
 pub(super) fn command(
     variant: &CrashSettings,
     model: &str,
     plan: &Plan,
-    script: Option<&Path>,
+    own: Option<&Own>,
 ) -> String {
     format!(
         "pragmark crash --journal-mode {} --synchronous {} --locking-mode {} --page-size {}{} --model {model} --images {} --seed {} --engine {}{} --out witness",
@@ -28,10 +30,7 @@ pub(super) fn command(
         plan.images,
         plan.seed.0,
         engine_name(&plan.engine),
-        script.map_or(String::new(), |script| format!(
-            " --script {}",
-            quoted(script)
-        ))
+        own.map_or("", |own| &own.options)
     )
 }
 
@@ -77,7 +76,7 @@ pub(super) fn engine_name(source: &Source) -> String {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(super) fn quoted(path: &Path) -> String {
     match path.to_str() {
         Some(plain) if !plain.contains(|c: char| c.is_whitespace() || "'\"\\$`".contains(c)) => {
             plain.to_owned()

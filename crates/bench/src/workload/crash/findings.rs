@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use crash::{Cell, CrashError, Matrix, Plan, Progress};
+use crash::{Cell, CrashError, Matrix, OwnScript, Plan, Progress};
 use lab::tier::{Counts, ModelSafety};
 use lab::trial::Artifact;
 
 use super::again;
+use super::own::Own;
 use crate::error::TrialError;
 
 /// What was found.
@@ -15,32 +16,35 @@ pub(super) struct Findings {
     pub(super) safety: Vec<ModelSafety>,
     /// The images judged in all.
     pub(super) judged: u64,
+    /// What became of a script.
+    pub(super) own: Option<OwnScript>,
     /// The witnesses.
     pub(super) artifacts: Vec<Artifact>,
 }
 
-/// Looks at the images of the plan. `script` is where the plan's script comes from; witnesses are written to
+/// Looks at the images of the plan. `own` is where the plan's script comes from; witnesses are written to
 /// `folder`, if anywhere.
 pub(super) fn measure(
     plan: &Plan,
-    script: Option<&Path>,
+    own: Option<&Own>,
     folder: Option<&Path>,
 ) -> Result<Findings, TrialError> {
     let matrix = crash::measure(plan, &Progress::default()).map_err(trial_error)?;
     let artifacts = folder
-        .map(|folder| witnesses(&matrix, folder))
+        .map(|folder| witnesses(&matrix, plan, folder))
         .transpose()?;
     Ok(Findings {
-        safety: safety(&matrix, plan, script),
+        safety: safety(&matrix, plan, own),
         judged: matrix.images,
+        own: matrix.own,
         artifacts: artifacts.unwrap_or_default(),
     })
 }
 
 /// What was found under each model, with the commands that make its witnesses of corruption again.
-fn safety(matrix: &Matrix, plan: &Plan, script: Option<&Path>) -> Vec<ModelSafety> {
+fn safety(matrix: &Matrix, plan: &Plan, own: Option<&Own>) -> Vec<ModelSafety> {
     let with_commands = |cell: &Cell| {
-        let command = || again::command(&cell.variant, cell.model.name(), plan, script);
+        let command = || again::command(&cell.variant, cell.model.name(), plan, own);
         let mut safety = cell.safety.clone();
         let corrupts = |counts: Counts| counts.corrupt > 0;
         safety.again = safety.ordinary.counts().is_some_and(corrupts).then(command);
@@ -53,8 +57,9 @@ fn safety(matrix: &Matrix, plan: &Plan, script: Option<&Path>) -> Vec<ModelSafet
 }
 
 /// Writes the witnesses.
-fn witnesses(matrix: &Matrix, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
-    let written = crash::write_witnesses(matrix, folder).map_err(trial_error)?;
+fn witnesses(matrix: &Matrix, plan: &Plan, folder: &Path) -> Result<Vec<Artifact>, TrialError> {
+    let written =
+        crash::write_witnesses(matrix, plan.beginning.as_ref(), folder).map_err(trial_error)?;
     let written = written.into_iter();
     Ok(written
         .map(|(name, cell)| Artifact {

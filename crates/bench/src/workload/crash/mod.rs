@@ -9,8 +9,10 @@ mod again;
 mod findings;
 mod kill;
 mod meetings;
+mod own;
 mod schedules;
 mod settings;
+mod traffic;
 
 use crash::Plan;
 use engine::{Origin, Source};
@@ -19,6 +21,7 @@ use lab::trial::Measured;
 
 pub(super) use self::kill::Kill;
 pub(super) use self::meetings::Meetings;
+use self::own::Own;
 use self::settings::Parameters;
 use super::common::{Stopwatch, set};
 use super::{Declared, Trial};
@@ -34,8 +37,8 @@ impl Declared for Crash {
     type Parameters = Parameters;
 
     fn run(trial: &mut Trial<'_>, parameters: &Parameters) -> Result<Measured, TrialError> {
-        let (variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
-        let (path, script) = parameters.script(trial)?.unzip();
+        let (mut variant, connections) = settings::read_back::<Parameters>(trial, parameters.psow)?;
+        let own = Own::read(trial, parameters, &mut variant)?;
         let plan = Plan {
             variants: vec![variant],
             models: parameters.models()?,
@@ -43,7 +46,8 @@ impl Declared for Crash {
             second_crash_every: parameters.second_crash_every as u64,
             seed: trial.seed,
             engine: source(&trial.library.identity().origin),
-            script,
+            script: own.as_ref().map(|own| own.script.clone()),
+            beginning: own.as_ref().and_then(|own| own.beginning.clone()),
             threads: parameters.threads(),
         };
         (trial.phase)("play schedules of two connections");
@@ -52,13 +56,17 @@ impl Declared for Crash {
             schedules::play(&trial.library, &variant, trial.directory, each, trial.seed);
         (trial.phase)("crash and recover");
         let watch = Stopwatch::start()?;
-        let found = findings::measure(&plan, path, trial.artifacts)?;
+        let found = findings::measure(&plan, own.as_ref(), trial.artifacts)?;
         let elapsed = watch.stop()?;
         let mut measured = figures(elapsed.times(), &found.safety);
         let images_per_s = found.judged as f64 / elapsed.seconds;
         set(&mut measured, "images_per_s", images_per_s);
         set_schedules(&mut measured, &schedules);
-        measured.tables = again::witnesses(&found.safety).into_iter().collect();
+        let about = own.and_then(|own| own.about(found.own.as_ref(), &variant));
+        measured.tables = about
+            .into_iter()
+            .chain(again::witnesses(&found.safety))
+            .collect();
         measured.safety = found.safety;
         measured.artifacts = found.artifacts;
         measured.schedules = (each > 0).then_some(schedules);

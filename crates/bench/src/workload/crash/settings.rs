@@ -2,10 +2,9 @@
 
 use std::fmt::Display;
 use std::num::NonZero;
-use std::path::Path;
 use std::str::FromStr;
 
-use crash::{CrashSettings, Model, Script};
+use crash::{CrashSettings, Model};
 use lab::level::{Level, Settings};
 use lab::trial::{Measured, ReadBack};
 
@@ -44,6 +43,12 @@ parameters! {
         second_crash_every: usize = 16;
         /// File of SQL to be crashed instead of the built-in workload; empty for none.
         script: String = "";
+        /// Your own database file, on a copy of which the script is crashed; with a trace, the name of the database in it.
+        database: String = "";
+        /// Trace of an application, of which the transactions that write are crashed instead of the built-in workload.
+        trace: String = "";
+        /// Transactions of the script on a database, or of the trace, that are crashed: so many from the first one on.
+        transactions: usize = 100, 1..=1_000_000;
         /// Threads; 0 for as many as there are processors.
         threads as "crash_threads": usize = 0;
     }
@@ -125,19 +130,6 @@ impl Parameters {
                 .map(|name| name.trim().parse().map_err(TrialError::because))
                 .collect(),
         }
-    }
-
-    /// The file of SQL to be crashed, parsed; none for the built-in workload.
-    pub(super) fn script(&self, trial: &Trial<'_>) -> Result<Option<(&Path, Script)>, TrialError> {
-        let path = Path::new(&self.script);
-        if path.as_os_str().is_empty() {
-            return Ok(None);
-        }
-        let sql = std::fs::read_to_string(path).map_err(|error| {
-            TrialError::CannotRun(format!("cannot read {}: {error}", path.display()))
-        })?;
-        let script = Script::parse(&trial.library, path, &sql).map_err(TrialError::because)?;
-        Ok(Some((path, script)))
     }
 
     /// How many threads to use.

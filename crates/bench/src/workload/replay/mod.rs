@@ -12,7 +12,7 @@ mod lane;
 mod outcome;
 mod parameters;
 mod plan;
-mod source;
+pub(super) mod source;
 mod turns;
 
 use std::path::Path;

@@ -14,22 +14,22 @@ use crate::error::TrialError;
 
 /// A database of the recording.
 #[derive(Clone, Debug)]
-pub(super) struct Database {
+pub(in crate::workload) struct Database {
     /// Its path in the recording.
-    pub(super) recorded: String,
+    pub(in crate::workload) recorded: String,
     /// Its snapshot; none where it was empty.
     snapshot: Option<i64>,
     /// Its copy in the trial.
-    pub(super) path: PathBuf,
+    pub(in crate::workload) path: PathBuf,
 }
 
 /// A trace, read.
-pub(super) struct Recording {
+pub(in crate::workload) struct Recording {
     pub(super) meta: Meta,
-    pub(super) databases: Vec<Database>,
-    pub(super) connections: HashMap<i64, Connection>,
-    pub(super) texts: HashMap<i64, Text>,
-    pub(super) calls: Vec<Call>,
+    pub(in crate::workload) databases: Vec<Database>,
+    pub(in crate::workload) connections: HashMap<i64, Connection>,
+    pub(in crate::workload) texts: HashMap<i64, Text>,
+    pub(in crate::workload) calls: Vec<Call>,
     pub(super) ends: Vec<EndOfDatabase>,
     /// The versions of SQLite that the application used.
     pub(super) versions: Vec<String>,
@@ -41,7 +41,7 @@ pub(super) struct Recording {
 
 /// Why a statement is not replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LeftOut {
+pub(in crate::workload) enum LeftOut {
     /// The variant, or the replay itself, decides what it would set.
     Setting,
     /// Something is missing.
@@ -50,7 +50,7 @@ pub(super) enum LeftOut {
 
 /// What becomes of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fate<'r> {
+pub(in crate::workload) enum Fate<'r> {
     /// It is executed.
     Replayed,
     /// It is not executed, and no loss: a setting that the variant decides, an error of the moment, or a statement
@@ -75,7 +75,7 @@ impl Recording {
     ///
     /// # Errors
     /// It cannot be read, is redacted, or lacks a snapshot.
-    pub(super) fn check(path: &Path) -> Result<(), TrialError> {
+    pub(in crate::workload) fn check(path: &Path) -> Result<(), TrialError> {
         let trace = open(path)?;
         check(path, &trace.meta().map_err(unusable)?)?;
         databases(path, &trace, Path::new("")).map(drop)
@@ -85,7 +85,10 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::check`]; a snapshot cannot be written.
-    pub(super) fn read(path: &Path, directory: &Path) -> Result<Recording, TrialError> {
+    pub(in crate::workload) fn read(
+        path: &Path,
+        directory: &Path,
+    ) -> Result<Recording, TrialError> {
         let trace = open(path)?;
         let meta = trace.meta().map_err(unusable)?;
         check(path, &meta)?;
@@ -116,7 +119,7 @@ impl Recording {
     }
 
     /// What becomes of a call.
-    pub(super) fn fate(&self, call: &Call) -> Fate<'_> {
+    pub(in crate::workload) fn fate(&self, call: &Call) -> Fate<'_> {
         if failed_by_chance(call) || was_cut_off(call) {
             return Fate::Apart;
         }
@@ -154,7 +157,7 @@ impl Recording {
 
     /// Leaves out statements that belong to the application's settings rather than to its work, and those that would
     /// reach files outside of the trial; returns the PRAGMAs that the variant sets itself.
-    pub(super) fn confine(&mut self, settings: &Settings) -> Vec<String> {
+    pub(in crate::workload) fn confine(&mut self, settings: &Settings) -> Vec<String> {
         let mut replaced = Vec::new();
         let texts: Vec<Text> = self.texts.values().cloned().collect();
         for text in texts {

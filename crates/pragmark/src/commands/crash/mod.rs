@@ -2,17 +2,13 @@
 //! any other, of an experiment that the options describe.
 
 mod known;
+mod own;
 mod plan;
 mod replay;
 
 use std::path::Path;
 
-use ::crash::{
-    CrashError, CrashSettings, JournalMode, LockingMode, Recording, Sandbox, Script, Synchronous,
-};
-use engine::{Library, Source};
 use lab::analysis::Analysis;
-use lab::record::{EngineRecord, RunPlan, engine_to_load};
 use runner::{RunFolder, Servers};
 
 use super::{engine as engines, run, trust};
@@ -20,7 +16,6 @@ use crate::cli::{CrashArgs, CrashFormat};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::progress::is_bar_wanted;
-use crate::text_file::text_of;
 
 /// Runs it, or plays one schedule again.
 pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
@@ -38,7 +33,10 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     let bar = is_bar_wanted(args.plain);
     let engines = engines::of_plan(&plan, &driver, &interrupted, bar)?;
     if let Some(script) = &args.script {
-        check_script(script, &plan, &engines)?;
+        own::check(script, args, &plan, &engines)?;
+    }
+    if let Some(trace) = &args.trace {
+        bench::check_trace(trace).map_err(Failure::unusable)?;
     }
     let environment = runner::survey(&plan, engines, 0.0, &interrupted, || {})?;
     trust::note(&plan, &environment);
@@ -49,39 +47,6 @@ pub fn execute(args: &CrashArgs) -> Result<Exit, Failure> {
     run::conclude(&path, end, |analysis| {
         rendered(analysis, args.format, &path)
     })
-}
-
-/// A longer script would give recordings that no crash laboratory can look through.
-const MOST_SCRIPT_BYTES: u64 = 16 << 20;
-
-/// Refuses a script that cannot be crashed: it is parsed and recorded once.
-fn check_script(path: &Path, plan: &RunPlan, engines: &[EngineRecord]) -> Result<(), Failure> {
-    let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
-    let source: Source = to_load.parse().map_err(Failure::usage)?;
-    let library = Library::load(&source).map_err(Failure::unusable)?;
-    let text = text_of("the script", path, MOST_SCRIPT_BYTES)?;
-    let script = Script::parse(&library, path, &text).map_err(failure)?;
-    let settings = CrashSettings {
-        journal_mode: JournalMode::Delete,
-        synchronous: Synchronous::Full,
-        locking_mode: LockingMode::Normal,
-        page_size: 4096,
-        powersafe_overwrite: true,
-    };
-    let mut sandbox = Sandbox::new(&source).map_err(failure)?;
-    Recording::make(&mut sandbox, &settings, &script, plan.seed)
-        .map_err(failure)?
-        .ok();
-    Ok(())
-}
-
-fn failure(error: CrashError) -> Failure {
-    match &error {
-        CrashError::Script { .. } | CrashError::Unfinished { .. } => Failure::usage(&error)
-            .hint("each statement must run on an empty database; nothing was written"),
-        CrashError::NothingCommitted { .. } => Failure::usage(&error),
-        _ => Failure::unusable(&error),
-    }
 }
 
 fn rendered(analysis: &Analysis, format: CrashFormat, folder: &Path) -> Result<String, Failure> {

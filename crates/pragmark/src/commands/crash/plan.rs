@@ -21,6 +21,9 @@ use crate::library;
 /// Images under each model for a first look.
 const QUICK_IMAGES: u32 = 600;
 
+/// Transactions of the user's own workload on a database, unless stated.
+const TRANSACTIONS: u32 = 100;
+
 /// The most kills of one trial, so that Ctrl-C loses few.
 const KILLS_OF_A_TRIAL: u64 = 100;
 
@@ -57,12 +60,8 @@ pub(super) fn of(args: &CrashArgs) -> Result<RunPlan, Failure> {
             (None, None) => {
                 let question = "What can a crash destroy?";
                 let variants = crashes_of(args, &engines)?;
-                (
-                    (WORKLOAD, question, "images_per_s"),
-                    variants,
-                    1,
-                    memory(dir),
-                )
+                let kind = (WORKLOAD, question, "images_per_s");
+                (kind, variants, 1, directory(args))
             }
         };
     let (workload, question, metric) = question;
@@ -132,14 +131,23 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
         tier::IMAGES
     };
     let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
-    let script = args.script.as_deref().map(std::path::absolute).transpose();
-    let script = script.map_err(Failure::unusable)?.unwrap_or_default();
+    check_own(args)?;
+    let script = absolute(args.script.as_deref())?;
+    let trace = absolute(args.trace.as_deref())?;
+    // With a trace it is a name, not a file.
+    let database = match (&args.trace, &args.db) {
+        (Some(_), Some(name)) => name.to_string_lossy().as_ref().into(),
+        (_, file) => absolute(file.as_deref())?,
+    };
     let number = |number: u32| Level::Int(number.into());
     let rest = levels([
         ("images", number(args.images.unwrap_or(usual))),
         ("second_crash_every", number(args.second_crash_every)),
         ("crash_threads", number(args.threads.unwrap_or(0).into())),
-        ("script", script.to_string_lossy().as_ref().into()),
+        ("script", script),
+        ("trace", trace),
+        ("database", database),
+        ("transactions", number(transactions(args))),
         ("schedules", number(schedules_each(args))),
         (
             "models",
@@ -166,9 +174,49 @@ fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Fail
     Ok(with_engines(variants))
 }
 
+/// The directory of crash trials. A copy of the user's database may be too large for memory.
+pub(super) fn directory(args: &CrashArgs) -> PathBuf {
+    match args.accidents.dir.as_deref() {
+        None if is_on_database(args) => PathBuf::from("."),
+        given => memory(given),
+    }
+}
+
+/// The transactions that are crashed on a database that was there before.
+pub(super) fn transactions(args: &CrashArgs) -> u32 {
+    args.transactions.unwrap_or(TRANSACTIONS)
+}
+
+/// Whether a crash meets a database that was there before.
+fn is_on_database(args: &CrashArgs) -> bool {
+    args.db.is_some() || args.trace.is_some()
+}
+
+/// Refuses options for the user's own workload that have no part in it.
+fn check_own(args: &CrashArgs) -> Result<(), Failure> {
+    let is_own = args.script.is_some() || args.trace.is_some();
+    if args.db.is_some() && !is_own {
+        return Err(Failure::usage("--db requires --script or --trace")
+            .hint("name the statements to crash: --script my.sql"));
+    }
+    if args.transactions.is_some() && !is_on_database(args) {
+        return Err(Failure::usage("--transactions requires --db or --trace")
+            .hint("a script without a database is crashed as a whole"));
+    }
+    Ok(())
+}
+
+/// The whole path of a file, as a setting; empty for none.
+fn absolute(path: Option<&Path>) -> Result<Level, Failure> {
+    let path = path.map(std::path::absolute).transpose();
+    let path = path.map_err(Failure::unusable)?.unwrap_or_default();
+    Ok(path.to_string_lossy().as_ref().into())
+}
+
 /// Schedules of each scenario: those of a safety tier, unless something else is asked for than safety tiers.
 fn schedules_each(args: &CrashArgs) -> u32 {
-    let chosen = args.images.is_some() || !args.model.is_empty() || args.script.is_some();
+    let is_own = args.script.is_some() || args.trace.is_some();
+    let chosen = args.images.is_some() || !args.model.is_empty() || is_own;
     match args.quick || chosen {
         true => 0,
         false => tier::SCHEDULES_EACH,
@@ -211,6 +259,7 @@ fn of_options(args: &CrashArgs) -> Vec<AllAndNamed> {
                             ("psow", (*psow).into()),
                             ("page_size", i64::from(*page_size).into()),
                         ]);
+                        let all = picked(&all, |name| name != "page_size" || !is_on_database(args));
                         let named = picked(&all, |name| match name.as_str() {
                             "psow" => args.psow.len() > 1,
                             "page_size" => args.page_size.len() > 1,

@@ -1,0 +1,210 @@
+//! The user's own workload, to be crashed: a script or a trace, on a copy of the user's own database.
+
+use std::path::{Path, PathBuf};
+
+use crash::{Beginning, CrashSettings, InForce, OwnScript, Performed, Script};
+use engine::{Connection, OpenFlags};
+use lab::tier::CRASHED;
+use lab::trial::DataTable;
+
+use super::settings::Parameters;
+use super::{again, traffic};
+use crate::error::TrialError;
+use crate::target::sqlite;
+use crate::workload::Trial;
+use crate::workload::sql::snapshot;
+
+/// A script or a trace.
+pub(super) struct Own {
+    /// What is executed.
+    pub(super) script: Script,
+    /// What is there before; none if it begins with an empty database.
+    pub(super) beginning: Option<Beginning>,
+    /// What the user calls the databases, the main one first.
+    names: Vec<String>,
+    /// The transactions that write, where they are known beforehand.
+    transactions: Option<usize>,
+    /// The options that name it.
+    pub(super) options: String,
+}
+
+impl Own {
+    /// Reads what the parameters name, and brings a copy of the database into the directory of the trial, with the
+    /// settings of the variant, whose page size becomes that of the database.
+    ///
+    /// # Errors
+    /// The script, the trace or the database cannot be used.
+    pub(super) fn read(
+        trial: &Trial<'_>,
+        parameters: &Parameters,
+        variant: &mut CrashSettings,
+    ) -> Result<Option<Own>, TrialError> {
+        let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
+        let own = match (path(&parameters.script), path(&parameters.trace)) {
+            (Some(_), Some(_)) => {
+                return Err(TrialError::cannot_run(
+                    "script and trace exclude one another",
+                ));
+            }
+            (Some(script), None) => of_script(trial, parameters, &script)?,
+            (None, Some(trace)) => of_trace(trial, parameters, &trace)?,
+            (None, None) if parameters.database.is_empty() => return Ok(None),
+            (None, None) => {
+                let why = "database requires a script or a trace to be crashed";
+                return Err(TrialError::cannot_run(why));
+            }
+        };
+        if let Some(page_size) = own.beginning.as_ref().and_then(Beginning::page_size) {
+            variant.page_size = page_size;
+        }
+        Ok(Some(own))
+    }
+
+    /// What was crashed, and under which settings if they are not those of the variant; nothing for a script that was
+    /// crashed as a whole under the settings of the variant.
+    pub(super) fn about(
+        &self,
+        done: Option<&OwnScript>,
+        variant: &CrashSettings,
+    ) -> Option<DataTable> {
+        let done = done?;
+        let mut rows = match self.beginning {
+            Some(_) => self.extent(&done.performed),
+            None => Vec::new(),
+        };
+        let named = done.in_force.iter().map(|it| InForce {
+            database: self.name_of(&it.database),
+            ..it.clone()
+        });
+        let others = named.filter_map(|it| it.unlike(variant));
+        rows.extend(others.map(|words| ("settings in force", words)));
+        let open = done.left_open.as_ref();
+        rows.extend(open.map(|place| ("never committed", format!("what begins at {place}"))));
+        let rows = rows.into_iter();
+        let rows: Vec<_> = rows
+            .map(|(name, words)| vec![name.to_owned(), words])
+            .collect();
+        (!rows.is_empty()).then(|| DataTable {
+            title: CRASHED.to_owned(),
+            columns: vec!["of".to_owned(), "extent".to_owned()],
+            rows,
+        })
+    }
+
+    /// What the user calls a database of the sandbox.
+    fn name_of(&self, database: &str) -> String {
+        let mut names = self.names.iter().enumerate();
+        let known = names.find(|(number, _)| Beginning::database(*number) == database);
+        known.map_or_else(|| database.to_owned(), |(_, name)| name.clone())
+    }
+
+    fn extent(&self, performed: &Performed) -> Vec<(&'static str, String)> {
+        let Performed {
+            transactions,
+            statements,
+            of,
+            differing,
+        } = *performed;
+        let extent = match self.transactions {
+            _ if statements == of => format!("all {transactions}"),
+            Some(all) => format!("the first {transactions} of {all}"),
+            None => format!("the first {transactions}"),
+        };
+        let mut rows = vec![
+            ("transactions", extent),
+            ("statements", format!("{statements} of {of}")),
+        ];
+        rows.extend(self.names.first().map(|name| ("database", name.clone())));
+        if self.transactions.is_some() {
+            rows.push(("statements unlike the recording", differing.to_string()));
+        }
+        rows
+    }
+}
+
+fn of_script(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
+    let sql = std::fs::read_to_string(path).map_err(|error| {
+        TrialError::cannot_run(format!("cannot read {}: {error}", path.display()))
+    })?;
+    let script = Script::parse(&trial.library, path, &sql).map_err(TrialError::because)?;
+    let mut options = format!(" --script {}", again::quoted(path));
+    let mut beginning = None;
+    let database = Path::new(&parameters.database);
+    if !parameters.database.is_empty() {
+        let copy = trial.directory.join("own.db");
+        snapshot::copy_database(&trial.library, database, &copy)?;
+        prepare(trial, &copy).map_err(|error| {
+            TrialError::cannot_run(format!(
+                "cannot use a copy of {}: {error}",
+                database.display()
+            ))
+        })?;
+        beginning = Some(begin(&[&copy], parameters)?);
+        options.push_str(&format!(
+            " --db {} --transactions {}",
+            again::quoted(database),
+            parameters.transactions
+        ));
+    }
+    Ok(Own {
+        script,
+        names: beginning
+            .iter()
+            .map(|_| parameters.database.clone())
+            .collect(),
+        beginning,
+        transactions: None,
+        options,
+    })
+}
+
+fn of_trace(trial: &Trial<'_>, parameters: &Parameters, path: &Path) -> Result<Own, TrialError> {
+    let traffic = traffic::read(path, trial.directory, &parameters.database)?;
+    for file in traffic.files.iter().filter(|file| file.exists()) {
+        prepare(trial, file)?;
+    }
+    let files: Vec<&Path> = traffic.files.iter().map(PathBuf::as_path).collect();
+    let named = match parameters.database.as_str() {
+        "" => String::new(),
+        name => format!(" --db {}", again::quoted(Path::new(name))),
+    };
+    Ok(Own {
+        beginning: Some(begin(&files, parameters)?),
+        options: format!(
+            " --trace {}{named} --transactions {}",
+            again::quoted(path),
+            parameters.transactions
+        ),
+        script: traffic.script,
+        names: traffic.names,
+        transactions: Some(traffic.transactions),
+    })
+}
+
+fn begin(files: &[&Path], parameters: &Parameters) -> Result<Beginning, TrialError> {
+    Beginning::of(files, parameters.transactions).map_err(TrialError::because)
+}
+
+/// Gives a copy the journal mode of the variant, so that no crash meets the change of it; the last connection to close
+/// writes the log back.
+fn prepare(trial: &Trial<'_>, copy: &Path) -> Result<(), TrialError> {
+    let connection = Connection::open(&trial.library, copy, OpenFlags::default(), None)?;
+    connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+    connection.close()?;
+    let mut settings = trial.settings.clone();
+    // A database that is there has its page size.
+    settings.remove("page_size");
+    let same = Trial {
+        settings: &settings,
+        library: trial.library.clone(),
+        directory: trial.directory,
+        seed: trial.seed,
+        counter: None,
+        postgres: None,
+        artifacts: None,
+        phase: &mut |_| {},
+    };
+    let connection = sqlite::open(&same, copy)?;
+    connection.query_i64("SELECT count(*) FROM sqlite_master")?;
+    Ok(connection.close()?)
+}

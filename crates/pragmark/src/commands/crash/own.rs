@@ -1,0 +1,118 @@
+//! The user's own script: refused before anything is written if it cannot be crashed, and what a verdict on it will be
+//! about is said at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ::crash::{
+    Beginning, CrashError, CrashSettings, JournalMode, LockingMode, Recording, Sandbox, Script,
+    Synchronous,
+};
+use engine::{Connection, EngineError, Library, OpenFlags, Source};
+use lab::record::{EngineRecord, RunPlan, engine_to_load};
+
+use super::plan;
+use crate::cli::CrashArgs;
+use crate::failure::Failure;
+use crate::text_file::text_of;
+
+/// A longer script would give recordings that no crash laboratory can look through.
+const MOST_SCRIPT_BYTES: u64 = 16 << 20;
+
+/// Settings that neither an attached database nor a script is likely to have by itself, and the default ones for engines
+/// that lack them.
+const CHECKED: [(JournalMode, Synchronous); 2] = [
+    (JournalMode::Truncate, Synchronous::Extra),
+    (JournalMode::Delete, Synchronous::Full),
+];
+
+/// Refuses a script that cannot be crashed: it is parsed and recorded once. Settings that it changes, and a transaction
+/// that it leaves open, are named.
+pub(super) fn check(
+    path: &Path,
+    args: &CrashArgs,
+    plan: &RunPlan,
+    engines: &[EngineRecord],
+) -> Result<(), Failure> {
+    let to_load = engine_to_load(engines, &plan.engine).map_err(Failure::unusable)?;
+    let source: Source = to_load.parse().map_err(Failure::usage)?;
+    let library = Arc::new(Library::load(&source).map_err(Failure::unusable)?);
+    let text = text_of("the script", path, MOST_SCRIPT_BYTES)?;
+    let script = Script::parse(&library, path, &text).map_err(failure)?;
+    let folder = tempfile::tempdir_in(plan::directory(args)).map_err(Failure::unusable)?;
+    let copy = |database: &PathBuf| copied(&library, database, folder.path(), args);
+    let beginning = args.db.as_ref().map(copy).transpose()?;
+    let mut sandbox = Sandbox::new(&source).map_err(failure)?;
+    for (journal_mode, synchronous) in CHECKED {
+        let settings = CrashSettings {
+            journal_mode,
+            synchronous,
+            locking_mode: LockingMode::Normal,
+            page_size: 4096,
+            powersafe_overwrite: true,
+        };
+        let beginning = beginning.as_ref();
+        let recorded = Recording::make(&mut sandbox, &settings, &script, beginning, plan.seed);
+        if let Ok(recording) = recorded.map_err(failure)? {
+            note(path, &recording, &settings);
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Says what a verdict on the script will be about besides the settings of a variant.
+fn note(path: &Path, recording: &Recording, settings: &CrashSettings) {
+    for in_force in recording
+        .in_force
+        .iter()
+        .filter(|it| it.settings != *settings)
+    {
+        tell!(
+            "note: {}: from {} on, {} has settings of its own, whatever the variant sets: what is lost is compared with what SQLite documents of those in force",
+            path.display(),
+            in_force.since,
+            in_force.database
+        );
+    }
+    if let Some(place) = &recording.left_open {
+        tell!(
+            "note: {}: the transaction that begins at {place} is never committed, so nothing of it can be lost",
+            path.display()
+        );
+    }
+}
+
+/// A copy of the user's database, to be recorded on. A log next to it is written back.
+fn copied(
+    library: &Arc<Library>,
+    database: &Path,
+    folder: &Path,
+    args: &CrashArgs,
+) -> Result<Beginning, Failure> {
+    let unusable = |error: EngineError| {
+        Failure::unusable(format!(
+            "cannot use a copy of {}: {error}",
+            database.display()
+        ))
+    };
+    let copy = folder.join("own.db");
+    bench::copy_database(library, database, &copy).map_err(Failure::unusable)?;
+    let connection =
+        Connection::open(library, &copy, OpenFlags::default(), None).map_err(unusable)?;
+    let read = connection.query_i64("SELECT count(*) FROM sqlite_master");
+    read.map_err(unusable)?;
+    connection.close().map_err(unusable)?;
+    Beginning::of(&[&copy], plan::transactions(args) as usize).map_err(failure)
+}
+
+fn failure(error: CrashError) -> Failure {
+    match &error {
+        CrashError::Script { .. } | CrashError::Unfinished { .. } => Failure::usage(&error)
+            .hint("each statement must run on an empty database, or on the one of --db; nothing was written"),
+        CrashError::NothingCommitted { .. } | CrashError::TooMuchWritten { .. } => {
+            Failure::usage(&error)
+        }
+        _ => Failure::unusable(&error),
+    }
+}
