@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 /// The files of the recorder.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "code.c",
+    "configure.c",
     "doors.c",
     "file.c",
     "hooks.c",

@@ -41,6 +41,12 @@ static bool is_traced(const struct connection *it) {
   return pointer_at(it->db, it->library->shape.trace) == (void *)on_event;
 }
 
+/* Whether a statement is being prepared: virtual tables read their tables meanwhile, when they are first used. */
+static bool is_preparing(const struct connection *it) {
+  int parser = it->library->shape.parser;
+  return parser >= 0 && pointer_at(it->db, parser);
+}
+
 /* The legacy sqlite3_trace() has another signature, and this bit in the mask. */
 #define LEGACY_MASK 0x40
 
@@ -309,7 +315,8 @@ static void record_event(struct connection *it, unsigned event, void *statement,
   if (event == SQLITE_TRACE_CLOSE) on_close(it);
   if (event == SQLITE_TRACE_PROFILE) on_end(it, statement);
   /* Statements within statements, of triggers and of FTS5, come with a text made for the callback. */
-  if (event == SQLITE_TRACE_STMT && sql == it->library->sql(statement)) on_begin(it, statement, sql);
+  bool is_own = event == SQLITE_TRACE_STMT && sql == it->library->sql(statement);
+  if (is_own && !is_preparing(it)) on_begin(it, statement, sql);
 }
 
 static int on_event(unsigned event, void *context, void *p, void *x) {
@@ -365,6 +372,7 @@ static void reset(struct connection *it) {
 
 /* Records a connection from here on. */
 void attach(sqlite3 *db, struct library *library) {
+  library->in_use = true;
   struct connection *it = connection_of(db);
   if (!it) return stop(LOST_MEMORY);
   /* A library loaded as an extension may find the connection recorded already. */

@@ -82,9 +82,15 @@ struct library *library_of_table(const sqlite3_api_routines *table, enum door do
   return library ? library : new_of_table(table, door);
 }
 
-struct library *library_of_symbols(void *handle, enum door door) {
-  const char *path = module_of(dlsym(handle, "sqlite3_libversion_number"));
+/* The library that a function belongs to, if it is known. */
+struct library *library_of_function(const void *function) {
+  const char *path = module_of(function);
   for (int i = 0; i < count; i++)
     if (strcmp(libraries[i].path, path) == 0) return &libraries[i];
-  return new_of_symbols(handle, door);
+  return NULL;
+}
+
+struct library *library_of_symbols(void *handle, enum door door) {
+  struct library *known = library_of_function(dlsym(handle, "sqlite3_libversion_number"));
+  return known ? known : new_of_symbols(handle, door);
 }

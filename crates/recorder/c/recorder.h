@@ -31,7 +31,7 @@
   F(prepare_v2, 0) F(step, 0) F(reset, 0) F(finalize, 0) F(bind_int64, 0) F(bind_double, 0) \
   F(bind_text, 0) F(bind_blob, 0) F(bind_zeroblob, 0) F(column_text, 0) F(get_autocommit, 0) \
   F(total_changes, 0) F(backup_init, 0) F(backup_step, 0) F(backup_finish, 0) \
-  F(extended_result_codes, 0) F(busy_timeout, 0) \
+  F(extended_result_codes, 0) F(busy_timeout, 0) F(collation_needed, 0) \
   F(bind_pointer, 3020000) F(txn_state, 3034000) F(db_name, 3039000)
 
 /* Where SQLite keeps what it has no function for, as found by experiments on statements and connections of
@@ -42,6 +42,7 @@ struct shape {
   uint16_t zero_flag, pointer_flags;
   int result;                  /* in a statement: its result code */
   int trace, trace_argument, trace_mask, commit, commit_argument; /* in a connection */
+  int parser;                  /* in a connection: the parser of the statement that is being prepared */
 };
 
 struct library {
@@ -50,6 +51,7 @@ struct library {
   int announced;               /* the generation in which its record was written */
   enum door door;
   bool usable;
+  bool in_use;                 /* the program has opened a connection */
   struct shape shape;
   const char *path;            /* of the module that contains it */
 #define FIELD(name, since) __typeof__(((sqlite3_api_routines *)0)->name) name;
@@ -59,6 +61,8 @@ struct library {
 
 INTERNAL struct library *library_of_table(const sqlite3_api_routines *, enum door);
 INTERNAL struct library *library_of_symbols(void *handle, enum door);
+INTERNAL struct library *library_of_function(const void *);
+INTERNAL void open_door(struct library *);
 INTERNAL void examine(struct library *);
 INTERNAL void *pointer_if_readable(const void *);
 

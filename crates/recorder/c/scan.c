@@ -100,7 +100,7 @@ static bool is_table(const struct module *module, const sqlite3_api_routines *ta
 }
 
 /* Has a library call the recorder for each new connection. */
-static void open_door(struct library *library) {
+void open_door(struct library *library) {
   if (library && library->usable) library->auto_extension((void (*)(void))entry);
 }
 

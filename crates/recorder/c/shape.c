@@ -1,5 +1,5 @@
 /* Where a library keeps what it has no function for: the values bound to a statement, a statement's
-** result code in its last callback, and the callbacks that a program has set.
+** result code in its last callback, the callbacks that a program has set, and whether it is preparing a statement.
 **
 ** SQLite has functions that set these, but none that read them, and sqlite3_expanded_sql() is inexact (15
 ** digits of REALs, texts up to a NUL) and takes half of the time of a recording. So the recorder sets known
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -234,11 +235,52 @@ static void examine_callbacks(struct library *library, sqlite3 *db) {
   library->commit_hook(db, NULL, NULL);
 }
 
+/* A connection while it prepares a statement, and where the stack is meanwhile. */
+struct preparing { uint8_t memory[CONNECTION_BYTES]; size_t length; uintptr_t stack; };
+
+static void at_collation(void *context, sqlite3 *db, int encoding, const char *name) {
+  struct preparing *it = context;
+  (void)encoding, (void)name;
+  it->length = peek(db, it->memory, sizeof it->memory);
+  it->stack = (uintptr_t)__builtin_frame_address(0);
+}
+
+/* How far the parser may be on the stack from a function that is called while it works. */
+#define STACK_BYTES 65536
+
+/* The one place that holds an address on the stack while a statement is prepared, and nothing afterwards. */
+static int parser_offset(const struct preparing *inside, const uint8_t *outside, size_t length) {
+  int found = -1;
+  for (int at = 0; (size_t)at + 8 <= length && (size_t)at + 8 <= inside->length; at += 8) {
+    uintptr_t within = word(inside->memory + at);
+    bool is_on_stack = within > inside->stack && within - inside->stack < STACK_BYTES;
+    if (!is_on_stack || word(outside + at) != 0) continue;
+    if (found >= 0) return -1;
+    found = at;
+  }
+  return found;
+}
+
+/* Where a connection has the address of its parser while it prepares a statement. Old versions have it nowhere. */
+static void examine_parser(struct library *library, sqlite3 *db) {
+  /* Not on the stack, because the connection holds its address. */
+  struct preparing *inside = calloc(1, sizeof *inside);
+  uint8_t outside[CONNECTION_BYTES];
+  sqlite3_stmt *statement = NULL;
+  if (!inside) return;
+  library->collation_needed(db, inside, at_collation);
+  library->prepare_v2(db, "SELECT 'a' = 'b' COLLATE pragmark_has_none", -1, &statement, NULL);
+  library->finalize(statement);
+  library->collation_needed(db, NULL, NULL);
+  library->shape.parser = parser_offset(inside, outside, peek(db, outside, sizeof outside));
+  free(inside);
+}
+
 /* Examines a library on a database in memory. */
 void examine(struct library *library) {
   struct shape *shape = &library->shape;
   *shape = (struct shape){.parameters = -1, .result = -1, .trace = -1, .trace_argument = -1,
-                          .trace_mask = -1, .commit = -1, .commit_argument = -1};
+                          .trace_mask = -1, .commit = -1, .commit_argument = -1, .parser = -1};
   sqlite3 *db = NULL;
   int saved = errno;
   if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return;
@@ -246,6 +288,7 @@ void examine(struct library *library) {
     examine_values(library, db);
     examine_results(library, db);
     examine_callbacks(library, db);
+    examine_parser(library, db);
   }
   library->close(db);
   close(pipe_ends[0]);

@@ -301,6 +301,50 @@ fn the_shell_by_each_door_that_needs_no_help() {
 }
 
 #[test]
+fn the_shell_can_still_configure_its_library() {
+    let desk = Desk::new(&Options::default());
+    let mut shell = Command::new("sqlite3");
+    shell
+        .args(["b.db", "SELECT 1 AS it"])
+        .env("LD_PRELOAD", desk.folder.preload(None))
+        .current_dir(desk.temp.path());
+    let Ok(output) = shell.output() else {
+        return testing::skip("there is no sqlite3 here");
+    };
+    // It warns on standard output, which scripts read.
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
+    assert_eq!(desk.recorded().rows_of("SELECT 1 AS it"), 1);
+}
+
+const FULL_TEXT: &str = r#"
+import sqlite3
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("CREATE VIRTUAL TABLE note USING fts5(body)")
+c.execute("INSERT INTO note VALUES ('red')")
+c.close()
+c = sqlite3.connect("a.db", isolation_level=None)
+c.execute("SELECT count(*) FROM note WHERE note MATCH 'red'").fetchall()
+c.close()
+"#;
+
+#[test]
+fn what_a_virtual_table_reads_for_itself_is_not_recorded() {
+    let desk = Desk::new(&Options::default());
+    let Some(it) = desk.python(FULL_TEXT) else {
+        return;
+    };
+    let texts: Vec<&str> = it.statements.iter().map(|it| it.sql.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "CREATE VIRTUAL TABLE note USING fts5(body)",
+            "INSERT INTO note VALUES ('red')",
+            "SELECT count(*) FROM note WHERE note MATCH 'red'",
+        ]
+    );
+}
+
+#[test]
 fn an_extension_records_the_connection_that_loads_it_and_later_ones() {
     let Some(python) = testing::python_with_extensions() else {
         return testing::skip("no Python here can load extensions");
