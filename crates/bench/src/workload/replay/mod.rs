@@ -132,6 +132,7 @@ fn commits(recording: &Recording) -> Commits {
     Commits {
         begun: recording.meta.tickets.max(0) as u64,
         further: recording.further_commits.clone(),
+        waiting: recording.waiting(),
     }
 }
 

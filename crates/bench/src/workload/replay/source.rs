@@ -1,6 +1,8 @@
 //! The recording that is replayed: read whole before the clock starts, and refused where it cannot be replayed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,6 +23,24 @@ pub(in crate::workload) struct Database {
     snapshot: Option<i64>,
     /// Its copy in the trial.
     pub(in crate::workload) path: PathBuf,
+    /// Whether it was in WAL mode when recording began.
+    began_with_log: bool,
+}
+
+impl Database {
+    /// Writes the snapshot of the database.
+    fn restore(&mut self, trace: &Trace) -> Result<(), TrialError> {
+        let Some(snapshot) = self.snapshot else {
+            return Ok(());
+        };
+        trace.restore(snapshot, &self.path).map_err(unusable)?;
+        let mut header = [0; 20];
+        let read = File::open(&self.path).and_then(|mut it| it.read_exact(&mut header));
+        read.map_err(|error| TrialError::because(format!("{}: {error}", self.path.display())))?;
+        // The version that is needed to write it: 2 is a log.
+        self.began_with_log = header[18] == 2;
+        Ok(())
+    }
 }
 
 /// A trace, read.
@@ -92,11 +112,9 @@ impl Recording {
         let trace = open(path)?;
         let meta = trace.meta().map_err(unusable)?;
         check(path, &meta)?;
-        let databases = databases(path, &trace, directory)?;
-        for database in &databases {
-            if let Some(snapshot) = database.snapshot {
-                trace.restore(snapshot, &database.path).map_err(unusable)?;
-            }
+        let mut databases = databases(path, &trace, directory)?;
+        for database in &mut databases {
+            database.restore(&trace)?;
         }
         let mut calls = Vec::new();
         trace
@@ -148,6 +166,24 @@ impl Recording {
             let sets = pragma.is_some_and(|pragma| pragma.name == name && pragma.has_value);
             sets && !self.left_out.contains_key(&text.id)
         })
+    }
+
+    /// The connections to databases with a rollback journal, where the application has not changed to a log.
+    pub(super) fn waiting(&self) -> HashSet<i64> {
+        let changes = |text: &Text| {
+            let pragma = effect::pragma(&text.sql);
+            let is_journal = pragma.is_some_and(|it| it.name == "journal_mode" && it.has_value);
+            is_journal && text.sql.to_ascii_lowercase().contains("wal")
+        };
+        if self.texts.values().any(changes) {
+            return HashSet::new();
+        }
+        let has_journal = |connection: &i64| {
+            let database = self.database_of(*connection);
+            database.is_some_and(|it| !it.began_with_log)
+        };
+        let connections = self.connections.keys().copied();
+        connections.filter(has_journal).collect()
     }
 
     /// Whether statements are missing in the recording.
@@ -281,6 +317,7 @@ fn databases(path: &Path, trace: &Trace, directory: &Path) -> Result<Vec<Databas
             recorded: snapshot.database,
             snapshot: number,
             path: directory.join(format!("test-{}.db", databases.len() + 1)),
+            began_with_log: false,
         });
     }
     for connection in trace.connections().map_err(unusable)? {

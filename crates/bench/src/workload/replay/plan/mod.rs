@@ -7,7 +7,7 @@
 //! whose commits had ended before it began have ended. Statements within a transaction wait for nothing, because they
 //! may hold a lock. Everything that is waited for came earlier in the recording, so a replay cannot stand still.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use trace::Call;
 
@@ -65,6 +65,8 @@ pub(super) struct Commits {
     pub(super) begun: u64,
     /// Those that no call has as its ticket, because the statement made several.
     pub(super) further: Vec<u64>,
+    /// The connections to databases with a rollback journal.
+    pub(super) waiting: HashSet<i64>,
 }
 
 /// Some calls of a connection that are a transaction, or one statement outside of one.
@@ -84,14 +86,14 @@ pub(super) fn plan(calls: &[Call], commits: &Commits) -> Plan {
     let cut = calls.len() - kept;
     let lanes = lanes(calls, &transactions);
     let ends = ends_of_commits(calls, &transactions, limit);
-    let mut draft = Draft::new(calls, &lanes, ends);
+    let mut draft = Draft::new(calls, &lanes, ends, &commits.waiting);
     draft.number_turns(&lanes);
     let mut plan = Plan {
         lanes: draft.steps(&lanes),
         before: Vec::new(),
         cut,
     };
-    plan.before = before(calls, &plan);
+    plan.before = before(calls, &plan, &commits.waiting);
     mark_statements(calls, &mut plan.lanes);
     plan
 }
@@ -214,6 +216,7 @@ struct Draft<'a> {
     /// When the first call started.
     began: i64,
     ends: Vec<i64>,
+    waiting: &'a HashSet<i64>,
     /// For each lane and transaction, the last ticket before and the first after it.
     bounds: Vec<Vec<(u64, u64)>>,
     turns: BTreeMap<Key, u64>,
@@ -222,8 +225,14 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(calls: &'a [Call], lanes: &[Vec<Transaction>], ends: Vec<i64>) -> Draft<'a> {
+    fn new(
+        calls: &'a [Call],
+        lanes: &[Vec<Transaction>],
+        ends: Vec<i64>,
+        waiting: &'a HashSet<i64>,
+    ) -> Draft<'a> {
         Draft {
+            waiting,
             bounds: lanes.iter().map(|lane| bounds(lane)).collect(),
             of_tickets: vec![0; ends.len() + 1],
             turns: BTreeMap::new(),
@@ -236,6 +245,14 @@ impl<'a> Draft<'a> {
     /// How many commits had ended at a moment.
     fn commits_until(&self, moment: i64) -> u64 {
         self.ends.partition_point(|end| *end <= moment) as u64
+    }
+
+    /// How many commits a call saw.
+    fn commits_before(&self, call: &Call) -> u64 {
+        match self.waiting.contains(&call.connection) {
+            true => self.commits_until(end(call)),
+            false => self.commits_until(start(call)),
+        }
     }
 
     /// The place of a transaction that was rolled back.
@@ -290,9 +307,7 @@ impl<'a> Draft<'a> {
         let begin = steps.len();
         for &index in &transaction.calls {
             let call = &self.calls[index];
-            let commits = self
-                .commits_until(start(call))
-                .min(bounds.1.saturating_sub(1));
+            let commits = self.commits_before(call).min(bounds.1.saturating_sub(1));
             let after = match is_locked {
                 true => 0,
                 false => self.of_tickets[commits as usize],
@@ -366,18 +381,12 @@ fn bounds(lane: &[Transaction]) -> Vec<(u64, u64)> {
     bounds
 }
 
-/// The steps that must have been executed before each turn: reading ones that had ended before it began.
-fn before(calls: &[Call], plan: &Plan) -> Vec<Vec<(usize, u64)>> {
+/// The steps that must have been executed before each turn: reading ones that did not see it.
+fn before(calls: &[Call], plan: &Plan, waiting: &HashSet<i64>) -> Vec<Vec<(usize, u64)>> {
     let reads: Vec<Vec<(i64, u64)>> = plan.lanes.iter().map(|lane| reads(calls, lane)).collect();
-    let mut begins: Vec<(u64, usize, i64)> = Vec::new();
-    for (number, lane) in plan.lanes.iter().enumerate() {
-        let begin = lane.steps.iter().filter(|step| step.begins > 0);
-        begins.extend(begin.map(|step| (step.begins, number, start(&calls[step.call]))));
-    }
-    begins.sort_unstable();
     let mut required = vec![0; plan.lanes.len()];
-    let mut before = Vec::with_capacity(begins.len());
-    for (_, own, moment) in begins {
+    let mut before = Vec::new();
+    for (own, moment) in moments(calls, plan, waiting) {
         let mut news = Vec::new();
         for (lane, reads) in reads.iter().enumerate().filter(|(lane, _)| *lane != own) {
             let count = reads.partition_point(|(end, _)| end.saturating_add(ROUNDED) <= moment);
@@ -390,6 +399,31 @@ fn before(calls: &[Call], plan: &Plan) -> Vec<Vec<(usize, u64)>> {
         before.push(news);
     }
     before
+}
+
+/// For each turn its lane, and until when reading statements that had ended did not see it: its start, and with a rollback
+/// journal the end of its commit, or of a later one that ended before.
+fn moments(calls: &[Call], plan: &Plan, waiting: &HashSet<i64>) -> Vec<(usize, i64)> {
+    let mut turns: BTreeMap<u64, (usize, i64, Option<i64>)> = BTreeMap::new();
+    for (number, lane) in plan.lanes.iter().enumerate() {
+        for step in &lane.steps {
+            let call = &calls[step.call];
+            if step.begins > 0 {
+                turns.insert(step.begins, (number, start(call), None));
+            }
+            let ended = turns.get_mut(&step.ends).map(|(.., commit)| commit);
+            if let Some(commit) = ended.filter(|_| call.ticket.is_some()) {
+                *commit = Some(end(call)).filter(|_| waiting.contains(&call.connection));
+            }
+        }
+    }
+    let mut least = i64::MAX;
+    for (.., commit) in turns.values_mut().rev() {
+        least = commit.map_or(least, |commit| least.min(commit));
+        *commit = commit.map(|_| least);
+    }
+    let moment = |(lane, start, commit): (usize, i64, Option<i64>)| (lane, commit.unwrap_or(start));
+    turns.into_values().map(moment).collect()
 }
 
 /// The ends of the steps of a lane that belong to no turn, in their order, each with the number of steps up to it or

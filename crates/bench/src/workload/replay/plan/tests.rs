@@ -42,9 +42,17 @@ fn written(connection: i64, start_us: i64, end_us: i64) -> Call {
 }
 
 fn planned(calls: &[Call]) -> Plan {
-    let begun = calls.iter().filter(|it| it.ticket.is_some()).count() as u64;
-    let further = Vec::new();
-    plan(calls, &Commits { begun, further })
+    planned_with(calls, &[])
+}
+
+/// The same where some connections have a rollback journal.
+fn planned_with(calls: &[Call], waiting: &[i64]) -> Plan {
+    let commits = Commits {
+        begun: calls.iter().filter(|it| it.ticket.is_some()).count() as u64,
+        waiting: waiting.iter().copied().collect(),
+        ..Commits::default()
+    };
+    plan(calls, &commits)
 }
 
 /// The step of a call.
@@ -69,6 +77,34 @@ fn writers_take_turns_and_a_read_waits_for_the_commits_that_had_ended() {
     assert_eq!((second.after, second.begins, second.ends), (1, 2, 2));
     let after = [2, 3, 4].map(|call| step(&plan, call).after);
     assert_eq!(after, [1, 2, 0]);
+}
+
+#[test]
+fn with_a_rollback_journal_a_read_saw_what_was_committed_while_it_waited() {
+    let calls = [
+        commit(1, 0, 10, 1),
+        commit(1, 20, 30, 2),
+        call(2, 15, 40),
+        call(3, 15, 25),
+    ];
+    let plan = planned_with(&calls, &[2, 3]);
+    assert_eq!([2, 3].map(|call| step(&plan, call).after), [2, 1]);
+    let plan = planned(&calls);
+    assert_eq!([2, 3].map(|call| step(&plan, call).after), [1, 1]);
+}
+
+#[test]
+fn with_a_rollback_journal_a_turn_waits_for_reads_that_ended_before_its_commit() {
+    let calls = [call(1, 0, 25), commit(2, 20, 40, 1), call(3, 10, 45)];
+    let plan = planned_with(&calls, &[1, 2, 3]);
+    let lane = |index| {
+        plan.lanes
+            .iter()
+            .position(|lane| lane.steps[0].call == index)
+    };
+    assert_eq!(plan.before, [vec![(lane(0).unwrap(), 1)]]);
+    assert_eq!(step(&plan, 2).after, 1);
+    assert_eq!(planned(&calls).before, [vec![]]);
 }
 
 #[test]
@@ -141,7 +177,11 @@ fn a_recording_is_cut_where_a_commit_is_missing_unless_it_is_known_to_have_no_ca
         call(1, 40, 50),
         call(3, 5, 8),
     ];
-    let commits = |further| Commits { begun: 3, further };
+    let commits = |further| Commits {
+        begun: 3,
+        further,
+        ..Commits::default()
+    };
     let torn = plan(&calls, &commits(vec![]));
     assert_eq!(torn.cut, 2);
     let kept: usize = torn.lanes.iter().map(|lane| lane.steps.len()).sum();
@@ -210,10 +250,11 @@ fn recording(script: &[(i64, u8, i64)]) -> Vec<Call> {
 proptest! {
     #[test]
     fn every_plan_can_be_carried_out(
-        script in prop::collection::vec((0..4_i64, any::<u8>(), 1..30_i64), 1..60)
+        script in prop::collection::vec((0..4_i64, any::<u8>(), 1..30_i64), 1..60),
+        waiting in prop::collection::vec(0..4_i64, 0..4)
     ) {
         let calls = recording(&script);
-        let plan = planned(&calls);
+        let plan = planned_with(&calls, &waiting);
         prop_assert_eq!(plan.cut, 0);
         prop_assert_eq!(left_waiting(&plan), 0);
         let steps: usize = plan.lanes.iter().map(|lane| lane.steps.len()).sum();
