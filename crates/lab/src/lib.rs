@@ -24,6 +24,7 @@ pub mod own_metric;
 pub mod pilot;
 pub mod plan;
 pub mod record;
+pub mod runs;
 pub mod samples;
 pub mod seed;
 pub mod stats;

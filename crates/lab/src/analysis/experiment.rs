@@ -61,6 +61,7 @@ pub(super) fn analyse(
     let (upper_bounds, gathered) = split_upper_bounds(planned, gathered.variants, &dropped);
     let figures_by_row = figures_by_row(&gathered, &dropped);
     let mut variants = variants(planned, gathered, effects, &ranking, &dropped);
+    note_ratios(&mut variants, own);
     mark_zeros(&mut variants, metric);
     set_groups_and_recall(&mut variants, &firmly, recall_losses);
     cap_durability(&mut variants, planned, environment);
@@ -233,6 +234,13 @@ fn exceeded(
         ..bound
     };
     bounds.into_iter().map(exceeded).collect()
+}
+
+/// Keeps the ratios of each round, for comparisons with other runs.
+fn note_ratios(variants: &mut [VariantAnalysis], own: &Samples) {
+    for (index, variant) in variants.iter_mut().enumerate() {
+        variant.log_ratios = own.log_ratios(index, 0);
+    }
 }
 
 /// Marks the variants that a figure of 0 leaves without a ratio in some round.

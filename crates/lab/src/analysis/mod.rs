@@ -291,6 +291,9 @@ pub struct VariantAnalysis {
     pub problem: Option<String>,
     /// Its figures by metric, dropped blocks left out.
     pub summaries: BTreeMap<String, Summary>,
+    /// The logarithms of its ratios to the baseline, one for each round.
+    #[serde(skip)]
+    pub(crate) log_ratios: Vec<f64>,
     /// Its ratio to the baseline in the experiment's metric.
     pub effect: Option<Effect>,
     /// Whether a figure of 0, its own or the baseline's, leaves a round without a ratio.

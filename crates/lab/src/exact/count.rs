@@ -103,6 +103,11 @@ impl Figure {
         }
     }
 
+    /// The figure of a metric in other trials than those of an exact comparison.
+    pub fn between(name: &str, base: &[&Measured], new: &[&Measured]) -> Figure {
+        Figure::of(name, name, base, new)
+    }
+
     /// The new value divided by that of the base; none where either is not exact, infinite where only the base is 0.
     pub fn ratio(&self) -> Option<f64> {
         match (self.base.exact()?, self.new.exact()?) {

@@ -107,7 +107,7 @@ impl Statement {
         let more = self.more_steps.is_some_and(|steps| steps > 0.0);
         match (any(Change::Worse), any(Change::Better)) {
             _ if matches!(self.answer, AnswerChange::Other { .. }) => Weight::Answer,
-            (true, _) if scans && more => Weight::Scan,
+            (true, _) if scans && self.more_steps.is_none_or(|steps| steps > 0.0) => Weight::Scan,
             (true, _) if more => Weight::More,
             (true, false) => Weight::More,
             (true, true) => Weight::Mixed,

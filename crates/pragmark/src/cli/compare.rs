@@ -17,11 +17,14 @@ Examples:
   pragmark compare queries.sql --db app.db --vary journal_mode=delete,wal
                                         syncs, pages and bytes written with two settings
 
-Nothing is timed: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs, query plans and
+  pragmark compare pragmark-runs/A pragmark-runs/B
+                                        two runs: what differs around them, ratios to each run's own baseline, counters
+
+Except of runs, nothing is timed: instructions of SQLite's virtual machine, full-scan steps, sorts, pages, syncs, query plans and
 answers are compared. They are the same on every machine.")]
 pub struct CompareArgs {
-    /// A trace of `pragmark record`, or files of SQL as for `pragmark measure`. Several files are compared with one
-    /// another.
+    /// Folders of runs, a trace of `pragmark record`, or files of SQL as for `pragmark measure`. Several files are compared
+    /// with one another.
     #[arg(required_unless_present = "commands")]
     pub subjects: Vec<PathBuf>,
     /// Statement to compare instead of a file; repeat it for several statements.

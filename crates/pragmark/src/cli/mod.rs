@@ -92,7 +92,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Measure your own SQL on a copy of your own database.
     Measure(Box<MeasureArgs>),
-    /// Compare two engines, databases, files of SQL or settings by what is counted: exactly, without timing.
+    /// Compare two runs; or two engines, databases, files of SQL or settings exactly, by what is counted.
     Compare(Box<CompareArgs>),
     /// List experiments, workloads, PRAGMAs or metrics.
     List(ListArgs),

@@ -144,3 +144,48 @@ fn one_side_or_two_traces_are_refused_with_what_to_do() {
         .exits(2)
         .complains(&["two traces"]);
 }
+
+#[test]
+fn two_runs_differ_in_ratios_and_counters_and_never_in_absolute_times() {
+    let laboratory = shop();
+    for (database, out) in [("app.db", "before"), ("migrated.db", "after")] {
+        let vary = [
+            "--vary",
+            "cache_size=-2000,-64000",
+            "--rounds",
+            "3",
+            "--set",
+            "transactions=60",
+        ];
+        let work = [
+            "measure",
+            "--db",
+            database,
+            "queries.sql",
+            "--no-tiers",
+            "--out",
+            out,
+        ];
+        laboratory.pragmark(&[&work[..], &vary].concat()).exits(0);
+    }
+    let runs = ["before", "after"];
+    let answer = laboratory.pragmark(&compare(&runs)).exits(0);
+    answer.says(&[
+        "same_age now reads users whole",
+        "Settings of the baseline that differ",
+        "absolute times of two runs are facts and no verdict",
+        "preliminary",
+    ]);
+    let json = laboratory.pragmark(&compare(&[&runs[..], &["--format", "json"]].concat()));
+    let json = json.exits(0).json();
+    let variants = &json[0]["experiments"][0]["variants"];
+    assert!(variants[0]["change"].is_null(), "the baseline has no ratio");
+    assert!(variants[1]["change"]["interval"]["low"].as_f64().unwrap() > 0.0);
+    laboratory
+        .pragmark(&compare(&["before"]))
+        .exits(2)
+        .complains(&["BASE NEW"]);
+    laboratory
+        .pragmark(&compare(&["before", "queries.sql"]))
+        .exits(2);
+}

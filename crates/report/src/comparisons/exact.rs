@@ -22,6 +22,8 @@ const IN_SUMMARY: [&str; 6] = [
     "cache_misses",
     "db_bytes",
 ];
+/// The smallest relative change that a ratio shows.
+const VISIBLE: f64 = 0.005;
 /// How many statements are named in a sentence.
 const NAMED: usize = 5;
 
@@ -239,9 +241,12 @@ fn row(it: &Statement) -> Row {
 
 fn change(it: &Statement) -> Cell {
     let ratio = it.figure("vm_steps").and_then(Figure::ratio);
-    let steps = match ratio.filter(|ratio| *ratio != 1.0 && ratio.is_finite()) {
-        Some(ratio) => format!("{} VM steps", ratio_without_interval(ratio)),
-        None => String::new(),
+    let steps = match (ratio, it.more_steps) {
+        (Some(ratio), _) if ratio.is_finite() && (ratio - 1.0).abs() >= VISIBLE => {
+            format!("{} VM steps", ratio_without_interval(ratio))
+        }
+        (_, Some(more)) if more != 0.0 => format!("{more:+} VM steps in all"),
+        _ => String::new(),
     };
     let (words, tone) = match it.weight() {
         Weight::Answer => ("other answer".to_owned(), Tone::Bad),

@@ -1,6 +1,8 @@
-//! Comparisons as documents: of counters, which are exact.
+//! Comparisons as documents: of counters, which are exact, and of whole runs.
 
 mod exact;
 mod figures;
+mod runs;
 
 pub use exact::exact;
+pub use runs::runs;

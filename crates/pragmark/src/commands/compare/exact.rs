@@ -22,8 +22,8 @@ use crate::interrupt;
 const LIMIT_S: f64 = 600.0;
 
 /// Counts all sides, and compares each with the first.
-pub fn execute(args: &CompareArgs) -> Result<Exit, Failure> {
-    let experiment = experiment(args)?;
+pub fn execute(args: &CompareArgs, subject: Subject) -> Result<Exit, Failure> {
+    let experiment = experiment(args, subject)?;
     let Some(sides) = sides(args, experiment)? else {
         return Ok(Exit::Interrupted);
     };
@@ -41,8 +41,7 @@ pub fn execute(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 /// The experiment whose variants are the sides.
-fn experiment(args: &CompareArgs) -> Result<Experiment, Failure> {
-    let subject = Subject::of(&args.subjects)?;
+fn experiment(args: &CompareArgs, subject: Subject) -> Result<Experiment, Failure> {
     let is_trace = matches!(subject, Subject::Trace(_));
     if is_trace && !(args.dbs.is_empty() && args.setup.is_none()) {
         return Err(Failure::usage(
@@ -68,7 +67,7 @@ fn experiment(args: &CompareArgs) -> Result<Experiment, Failure> {
 fn measure_args(args: &CompareArgs, subject: Subject) -> Result<MeasureArgs, Failure> {
     let (files, trace) = match subject {
         Subject::Trace(trace) => (Vec::new(), Some(trace)),
-        Subject::Scripts(files) => (files, None),
+        Subject::Scripts(files) | Subject::Runs(files) => (files, None),
     };
     let engines = args.engine.iter().map(|name| engine::name_in_plan(name));
     Ok(MeasureArgs {

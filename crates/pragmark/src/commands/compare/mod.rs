@@ -1,12 +1,14 @@
 //! `pragmark compare`: what differs between two sides, without a verdict on time.
 
 mod exact;
+mod runs;
 mod subject;
 
 use report::document::Document;
 use report::render;
 use serde::Serialize;
 
+use self::subject::Subject;
 use super::output;
 use super::report::terminal_style;
 use crate::cli::{CompareArgs, CompareFormat};
@@ -14,7 +16,10 @@ use crate::failure::{Exit, Failure};
 
 /// Compares what the arguments name.
 pub fn execute(args: &CompareArgs) -> Result<Exit, Failure> {
-    exact::execute(args)
+    match Subject::of(&args.subjects)? {
+        Subject::Runs(folders) => runs::execute(args, &folders),
+        subject => exact::execute(args, subject),
+    }
 }
 
 /// Writes a comparison in the form that is wanted: its document, or its data as JSON.

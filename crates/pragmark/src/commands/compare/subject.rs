@@ -11,6 +11,8 @@ use crate::failure::Failure;
 pub enum Subject {
     /// A recorded application.
     Trace(PathBuf),
+    /// Folders of runs.
+    Runs(Vec<PathBuf>),
     /// Files of SQL; none where statements are given on the command line.
     Scripts(Vec<PathBuf>),
 }
@@ -21,6 +23,16 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 impl Subject {
     /// What these paths are.
     pub fn of(paths: &[PathBuf]) -> Result<Subject, Failure> {
+        let is_run = |path: &&PathBuf| path.is_dir();
+        match paths.iter().filter(is_run).count() {
+            0 => {}
+            runs if runs == paths.len() => return Ok(Subject::Runs(paths.to_vec())),
+            _ => {
+                return Err(Failure::usage(
+                    "folders of runs and other files exclude one another",
+                ));
+            }
+        }
         let mut traces = Vec::new();
         for path in paths {
             if is_database(path)? {
@@ -73,9 +85,15 @@ mod tests {
         assert_eq!(of(&[&trace]).unwrap(), Subject::Trace(trace.clone()));
         let scripts = vec![script.clone(), script.clone()];
         assert_eq!(of(&[&script, &script]).unwrap(), Subject::Scripts(scripts));
+        let run = folder.path().to_owned();
+        assert_eq!(
+            of(&[&run, &run]).unwrap(),
+            Subject::Runs(vec![run.clone(), run.clone()])
+        );
         let words = |paths: &[&PathBuf]| of(paths).unwrap_err().words();
         assert!(words(&[&trace, &trace]).contains("--engine"));
         assert!(words(&[&trace, &script]).contains("exclude"));
+        assert!(words(&[&trace, &run]).contains("folders of runs"));
         assert!(words(&[&folder.path().join("none")]).contains("none"));
     }
 }

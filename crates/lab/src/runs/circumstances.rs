@@ -1,0 +1,179 @@
+//! What differs between the circumstances of two runs, and what weakens their comparison.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::environment::Volume;
+use crate::level::Settings;
+
+/// Something that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What it is.
+    pub what: String,
+    /// What it is in the base.
+    pub base: String,
+    /// What it is in the new run.
+    pub new: String,
+}
+
+/// What weakens a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// The runs are of different machines.
+    OtherMachine,
+    /// A run was stopped before its end.
+    Unfinished {
+        /// The run.
+        run: String,
+    },
+    /// The A/A check of an experiment saw a difference that is none.
+    AaCheck {
+        /// The run.
+        run: String,
+        /// The experiment.
+        experiment: String,
+    },
+    /// An experiment has too few rounds for the exact method.
+    Preliminary {
+        /// The run.
+        run: String,
+        /// The experiment.
+        experiment: String,
+    },
+}
+
+/// What a machine is recognised by.
+const OF_MACHINE: [&str; 5] = ["CPU", "logical CPUs", "memory", "architecture", "disk"];
+
+/// Everything that differs.
+pub(super) fn differences(base: &Analysis, new: &Analysis) -> Vec<Difference> {
+    let (one, other) = (facts(base), facts(new));
+    let names: BTreeSet<&String> = one.iter().chain(&other).map(|(name, _)| name).collect();
+    let of = |facts: &[(String, String)], name: &String| {
+        let value = facts.iter().find(|(it, _)| it == name);
+        value.map_or("–".to_owned(), |(_, value)| value.clone())
+    };
+    let all = names.into_iter().map(|name| Difference {
+        what: name.clone(),
+        base: of(&one, name),
+        new: of(&other, name),
+    });
+    all.filter(|it| it.base != it.new).collect()
+}
+
+/// What is known of machine, engines and plan, by name.
+fn facts(run: &Analysis) -> Vec<(String, String)> {
+    let (machine, plan) = (&run.environment.machine, &run.plan);
+    let mut facts = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        facts.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    add("operating system", machine.system.operating_system.clone());
+    add("kernel", machine.system.kernel.clone());
+    add("architecture", machine.system.architecture.clone());
+    add("CPU", machine.cpu.model.clone());
+    add("logical CPUs", text(machine.cpu.logical_cpus));
+    add("usable CPUs", text(machine.cpu.usable_cpus));
+    add("governor", machine.cpu.governor.clone());
+    add("turbo", text(machine.cpu.turbo));
+    add(
+        "memory",
+        machine
+            .memory
+            .total_bytes
+            .map(|bytes| format!("{} MiB", bytes >> 20)),
+    );
+    add("version of pragmark", Some(plan.pragmark.clone()));
+    add("scale", Some(plan.scale.to_string()));
+    add("seed", Some(plan.seed.0.to_string()));
+    for volume in &machine.volumes {
+        let several = machine.volumes.len() > 1;
+        let of = |name: &str| match several {
+            true => format!("{name} of {}", volume.path.display()),
+            false => name.to_owned(),
+        };
+        add(&of("file system"), volume.file_system.clone());
+        add(
+            &of("mount options"),
+            volume.mount_options.as_ref().map(|it| it.join(",")),
+        );
+        add(&of("disk"), disk(volume));
+    }
+    for engine in &run.environment.engines {
+        add(
+            &format!("engine {}", engine.name),
+            Some(engine.version.clone()),
+        );
+        add(
+            &format!("source of engine {}", engine.name),
+            Some(engine.source_id.clone()),
+        );
+        let options = engine.compile_options.join(" ");
+        add(
+            &format!("compile options of engine {}", engine.name),
+            Some(options),
+        );
+    }
+    add("engine of the run", Some(plan.engine.clone()));
+    facts
+}
+
+fn text(value: Option<impl Display>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+fn disk(volume: &Volume) -> Option<String> {
+    volume.model.clone().or_else(|| volume.device.clone())
+}
+
+/// What weakens the comparison.
+pub(super) fn doubts(base: &Analysis, new: &Analysis) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let of_machine = |it: &Difference| OF_MACHINE.iter().any(|name| it.what.starts_with(name));
+    if differences(base, new).iter().any(of_machine) {
+        doubts.push(Doubt::OtherMachine);
+    }
+    for run in [base, new] {
+        let name = || run.plan.id.clone();
+        if !run.is_complete() {
+            doubts.push(Doubt::Unfinished { run: name() });
+        }
+        for experiment in &run.experiments {
+            let key = || experiment.key.clone();
+            if experiment.aa_check_alarm() {
+                doubts.push(Doubt::AaCheck {
+                    run: name(),
+                    experiment: key(),
+                });
+            }
+            if experiment.preliminary {
+                doubts.push(Doubt::Preliminary {
+                    run: name(),
+                    experiment: key(),
+                });
+            }
+        }
+    }
+    doubts
+}
+
+/// Settings that differ.
+pub(super) fn settings(base: &Settings, new: &Settings) -> Vec<Difference> {
+    let names: BTreeSet<&String> = base.keys().chain(new.keys()).collect();
+    let of = |settings: &Settings, name: &String| {
+        settings
+            .get(name)
+            .map_or("–".to_owned(), ToString::to_string)
+    };
+    let all = names.into_iter().map(|name| Difference {
+        what: name.clone(),
+        base: of(base, name),
+        new: of(new, name),
+    });
+    all.filter(|it| it.base != it.new).collect()
+}

@@ -1,0 +1,258 @@
+//! Two runs compared, each measured at its own time.
+//!
+//! Machines drift, so absolute times of two runs are facts and never a verdict. What can be compared is the ratio of a
+//! variant to the baseline of its own run, which was measured in the same blocks; and what is counted, as in [`exact`].
+
+mod circumstances;
+
+use serde::Serialize;
+
+use crate::analysis::{Analysis, ExperimentAnalysis, Summary, VariantAnalysis};
+use crate::exact::{self, Change, Figure, Side};
+use crate::metric;
+use crate::stats::{ALPHA, Independent, Interval};
+use crate::trial::{Measured, Outcome};
+
+pub use circumstances::{Difference, Doubt};
+
+/// Two runs compared.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunComparison {
+    /// The id of the base.
+    pub base: String,
+    /// The id of the other run.
+    pub new: String,
+    /// What differs in the machine, the engines and the plan.
+    pub differences: Vec<Difference>,
+    /// What weakens the comparison.
+    pub doubts: Vec<Doubt>,
+    /// The experiments of both runs.
+    pub experiments: Vec<ExperimentComparison>,
+    /// Experiments, and variants of common experiments, of the base alone.
+    pub only_base: Vec<String>,
+    /// Those of the new run alone.
+    pub only_new: Vec<String>,
+}
+
+/// An experiment of both runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentComparison {
+    /// Its name within the runs.
+    pub key: String,
+    /// The metric of its ratios.
+    pub metric: String,
+    /// Settings of the baseline that differ.
+    pub settings: Vec<Difference>,
+    /// The variants of both runs, the baseline first, the others in the order of concern.
+    pub variants: Vec<VariantComparison>,
+}
+
+/// A variant of both runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct VariantComparison {
+    /// The levels of its factors.
+    pub label: String,
+    /// Whether it is the baseline.
+    pub baseline: bool,
+    /// Its figures in the base, in the metric of the experiment.
+    pub base: Option<Summary>,
+    /// Its figures in the new run.
+    pub new: Option<Summary>,
+    /// How its ratio to the baseline changed; none for the baseline, or without enough rounds.
+    pub change: Option<RatioChange>,
+    /// Counters, plans and sizes.
+    pub exact: exact::Comparison,
+    /// What was counted in a single trial of each run, where it differs.
+    pub counted_once: Vec<Figure>,
+}
+
+/// How the ratio of a variant to its baseline differs between two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RatioChange {
+    /// The ratio in the new run divided by that in the base.
+    pub ratio: f64,
+    /// Its interval; the intervals of all variants of both runs hold together with 95 % confidence.
+    pub interval: Interval,
+    /// The smallest change that would have been detected in 80 % of all cases, as a fraction.
+    pub detectable: f64,
+    /// What that means.
+    pub verdict: RatioVerdict,
+}
+
+/// What a change of a ratio means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RatioVerdict {
+    /// Better compared with the baseline than in the base.
+    Better,
+    /// Worse compared with the baseline than in the base.
+    Worse,
+    /// No detectable change.
+    NotDetectable,
+}
+
+impl RunComparison {
+    /// Compares a run with the base.
+    pub fn of(base: &Analysis, new: &Analysis) -> RunComparison {
+        let pairs: Vec<(&ExperimentAnalysis, &ExperimentAnalysis)> = base
+            .experiments
+            .iter()
+            .filter_map(|it| Some((it, counterpart(it, new)?)))
+            .collect();
+        let comparisons: usize = pairs.iter().map(|(one, _)| one.variants.len() - 1).sum();
+        let alpha = ALPHA / comparisons.max(1) as f64;
+        RunComparison {
+            base: base.plan.id.clone(),
+            new: new.plan.id.clone(),
+            differences: circumstances::differences(base, new),
+            doubts: circumstances::doubts(base, new),
+            only_base: missing(base, new),
+            only_new: missing(new, base),
+            experiments: pairs
+                .into_iter()
+                .map(|(one, other)| {
+                    let same_seed = base.plan.seed == new.plan.seed;
+                    experiment(one, other, alpha, same_seed)
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The same experiment of another run: the same key, workload and metric.
+fn counterpart<'a>(it: &ExperimentAnalysis, run: &'a Analysis) -> Option<&'a ExperimentAnalysis> {
+    let mut experiments = run.experiments.iter();
+    experiments.find(|other| {
+        (&other.key, &other.workload, &other.metric) == (&it.key, &it.workload, &it.metric)
+            && !other.variants.is_empty()
+    })
+}
+
+/// What a run has that another lacks.
+fn missing(run: &Analysis, other: &Analysis) -> Vec<String> {
+    let mut names = Vec::new();
+    for experiment in &run.experiments {
+        let Some(counterpart) = counterpart(experiment, other) else {
+            names.push(experiment.key.clone());
+            continue;
+        };
+        let has = |it: &&VariantAnalysis| twin(it, counterpart).is_none();
+        let variants = experiment.variants.iter().filter(has);
+        names.extend(variants.map(|it| format!("{}: {}", experiment.key, it.label)));
+    }
+    names
+}
+
+fn twin<'a>(
+    it: &VariantAnalysis,
+    experiment: &'a ExperimentAnalysis,
+) -> Option<&'a VariantAnalysis> {
+    experiment
+        .variants
+        .iter()
+        .find(|other| other.label == it.label)
+}
+
+fn experiment(
+    base: &ExperimentAnalysis,
+    new: &ExperimentAnalysis,
+    alpha: f64,
+    same_seed: bool,
+) -> ExperimentComparison {
+    let same_baseline = base.variants[0].label == new.variants[0].label;
+    let pairs = base
+        .variants
+        .iter()
+        .filter_map(|it| Some((it, twin(it, new)?)));
+    let mut variants: Vec<VariantComparison> = pairs
+        .map(|(one, other)| VariantComparison {
+            label: one.label.clone(),
+            baseline: one.baseline,
+            base: one.summaries.get(&base.metric).copied(),
+            new: other.summaries.get(&base.metric).copied(),
+            change: same_baseline
+                .then(|| RatioChange::of(one, other, &base.metric, alpha))
+                .flatten(),
+            exact: exact::Comparison::of(&side(one, same_seed), &side(other, same_seed)),
+            counted_once: counted_once(one, other),
+        })
+        .collect();
+    variants.sort_by_key(|it| (!it.baseline, it.change.map_or(3, RatioChange::rank)));
+    ExperimentComparison {
+        key: base.key.clone(),
+        metric: base.metric.clone(),
+        settings: circumstances::settings(&base.variants[0].settings, &new.variants[0].settings),
+        variants,
+    }
+}
+
+impl RatioChange {
+    fn of(
+        base: &VariantAnalysis,
+        new: &VariantAnalysis,
+        metric: &str,
+        alpha: f64,
+    ) -> Option<RatioChange> {
+        let it = Independent::of(&base.log_ratios, &new.log_ratios, alpha)?;
+        let interval = it.interval.exp();
+        let verdict = match metric::higher_is_better(metric) {
+            _ if interval.contains(1.0) => RatioVerdict::NotDetectable,
+            higher if (it.difference > 0.0) == higher => RatioVerdict::Better,
+            _ => RatioVerdict::Worse,
+        };
+        Some(RatioChange {
+            ratio: it.difference.exp(),
+            interval,
+            detectable: it.detectable.exp_m1(),
+            verdict,
+        })
+    }
+
+    fn rank(self) -> u8 {
+        match self.verdict {
+            RatioVerdict::Worse => 0,
+            RatioVerdict::Better => 1,
+            RatioVerdict::NotDetectable => 2,
+        }
+    }
+}
+
+/// A variant as the side of an exact comparison: the smallest and the largest of each figure of its trials, which are equal
+/// if it repeats exactly. Answers of runs with different seeds are those to different questions.
+fn side(variant: &VariantAnalysis, same_seed: bool) -> Side {
+    let mut statements = variant.statements.clone();
+    if !same_seed {
+        statements.iter_mut().for_each(|it| it.answer = None);
+    }
+    let trial = |pick: fn(&Summary) -> f64| {
+        let several = variant.summaries.iter().filter(|(_, it)| it.n > 1);
+        Outcome::Measured(Box::new(Measured {
+            metrics: several.map(|(name, it)| (name.clone(), pick(it))).collect(),
+            statements: statements.clone(),
+            engine: variant.engine.clone().unwrap_or_default(),
+            ..Measured::default()
+        }))
+    };
+    let trials = match variant.unmeasured() {
+        true => Vec::new(),
+        false => vec![trial(|it| it.range.low), trial(|it| it.range.high)],
+    };
+    Side {
+        name: variant.label.clone(),
+        trials,
+    }
+}
+
+/// The counters of the counting pass that differ; one pass in each run does not prove that they repeat.
+fn counted_once(base: &VariantAnalysis, new: &VariantAnalysis) -> Vec<Figure> {
+    let trial = |variant: &VariantAnalysis| Measured {
+        metrics: variant.counts.clone(),
+        ..Measured::default()
+    };
+    let (one, other) = (trial(base), trial(new));
+    let names = one.metrics.keys();
+    let figures = names.map(|name| Figure::between(name, &[&one], &[&other]));
+    figures
+        .filter(|it| it.change != Change::Missing && it.base != it.new)
+        .collect()
+}

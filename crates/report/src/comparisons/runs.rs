@@ -1,0 +1,319 @@
+//! Runs compared with a base: what differs in their circumstances, ratios to each run's own baseline, and counters.
+
+use lab::exact::{Count, Figure, Statement, Weight};
+use lab::metric;
+use lab::runs::{
+    Difference, Doubt, ExperimentComparison, RatioChange, RatioVerdict, RunComparison,
+    VariantComparison,
+};
+
+use super::figures;
+use crate::document::{
+    Block, Cell, Code, Column, Document, Item, Kind, Row, Section, Sentence, Table, Tone,
+};
+use crate::figures::{figure, percent, ratio};
+use crate::words::metric_heading;
+
+/// What changed from the base to each other run; `settle` are commands that measure both sides together.
+pub fn runs(comparisons: &[RunComparison], settle: &[String]) -> Document {
+    let mut document = Document {
+        title: "Runs compared".to_owned(),
+        ..Document::default()
+    };
+    let base = comparisons.first().map(|it| it.base.as_str());
+    document
+        .about
+        .extend(base.map(|id| Sentence::from("base: ").and_code(id)));
+    for (number, comparison) in comparisons.iter().enumerate() {
+        document
+            .about
+            .push(Sentence::from("new: ").and_code(&comparison.new));
+        let several = comparisons.len() > 1;
+        for mut section in sections(comparison, number) {
+            section.qualifier = several.then(|| comparison.new.clone());
+            document.sections.push(section);
+        }
+    }
+    document.sections.extend(settling(settle));
+    document
+}
+
+fn sections(comparison: &RunComparison, number: usize) -> Vec<Section> {
+    let anchor = |name: &str| format!("{name}-{}", number + 1);
+    let mut sections = vec![
+        Section::new(
+            &anchor("changes"),
+            Kind::Highlights,
+            "What changed",
+            summary(comparison),
+        ),
+        Section::new(
+            &anchor("circumstances"),
+            Kind::Chapter,
+            "What differs in the circumstances",
+            circumstances(comparison),
+        ),
+    ];
+    for (index, experiment) in comparison.experiments.iter().enumerate() {
+        let anchor = format!("{}-{}", anchor("experiment"), index + 1);
+        let blocks = experiment_blocks(experiment);
+        sections.push(Section::new(
+            &anchor,
+            Kind::Chapter,
+            &experiment.key,
+            blocks,
+        ));
+    }
+    let only = |names: &[String], run: &str| {
+        let item = |name: &String| Item::new(format!("only in {run}: {name}"));
+        names.iter().map(item).collect::<Vec<_>>()
+    };
+    let items = only(&comparison.only_base, "the base").into_iter();
+    let list = Block::list(items.chain(only(&comparison.only_new, "the new run")));
+    sections.extend(list.map(|list| {
+        Section::new(
+            &anchor("rest"),
+            Kind::Chapter,
+            "What is not compared",
+            vec![list],
+        )
+    }));
+    sections
+}
+
+fn summary(comparison: &RunComparison) -> Vec<Block> {
+    let mut items = Vec::new();
+    for experiment in &comparison.experiments {
+        for it in &experiment.variants {
+            items.extend(
+                it.change
+                    .and_then(|change| change_item(experiment, it, change)),
+            );
+            items.extend(statement_items(experiment, it));
+        }
+    }
+    if items.is_empty() {
+        let text = match comparison.experiments.is_empty() {
+            true => "The runs have no experiment with the same name, workload and metric.",
+            false => {
+                "No ratio to the baseline changed detectably, and no statement has another plan, another answer or other counters that repeat exactly."
+            }
+        };
+        items.push(Item::new(text));
+    }
+    items.extend(
+        comparison
+            .doubts
+            .iter()
+            .map(|it| Item::doubt(None, doubt(it))),
+    );
+    Block::list(items).into_iter().collect()
+}
+
+fn change_item(
+    experiment: &ExperimentComparison,
+    it: &VariantComparison,
+    change: RatioChange,
+) -> Option<Item> {
+    let (words, sign, tone) = match change.verdict {
+        RatioVerdict::Better => ("better", "▲", Tone::Better),
+        RatioVerdict::Worse => ("worse", "▼", Tone::Worse),
+        RatioVerdict::NotDetectable => return None,
+    };
+    let start = Sentence::from(format!("{}: ", experiment.key)).and_code(&it.label);
+    let text = start.words(format!(
+        " is {words} compared with the baseline than in the base: "
+    ));
+    Some(Item {
+        sign: Some(sign),
+        tone,
+        ..Item::new(text.figure(ratio(change.ratio, change.interval)).words("."))
+    })
+}
+
+fn statement_items(experiment: &ExperimentComparison, it: &VariantComparison) -> Vec<Item> {
+    let grave =
+        |statement: &&Statement| statement.weight() >= Weight::More || statement.plan.is_some();
+    let item = |statement: &Statement| {
+        let words = match statement.weight() {
+            Weight::Answer => "has another answer".to_owned(),
+            Weight::Scan => {
+                let scans = statement.plan.as_ref().map_or(&[][..], |plan| &plan.scans);
+                format!("now reads {} whole", scans.join(", "))
+            }
+            Weight::More => "needs more work".to_owned(),
+            _ => "has another plan".to_owned(),
+        };
+        let start = Sentence::from(format!("{}: ", experiment.key)).and_code(&it.label);
+        Item::new(
+            start
+                .words(": ")
+                .and_code(&statement.name)
+                .words(format!(" {words}.")),
+        )
+    };
+    it.exact.statements.iter().filter(grave).map(item).collect()
+}
+
+fn doubt(it: &Doubt) -> String {
+    match it {
+        Doubt::OtherMachine => {
+            "The runs are of different machines: ratios may differ for that reason alone."
+                .to_owned()
+        }
+        Doubt::Unfinished { run } => format!("{run} was stopped before its end."),
+        Doubt::AaCheck { run, experiment } => format!(
+            "{experiment} in {run}: the A/A check saw a difference between two measurements of the baseline."
+        ),
+        Doubt::Preliminary { run, experiment } => {
+            format!("{experiment} in {run} is preliminary: it has fewer than seven rounds.")
+        }
+    }
+}
+
+fn circumstances(comparison: &RunComparison) -> Vec<Block> {
+    let mut blocks = match comparison.differences.is_empty() {
+        true => vec![Block::paragraph(
+            "Machine, system, engines, version of pragmark, scale and seed are the same.",
+        )],
+        false => vec![differences(&comparison.differences)],
+    };
+    blocks.push(Block::small(
+        "Machines drift, so absolute times of two runs are facts and no verdict. Ratios to the baseline were measured \
+         within each run in the same blocks; their intervals hold together with 95 % confidence.",
+    ));
+    blocks
+}
+
+fn differences(all: &[Difference]) -> Block {
+    let columns = [
+        Column::left("what"),
+        Column::left("base").prose(),
+        Column::left("new").prose(),
+    ];
+    let row = |it: &Difference| {
+        Row::new([&it.what, &it.base, &it.new].map(|text| Cell::new(text.as_str())))
+    };
+    Block::table(Table::new("differences", columns, all.iter().map(row)))
+}
+
+fn experiment_blocks(experiment: &ExperimentComparison) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !experiment.settings.is_empty() {
+        blocks.push(Block::small("Settings of the baseline that differ:"));
+        blocks.push(differences(&experiment.settings));
+    }
+    let heading = metric_heading(&experiment.metric);
+    let columns = [
+        Column::left("variant"),
+        Column::right(format!("{heading}, base")),
+        Column::right(format!("{heading}, new")),
+        Column::left("ratio to the baseline, new / base"),
+        Column::left("verdict"),
+    ];
+    let rows = experiment
+        .variants
+        .iter()
+        .map(|it| variant_row(&experiment.metric, it));
+    blocks.push(Block::table(Table::new("variants", columns, rows)));
+    blocks.extend(counters(experiment));
+    blocks
+}
+
+fn variant_row(metric: &str, it: &VariantComparison) -> Row {
+    let median = |summary: Option<&lab::analysis::Summary>| {
+        Cell::figure(summary.map(|it| it.median), |value| figure(value, metric))
+    };
+    let (change, verdict) = match it.change {
+        Some(change) => (
+            Cell::number(Some(ratio(change.ratio, change.interval))),
+            verdict(change),
+        ),
+        None if it.baseline => (
+            Cell::number(None),
+            Cell::new("baseline").signed("◆", Tone::Baseline),
+        ),
+        None => (
+            Cell::number(None),
+            Cell::new("too few rounds").signed("–", Tone::Missing),
+        ),
+    };
+    Row::new([
+        Cell::code(&it.label),
+        median(it.base.as_ref()),
+        median(it.new.as_ref()),
+        change,
+        verdict,
+    ])
+}
+
+fn verdict(change: RatioChange) -> Cell {
+    match change.verdict {
+        RatioVerdict::Better => Cell::new("better").signed("▲", Tone::Better),
+        RatioVerdict::Worse => Cell::new("worse").signed("▼", Tone::Worse),
+        RatioVerdict::NotDetectable => Cell::new(format!(
+            "no detectable change (smallest detectable: {})",
+            percent(change.detectable)
+        ))
+        .signed("≈", Tone::Same),
+    }
+}
+
+/// Counters that changed: those that repeat exactly are verdicts, those of a single counting pass are facts.
+fn counters(experiment: &ExperimentComparison) -> Option<Block> {
+    let rows: Vec<Row> = experiment.variants.iter().flat_map(counter_rows).collect();
+    let columns = [
+        Column::left("variant"),
+        Column::left("counter"),
+        Column::right("base"),
+        Column::right("new"),
+        Column::left("new / base"),
+    ];
+    (!rows.is_empty()).then(|| Block::table(Table::new("counters that changed", columns, rows)))
+}
+
+fn counter_rows(it: &VariantComparison) -> Vec<Row> {
+    let is_verdict = |it: &&Figure| it.ratio().is_some_and(|ratio| ratio != 1.0);
+    let of_all = it.exact.totals.iter().map(|figure| (None, figure));
+    let of_statements = it.exact.statements.iter().flat_map(|statement| {
+        let figures = statement.figures.iter();
+        figures.map(move |figure| (Some(statement.name.as_str()), figure))
+    });
+    let exact = of_all.chain(of_statements).filter(|(_, it)| is_verdict(it));
+    // Raw counts of work that ends by time say how fast it was.
+    let per_unit = |it: &&Figure| it.metric.contains("_per_");
+    let once = it.counted_once.iter().filter(per_unit).map(|it| (None, it));
+    let row = |(statement, figure): (Option<&str>, &Figure)| {
+        let is_once = matches!(figure.base, Count::Once(_));
+        let heading = match statement {
+            Some(name) => format!("{} of {name}", metric_heading(&figure.metric)),
+            None => metric_heading(&figure.metric),
+        };
+        Row::new([
+            Cell::code(&it.label),
+            Cell::new(heading),
+            Cell::number(Some(figures::count(figure.base, &figure.metric))),
+            Cell::number(Some(figures::count(figure.new, &figure.metric))),
+            match is_once {
+                true => Cell::new("counted once").signed("?", Tone::Doubt),
+                false => figures::ratio(figure),
+            },
+        ])
+    };
+    let known = |(_, it): &(Option<&str>, &Figure)| metric::find(&it.metric).is_some();
+    exact.chain(once).filter(known).map(row).collect()
+}
+
+fn settling(commands: &[String]) -> Option<Section> {
+    let blocks = vec![
+        Block::paragraph(
+            "Only measuring both sides in turns, in one run on one machine, says which is faster:",
+        ),
+        Block::Code(Code {
+            language: "sh",
+            text: commands.join("\n"),
+        }),
+    ];
+    (!commands.is_empty())
+        .then(|| Section::new("settle", Kind::Chapter, "What would settle it", blocks))
+}
