@@ -30,6 +30,7 @@ pub fn run(images: usize) -> Result<(), Failure> {
             seed: Seed(1),
             engine: Source::Embedded,
             script: None,
+            beginning: None,
             threads: 1,
         };
         let matrix = measure(&plan, &Progress::default())?;

@@ -61,6 +61,7 @@ fn plan(variants: &[CrashSettings], images: usize, seed: u64) -> Plan {
         seed: Seed(seed),
         engine: Source::Embedded,
         script: None,
+        beginning: None,
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     }
 }

@@ -186,7 +186,7 @@ impl Recorded {
         });
         let mut calls = self.calls.clone();
         calls.splice(first..first, self.direct(database.unwrap()));
-        Trace::new(&[("db".to_owned(), self.before.clone())], &calls)
+        Trace::new(&[("db".to_owned(), self.before.clone().into())], &calls)
     }
 
     /// The writes past SQLite, and their sync.
@@ -236,8 +236,8 @@ fn a_loss_of_power_leaves_the_old_database_or_the_complete_new_one() {
             );
             bench.examine("db").unwrap().unwrap()
         };
-        let old = content(vec![("db".to_owned(), recorded.before.clone())]);
-        let new = content(vec![("db".to_owned(), recorded.after.clone())]);
+        let old = content(vec![("db".to_owned(), recorded.before.clone().into())]);
+        let new = content(vec![("db".to_owned(), recorded.after.clone().into())]);
         assert_ne!(old, new);
         for model in Model::ALL {
             if !model.is_within_assumptions() {
