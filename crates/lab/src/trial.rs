@@ -137,6 +137,10 @@ pub struct Measured {
     /// What is data but no figure, such as a query plan or the bytecode of a statement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<DataTable>,
+    /// What the work itself does to settings that decide what a crash can destroy, such as `s3:2 sets synchronous`:
+    /// the tier of the variant's settings says nothing of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets_itself: Vec<String>,
     /// What crashes can destroy, by storage model; from the workload `crash` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub safety: Vec<ModelSafety>,

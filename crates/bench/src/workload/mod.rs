@@ -7,6 +7,7 @@ mod bulk_insert;
 mod common;
 pub(crate) mod contention;
 mod crash;
+mod durability;
 mod explain;
 pub(crate) mod fts;
 mod keyed_rows;

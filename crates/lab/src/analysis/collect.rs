@@ -125,7 +125,8 @@ impl Collector {
                 let safety = safety.or_else(|| {
                     let safety = self.tiers.safety_of(planned, variant)?;
                     let (used, engines) = (analysed.engine.as_ref(), &self.environment.engines);
-                    Some(self.tiers.with_library(safety, variant, used, engines))
+                    let safety = self.tiers.with_library(safety, variant, used, engines);
+                    Some(self.tiers.with_read_back(safety, variant, analysed))
                 });
                 analysed.safety = self.with_syncs(variant, safety);
             }
@@ -340,6 +341,7 @@ impl GatheredVariant {
             self.analysis.binding = measured.binding;
             self.analysis.connections = measured.connections;
             self.analysis.tables = measured.tables;
+            self.analysis.sets_itself = measured.sets_itself;
             self.analysis.statements = measured.statements;
         }
     }

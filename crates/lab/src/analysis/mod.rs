@@ -307,6 +307,9 @@ pub struct VariantAnalysis {
     pub steadiness: Option<SteadinessCounts>,
     /// PRAGMAs as read back in its first measured trial.
     pub connections: Vec<ReadBack>,
+    /// What the work itself did to settings that decide what a crash can destroy, in its first measured trial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sets_itself: Vec<String>,
     /// The library that did the work in its first measured trial.
     pub engine: Option<EngineMark>,
     /// The binding that did the work in its first measured trial.

@@ -1,5 +1,7 @@
 //! The safety tiers of variants, and the best variant at each of them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::classes::rank_by_class;
@@ -9,8 +11,8 @@ use crate::engine_name::engine_of;
 use crate::level::{Level, distinct};
 use crate::record::{EngineRecord, PlannedExperiment, RunPlan, TrialRecord};
 use crate::target;
-use crate::tier::{Class, Safety, TierPlan, TierSet, tries_accidents};
-use crate::trial::{DRIVER, EngineMark, NATIVE};
+use crate::tier::{BESIDES, Class, Safety, TierPlan, TierSet, tries_accidents};
+use crate::trial::{DRIVER, EngineMark, NATIVE, Outcome, ReadBack};
 
 /// The tiers that a run has measured.
 pub(super) struct Tiers {
@@ -92,6 +94,57 @@ impl Tiers {
         }
     }
 
+    /// A tier is a property of settings: nothing is known of a variant that worked under others than those with which its
+    /// tier was measured, because its database or its statements have settings of their own.
+    pub(super) fn with_read_back(
+        &self,
+        safety: Safety,
+        variant: &Variant,
+        analysed: &VariantAnalysis,
+    ) -> Safety {
+        let Some(plan) = &self.plan else {
+            return safety;
+        };
+        if let Some(words) =
+            (!analysed.sets_itself.is_empty()).then(|| listed(&analysed.sets_itself))
+        {
+            return Safety::not_measured(format!(
+                "{words}: the tier of the variant’s settings says nothing of that"
+            ));
+        }
+        let set = TierSet::of(&variant.settings, &plan.names, &self.engine);
+        let mut connections = analysed.connections.iter();
+        let tried = self.tried(plan, &set);
+        match connections.find_map(|connection| other_setting(&tried, connection)) {
+            Some((name, value)) => Safety::not_measured(format!(
+                "{name} was {value} on a connection, and the variant does not set it: with `{name} = {value}` it has a tier"
+            )),
+            None => safety,
+        }
+    }
+
+    /// The settings with which the tier of a set was measured, as SQLite answers them; page sizes have no part in it.
+    fn tried(&self, plan: &TierPlan, set: &TierSet) -> BTreeMap<String, String> {
+        let known = plan.known(set).map(|known| {
+            let levels = known.in_force.iter();
+            levels
+                .map(|(name, level)| (name.clone(), answered(level)))
+                .collect()
+        });
+        let label = set.to_string();
+        let measured = || {
+            let mut records = self.records.iter();
+            let record = records.find(|record| record.variant == label)?;
+            let Outcome::Measured(measured) = &record.outcome else {
+                return None;
+            };
+            Some(measured.connections.first()?.pragmas.clone())
+        };
+        let mut tried: BTreeMap<String, String> = known.or_else(measured).unwrap_or_default();
+        tried.retain(|name, _| plan.names.contains(name) && !BESIDES.contains(&name.as_str()));
+        tried
+    }
+
     /// How safe a set of settings is: as known before the run, or as measured in it.
     fn safety_of_set(&self, plan: &TierPlan, set: &TierSet) -> Safety {
         if let Some(known) = plan.known(set) {
@@ -103,6 +156,36 @@ impl Tiers {
             Some(record) => Safety::of_outcome(&record.outcome),
             None => Safety::not_measured("the run ended before it"),
         }
+    }
+}
+
+/// A level as SQLite answers it.
+fn answered(level: &Level) -> String {
+    match level {
+        Level::Bool(true) => "on".to_owned(),
+        Level::Bool(false) => "off".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The first setting of a connection that is not as it was tried, with its value.
+fn other_setting(
+    tried: &BTreeMap<String, String>,
+    connection: &ReadBack,
+) -> Option<(String, String)> {
+    let mut settings = tried.iter();
+    settings.find_map(|(name, wanted)| {
+        let found = connection.pragmas.get(name)?;
+        (found != wanted).then(|| (name.clone(), found.clone()))
+    })
+}
+
+/// The first of some words, and how many more there are.
+fn listed(all: &[String]) -> String {
+    match all {
+        [one] => one.clone(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+        [] => String::new(),
     }
 }
 

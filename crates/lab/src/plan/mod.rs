@@ -296,6 +296,7 @@ mod tests {
         let tiers = plan.tiers.as_mut().unwrap();
         let known = tiers.sets.iter().map(|set| KnownTier {
             set: set.clone(),
+            in_force: Default::default(),
             origin: Origin::Program,
             findings: Findings {
                 safety: Vec::new(),

@@ -90,6 +90,9 @@ pub struct KnownTier {
     pub set: TierSet,
     /// Where it comes from.
     pub origin: Origin,
+    /// All settings that decide, also those that the set leaves to the engine; empty where they are not known.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub in_force: Settings,
     /// What was found.
     pub findings: Findings,
 }

@@ -6,7 +6,8 @@ use lab::analysis::Analysis;
 use lab::catalogue::Catalogue;
 use lab::experiment::{DesignKind, Experiment, VariantName, level_of, parse};
 use lab::level::{Level, Settings};
-use lab::plan::ad_hoc;
+use lab::plan::{ad_hoc, settings_that_decide};
+use lab::tier::BESIDES;
 
 use super::traffic::plural;
 use super::{output, run};
@@ -22,7 +23,9 @@ const TRIAL_S: std::ops::RangeInclusive<f64> = 0.05..=1.0;
 /// Measures, or writes the experiment.
 pub fn execute(args: &MeasureArgs) -> Result<Exit, Failure> {
     let catalogue = drivers::catalogue(None)?;
-    let text = experiment(args)?.to_toml().map_err(Failure::usage)?;
+    let text = experiment(args, &catalogue)?
+        .to_toml()
+        .map_err(Failure::usage)?;
     let experiment = checked(&text, &catalogue)?;
     if let Some(path) = &args.write {
         let path = (path != Path::new("-")).then_some(path.as_path());
@@ -57,7 +60,7 @@ fn check_measured(analysis: &Analysis) -> Result<(), Failure> {
 }
 
 /// The experiment that the options describe.
-pub(super) fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
+pub(super) fn experiment(args: &MeasureArgs, catalogue: &Catalogue) -> Result<Experiment, Failure> {
     let mut experiment = match &args.trace {
         Some(trace) => replay(args, trace)?,
         None => sql(args)?,
@@ -68,6 +71,7 @@ pub(super) fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
     };
     set_given(args, &mut experiment)?;
     add_factors(args, &mut experiment)?;
+    name_journal_mode(args, &mut experiment, catalogue)?;
     if experiment.factors.is_empty() {
         experiment.variants.push(VariantName {
             levels: Settings::new(),
@@ -81,6 +85,27 @@ pub(super) fn experiment(args: &MeasureArgs) -> Result<Experiment, Failure> {
         limit_time(args, &mut experiment);
     }
     Ok(experiment)
+}
+
+/// Names the journal mode of a database in WAL mode where another setting decides what a crash can destroy: a tier is one
+/// of all these settings.
+fn name_journal_mode(
+    args: &MeasureArgs,
+    experiment: &mut Experiment,
+    catalogue: &Catalogue,
+) -> Result<(), Failure> {
+    const NAME: &str = "journal_mode";
+    let [database] = args.dbs.as_slice() else {
+        return Ok(());
+    };
+    let named =
+        |name: &str| experiment.base.contains_key(name) || experiment.factors.contains_key(name);
+    let mut deciding = settings_that_decide(catalogue).into_iter();
+    let decides = deciding.any(|name| !BESIDES.contains(&name.as_str()) && named(&name));
+    if decides && !named(NAME) && bench::is_in_wal_mode(database).map_err(Failure::unusable)? {
+        experiment.base.insert(NAME.to_owned(), "wal".into());
+    }
+    Ok(())
 }
 
 /// Statements of the user's own.

@@ -53,9 +53,14 @@ impl Laboratory {
 
     /// The same, with safety tiers in its runs.
     pub fn with_tiers() -> Laboratory {
+        Laboratory::new().and_tiers()
+    }
+
+    /// With safety tiers from here on.
+    pub fn and_tiers(self) -> Laboratory {
         Laboratory {
             tiers: true,
-            ..Laboratory::new()
+            ..self
         }
     }
 

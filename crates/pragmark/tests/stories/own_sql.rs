@@ -158,3 +158,61 @@ fn mistakes_are_named_before_anything_is_measured() {
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
     }
 }
+
+/// Tiers of a run, by variant: what is lost in a power cut.
+fn tiers(laboratory: &Laboratory, more: &[&str]) -> String {
+    let options = [&["--db", "app.db", "--out", "run"], more].concat();
+    let short = ["--rounds", "2", "--set", "transactions=20"];
+    let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+    let options = [&["measure"], &options[..], &short].concat();
+    laboratory.pragmark(&options).exits(0);
+    let report = ["export", "run", "--format", "json"];
+    let json = laboratory.pragmark(&report).exits(0).stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let variants = &json["experiments"][0]["variants"];
+    let power = |it: &serde_json::Value| it["safety"]["tier"]["power"].to_string();
+    variants.as_array().unwrap().iter().map(power).collect()
+}
+
+/// A speed next to a tier that it does not have would be worse than none.
+#[test]
+fn a_tier_is_that_of_the_settings_in_force_or_it_is_said_why_there_is_none() {
+    let laboratory = shop();
+    laboratory.write("plain.sql", "UPDATE users SET age = 1 WHERE id = :id;\n");
+    let vary = ["--vary", "synchronous=normal,full"];
+    let delete = tiers(&laboratory, &[&["plain.sql"], &vary[..]].concat());
+    assert!(
+        delete.contains("\"corrupt\":") && !delete.contains("why"),
+        "{delete}"
+    );
+    laboratory.write(
+        "off.sql",
+        "PRAGMA synchronous = OFF;\nUPDATE users SET age = 1 WHERE id = 5;\n",
+    );
+    let modes = ["--vary", "journal_mode=delete,wal"];
+    let off = tiers(&laboratory, &[&["off.sql"], &modes[..]].concat());
+    assert!(off.contains("sets synchronous"), "{off}");
+    laboratory.write(
+        "attach.sql",
+        "\\set id 1\nATTACH ':memory:' AS other;\nUPDATE users SET age = 1;\nDETACH other;\n",
+    );
+    let attached = tiers(&laboratory, &[&["attach.sql"], &modes[..]].concat());
+    assert!(attached.contains("attaches a database"), "{attached}");
+    // The journal mode of the database is not named by any option.
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection.execute("PRAGMA journal_mode = wal").unwrap();
+    connection.close().unwrap();
+    let wal = tiers(&laboratory, &[&["plain.sql"], &vary[..]].concat());
+    assert!(!wal.contains("why") && wal != delete, "{wal}");
+    laboratory.write(
+        "mine.toml",
+        "id = \"mine\"\nquestion = \"?\"\nworkload = \"sql\"\nmetric = \"txns_per_s\"\nbase = { database = \"app.db\", scripts = \"plain.sql\", transactions = 20 }\nfactors = { synchronous = [\"normal\", \"full\"] }\ndesign = { kind = \"one-at-a-time\", baseline = { synchronous = \"full\" }, stopping = { rounds = 2, max_rounds = 2 } }\n",
+    );
+    laboratory
+        .and_tiers()
+        .pragmark(&["run", "mine.toml", "--out", "tiers"])
+        .exits(0)
+        .says(&["journal_mode was wal on a connection"]);
+}

@@ -189,6 +189,7 @@ mod tests {
                 engine: "default".to_owned(),
                 settings: [("synchronous".to_owned(), level.into())].into(),
             },
+            in_force: Default::default(),
             origin,
             findings: Findings {
                 safety: Vec::new(),

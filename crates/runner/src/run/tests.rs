@@ -138,6 +138,7 @@ fn a_known_tier_is_not_measured() {
     };
     plan.known = vec![KnownTier {
         set: plan.sets[0].clone(),
+        in_force: Default::default(),
         origin: Origin::Program,
         findings,
     }];

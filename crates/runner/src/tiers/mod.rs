@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use lab::level::overlaid;
 use lab::record::{EngineRecord, Purpose, RunPlan, TrialRecord};
 use lab::tier::{Findings, KnownTier, Origin, TierKey, TierPlan, TierSet, TierTable};
 use lab::trial::Outcome;
@@ -66,6 +67,7 @@ fn known_of(
         Some(KnownTier {
             set: set.clone(),
             origin,
+            in_force: overlaid(&built_in().defaults, &set.settings),
             findings,
         })
     };

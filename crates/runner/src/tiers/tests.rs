@@ -113,6 +113,7 @@ fn a_plan_takes_what_is_known_and_says_where_from() {
     let known = known_of(&tiers, &engines, Some(&cache));
     let expected = KnownTier {
         set: set("off"),
+        in_force: overlaid(&built_in().defaults, &set("off").settings),
         origin: Origin::Cache,
         findings: findings(1),
     };

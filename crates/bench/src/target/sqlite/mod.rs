@@ -59,6 +59,11 @@ const CRASH_RELEVANT: &[&str] = &[
     "checkpoint_fullfsync",
 ];
 
+/// Whether a PRAGMA decides what a crash can destroy.
+pub(crate) fn decides_what_a_crash_takes(name: &str) -> bool {
+    CRASH_RELEVANT.contains(&name)
+}
+
 /// Every PRAGMA that can be set, as a setting. None has a default here: what no experiment names
 /// is left as SQLite has it.
 pub(crate) fn pragma_settings() -> Vec<Parameter> {

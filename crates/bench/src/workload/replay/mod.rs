@@ -93,6 +93,7 @@ impl Declared for Replay {
         figures::note_times(&sum, &recording, elapsed.seconds, &mut measured)?;
         figures::note_agreement(&sum, &coverage, &ends, &recording, &mut measured);
         note_statements(&trial, &sum, &recording, parameters, &mut measured)?;
+        measured.sets_itself = recording.set_by_statements();
         Ok(measured)
     }
 }

@@ -13,6 +13,7 @@ use trace::{Call, Connection, EndOfDatabase, Meta, Text, Trace, TraceError, Valu
 
 use super::outcome::{failed_by_chance, was_cut_off};
 use crate::error::TrialError;
+use crate::workload::durability;
 
 /// A database of the recording.
 #[derive(Clone, Debug)]
@@ -184,6 +185,16 @@ impl Recording {
         };
         let connections = self.connections.keys().copied();
         connections.filter(has_journal).collect()
+    }
+
+    /// What replayed statements do to what a crash can destroy, in words.
+    pub(super) fn set_by_statements(&self) -> Vec<String> {
+        let texts = self.texts.values();
+        let replayed = texts.filter(|text| !self.left_out.contains_key(&text.id));
+        let mut words =
+            durability::set_by(replayed.map(|text| ("the application", text.sql.as_str())));
+        words.sort();
+        words
     }
 
     /// Whether statements are missing in the recording.

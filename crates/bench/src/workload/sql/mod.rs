@@ -38,6 +38,7 @@ use super::contention::pace::{Pace, Task};
 use super::contention::parameters::Workers;
 use super::contention::shift::{LEAD, Shift};
 use super::contention::worker;
+use super::durability;
 use super::{Declared, Trial};
 use crate::error::TrialError;
 use crate::parameters::Parameters as _;
@@ -77,7 +78,11 @@ impl Declared for Sql {
         let before = sqlite::size(&stage.path)?;
 
         let mut crew = Crew::start(specs(trial, parameters), parameters.workers, &trial.library)?;
+        let texts = statements
+            .iter()
+            .map(|it| (it.name.as_str(), it.sql.as_str()));
         let mut measured = Measured {
+            sets_itself: durability::set_by(texts),
             statements,
             ..Measured::default()
         };

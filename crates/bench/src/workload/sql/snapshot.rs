@@ -62,6 +62,15 @@ fn part_of(database: &Path, part: &str) -> PathBuf {
     name.into()
 }
 
+/// Whether the user's database is in WAL mode.
+///
+/// # Errors
+/// It is no database, or cannot be read.
+pub fn is_in_wal_mode(database: &Path) -> Result<bool, TrialError> {
+    let journal = journal_of(&mut open(database)?, database)?;
+    Ok(matches!(journal, Journal::Log))
+}
+
 /// Copies the user's database to `copy`, without changing it by one byte.
 ///
 /// # Errors
