@@ -67,7 +67,7 @@ pub fn visit<E>(
         look(candidate)
     };
     let all = match model.is_prefix() {
-        true => visit_prefixes(trace, model, &mut counted).map(|()| true),
+        true => visit_prefixes(trace, model, budget, &mut counted),
         false => visit_states(trace, model, budget, seed, &mut counted),
     }?;
     Ok(Visited { states, all })
@@ -114,24 +114,34 @@ pub fn prefix_files(trace: &Trace, steps: usize) -> Vec<File> {
     disk.durable_files()
 }
 
+/// Visits the prefixes of a trace; whether these were all. On databases that were there before, of which a transaction may
+/// write any number of pages, there are no more than the budget, at even distances.
 fn visit_prefixes<E>(
     trace: &Trace,
     model: Model,
+    budget: usize,
     look: &mut impl FnMut(Candidate<'_>) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<bool, E> {
+    let all = trace.steps.len() + 1;
+    let wanted = match trace.initial.is_empty() {
+        true => all,
+        false => all.min(budget.max(1)),
+    };
     let mut disk = Disk::new(trace, model);
     loop {
         let there = disk.taken();
-        let cut = latest_cut(trace, model, there);
-        look(Candidate {
-            cut,
-            files: disk.durable_files(),
-            faults: cut - there,
-            first_missing: (there < cut).then_some(there),
-            source: None,
-        })?;
-        if there == trace.steps.len() {
-            return Ok(());
+        if (there + 1) * wanted / all > there * wanted / all {
+            let cut = latest_cut(trace, model, there);
+            look(Candidate {
+                cut,
+                files: disk.durable_files(),
+                faults: cut - there,
+                first_missing: (there < cut).then_some(there),
+                source: None,
+            })?;
+        }
+        if there + 1 == all {
+            return Ok(wanted == all);
         }
         disk.step();
         disk.write_back(disk.taken());

@@ -142,7 +142,8 @@ fn a_visit_says_whether_it_was_to_all_states() {
         visit(&trace, model, budget, Seed(1), look).unwrap()
     };
     let states = |model, budget| (visited(model, budget).states, visited(model, budget).all);
-    assert_eq!(states(Model::Kill, 1), (15, true), "one state a write");
+    assert_eq!(states(Model::Kill, 15), (15, true), "one state a write");
+    assert_eq!(states(Model::Kill, 4), (4, false), "at even distances");
     assert_eq!(states(Model::Reorder, 500), (500, false));
     assert_eq!(states(Model::Reorder, 1 << 17), (1 << 14, true));
     assert!(

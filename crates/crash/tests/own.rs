@@ -175,6 +175,28 @@ fn the_first_transactions_are_crashed_and_it_is_said_how_many() {
     assert_eq!((few.transactions, few.statements, few.of), (3, 6, 17));
 }
 
+/// A transaction may write any number of pages, each of which is a step.
+#[test]
+fn the_steps_of_large_transactions_are_sampled() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = database(folder.path(), 1_500, JournalMode::Wal);
+    let plan = Plan {
+        models: vec![Model::Kill],
+        images: 100,
+        ..plan(
+            Some(script(
+                "UPDATE item SET k = k + 1; UPDATE item SET v = 'short';",
+            )),
+            Some(Beginning::of(&[&path], 5).unwrap()),
+            settings(JournalMode::Wal, Synchronous::Full),
+        )
+    };
+    let matrix = measured(&plan).unwrap();
+    let tally = matrix.cells[0].tally.as_ref().unwrap();
+    assert_eq!((tally.visited, tally.all_states), (100, false));
+    assert_eq!(worst(&matrix), [Some(Loss::Nothing)]);
+}
+
 #[test]
 fn a_witness_of_a_large_database_holds_the_blocks_that_differ_and_shows_the_damage() {
     let folder = tempfile::tempdir().unwrap();

@@ -84,7 +84,7 @@ pub struct CrashArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub transactions: Option<u32>,
     /// Crash images of each combination of settings and model; models with fewer states have fewer
-    /// [default: 32000, as for safety tiers; with --quick 600].
+    /// [default: 32000, as for safety tiers; with --db or --trace 2000; with --quick 600].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub images: Option<u32>,
     /// Crash the recovery of every Nth image as well; 0 for none.

@@ -98,11 +98,12 @@ fn name_journal_mode(
     let [database] = args.dbs.as_slice() else {
         return Ok(());
     };
+    let is_in_wal_mode = bench::is_in_wal_mode(database).map_err(Failure::unusable)?;
     let named =
         |name: &str| experiment.base.contains_key(name) || experiment.factors.contains_key(name);
     let mut deciding = settings_that_decide(catalogue).into_iter();
     let decides = deciding.any(|name| !BESIDES.contains(&name.as_str()) && named(&name));
-    if decides && !named(NAME) && bench::is_in_wal_mode(database).map_err(Failure::unusable)? {
+    if decides && !named(NAME) && is_in_wal_mode {
         experiment.base.insert(NAME.to_owned(), "wal".into());
     }
     Ok(())

@@ -99,7 +99,10 @@ impl Laboratory {
         command
             .args(["-c", &script, env!("CARGO_BIN_EXE_pragmark")])
             .args(arguments)
-            .args(["--probe", "0"])
+            .args(match arguments.first() {
+                Some(&"run") => &["--probe", "0"][..],
+                _ => &[],
+            })
             .current_dir(self.path())
             .stdin(Stdio::null());
         Answer(command.output().unwrap())

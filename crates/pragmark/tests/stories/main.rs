@@ -17,6 +17,7 @@ mod known_tiers;
 mod laboratory;
 mod loading;
 mod mistakes;
+mod own_bad_input;
 mod own_crash;
 mod own_driver;
 mod own_sql;

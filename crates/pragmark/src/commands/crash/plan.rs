@@ -21,6 +21,9 @@ use crate::library;
 /// Images under each model for a first look.
 const QUICK_IMAGES: u32 = 600;
 
+/// Images under each model on a database of the user's: each takes as long as what was written until then.
+const OWN_IMAGES: u32 = 2_000;
+
 /// Transactions of the user's own workload on a database, unless stated.
 const TRANSACTIONS: u32 = 100;
 
@@ -125,10 +128,10 @@ fn names<T: ToString>(given: &[T], otherwise: &[T]) -> Vec<String> {
 
 /// Crashes with the settings of the options, or with those of an experiment's variants.
 fn crashes_of(args: &CrashArgs, engines: &[String]) -> Result<Vec<Variant>, Failure> {
-    let usual = if args.quick {
-        QUICK_IMAGES
-    } else {
-        tier::IMAGES
+    let usual = match (args.quick, is_on_database(args)) {
+        (true, _) => QUICK_IMAGES,
+        (false, true) => OWN_IMAGES,
+        (false, false) => tier::IMAGES,
     };
     let models: Vec<String> = args.model.iter().map(ToString::to_string).collect();
     check_own(args)?;

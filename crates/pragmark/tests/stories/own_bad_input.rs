@@ -1,0 +1,140 @@
+//! Databases of the user's own that cannot be used: refused with the reason, and not changed by one byte.
+
+use std::sync::Arc;
+
+use engine::{Connection, Library, OpenFlags, Source};
+
+use crate::examination::state;
+use crate::laboratory::{Answer, Laboratory};
+
+/// A laboratory with a database of so many rows of a kilobyte, in a folder of its own, and statements on it.
+fn shop(rows: u32) -> (Laboratory, Connection) {
+    let laboratory = Laboratory::new();
+    std::fs::create_dir(laboratory.path().join("shop")).unwrap();
+    let library = Arc::new(Library::load(&Source::Embedded).unwrap());
+    let path = laboratory.path().join("shop/app.db");
+    let connection = Connection::open(&library, &path, OpenFlags::default(), None).unwrap();
+    connection
+        .execute(&format!(
+            "CREATE TABLE item(id INTEGER PRIMARY KEY, v TEXT);
+             WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+                 INSERT INTO item SELECT i, printf('%01000d', i) FROM n"
+        ))
+        .unwrap();
+    laboratory.write("mine.sql", "UPDATE item SET v = 'new' WHERE id = 5;\n");
+    (laboratory, connection)
+}
+
+/// What is done with a database of the user's, each with few trials.
+const COMMANDS: [&[&str]; 3] = [
+    &[
+        "measure",
+        "mine.sql",
+        "--rounds",
+        "2",
+        "--set",
+        "transactions=5",
+        "--out",
+        "run",
+    ],
+    &[
+        "crash",
+        "--script",
+        "mine.sql",
+        "--journal-mode",
+        "wal",
+        "--images",
+        "20",
+        "--out",
+        "run",
+    ],
+    &["doctor"],
+];
+
+/// Each command refuses the database with these words, and leaves everything as it is.
+fn refused(laboratory: &Laboratory, database: &str, words: &str) {
+    let folder = laboratory.path().join("shop");
+    let before = state(&folder);
+    for command in COMMANDS {
+        let with = [command, &["--db", database]].concat();
+        laboratory.pragmark(&with).exits(3).complains(&[words]);
+        assert_eq!(state(&folder), before, "{command:?}");
+        let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+        assert!(laboratory.left_over().is_empty());
+    }
+}
+
+#[test]
+fn databases_that_are_empty_encrypted_or_missing_are_refused() {
+    let (laboratory, connection) = shop(1_000);
+    connection.close().unwrap();
+    laboratory.write("shop/empty.db", "");
+    laboratory.write("shop/encrypted.db", &"no header of a database ".repeat(400));
+    refused(&laboratory, "shop/empty.db", "the file is empty");
+    refused(
+        &laboratory,
+        "shop/encrypted.db",
+        "not an SQLite database, or it is encrypted",
+    );
+    refused(&laboratory, "shop/absent.db", "shop/absent.db");
+}
+
+#[test]
+fn a_database_that_stays_locked_is_refused_after_some_seconds() {
+    let (laboratory, connection) = shop(1_000);
+    let before = state(&laboratory.path().join("shop"));
+    // Reading the file in this process would end the lock.
+    connection.execute("BEGIN EXCLUSIVE").unwrap();
+    for command in COMMANDS {
+        let with = [command, &["--db", "shop/app.db"]].concat();
+        let answer = laboratory.pragmark(&with).exits(3);
+        answer.complains(&["shop/app.db", "database is locked"]);
+        let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+    }
+    connection.execute("ROLLBACK").unwrap();
+    assert_eq!(state(&laboratory.path().join("shop")), before);
+    connection.close().unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_reported_with_the_statement_that_meets_the_damage() {
+    let (laboratory, connection) = shop(1_000);
+    connection.close().unwrap();
+    let path = laboratory.path().join("shop/app.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Every page but the first, which holds the schema.
+    bytes[4096..].fill(0x5a);
+    std::fs::write(&path, bytes).unwrap();
+    let before = state(&laboratory.path().join("shop"));
+    for (command, code) in COMMANDS[..2].iter().zip([3, 2]) {
+        let with = [command, &["--db", "shop/app.db"][..]].concat();
+        let answer = laboratory.pragmark(&with).exits(code);
+        answer.complains(&["mine.sql:1: database disk image is malformed"]);
+        let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+    }
+    let check = ["doctor", "--db", "shop/app.db", "--quick-check"];
+    laboratory.pragmark(&check).exits(3);
+    assert_eq!(state(&laboratory.path().join("shop")), before);
+}
+
+/// A shell whose files cannot grow beyond so many blocks of 512 bytes, as on a full disk.
+fn on_a_full_disk(laboratory: &Laboratory, blocks: u32, command: &[&str]) -> Answer {
+    let limit = format!("-f {blocks} && trap '' XFSZ");
+    laboratory.pragmark_with_limit(&limit, command)
+}
+
+#[test]
+fn on_a_full_disk_the_reason_is_given_and_nothing_is_left() {
+    let (laboratory, connection) = shop(16_000);
+    connection.close().unwrap();
+    let folder = laboratory.path().join("shop");
+    let before = state(&folder);
+    for command in COMMANDS {
+        let with = [command, &["--db", "shop/app.db"]].concat();
+        let answer = on_a_full_disk(&laboratory, 24_000, &with).exits(3);
+        answer.complains(&["cannot copy", "shop/app.db", "File too large"]);
+        assert_eq!(state(&folder), before, "{command:?}");
+        let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
+        assert!(laboratory.left_over().is_empty(), "{command:?}");
+    }
+}
