@@ -36,7 +36,7 @@ pub use training::training;
 pub use workload::contention::work as contention_worker;
 pub use workload::fts::draw::{DocumentQueries, draw_queries, read_queries};
 pub use workload::replay::{check_trace, missing_in_trace};
-pub use workload::sql::snapshot::{copy_database, is_in_wal_mode};
+pub use workload::sql::snapshot::{State as DatabaseState, copy_database, is_in_wal_mode};
 
 use lab::level::Settings;
 use lab::needs::Needs;

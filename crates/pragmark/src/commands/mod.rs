@@ -17,6 +17,7 @@ mod measure;
 mod needs;
 mod new;
 mod output;
+mod own_data;
 mod own_text;
 mod paper;
 mod record;

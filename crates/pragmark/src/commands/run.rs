@@ -15,6 +15,7 @@ use lab::stats::detectable_difference;
 use lab::trial::{DRIVER, NATIVE};
 use runner::{Driver, End, Local, RunError, RunFolder, Servers};
 
+use super::own_data::Watched;
 use super::{driver, engine, needs, output, own_text, paper, report, shared_memory, tiers, trust};
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
@@ -71,9 +72,11 @@ pub(super) fn carry_out(
     let mut executor = Local::new(driver, &plan.id, &engines, interrupted)
         .with_servers(servers)
         .keeping_artifacts_in(folder.path());
+    let watched = Watched::of(&plan);
     let mut progress = Progress::new(is_bar_wanted(plain));
     let end = runner::run(folder, &mut executor, &mut progress);
     drop(progress);
+    watched.warn();
     tiers::keep_measured(folder);
     end.map_err(|error| {
         // Resuming helps where the machine was the trouble, not where the record is.

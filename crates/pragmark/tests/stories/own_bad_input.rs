@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Connection, Library, OpenFlags, Source};
 
 use crate::examination::state;
-use crate::laboratory::{Answer, Laboratory};
+use crate::laboratory::{Answer, Laboratory, wait_until};
 
 /// A laboratory with a database of so many rows of a kilobyte, in a folder of its own, and statements on it.
 fn shop(rows: u32) -> (Laboratory, Connection) {
@@ -137,4 +137,39 @@ fn on_a_full_disk_the_reason_is_given_and_nothing_is_left() {
         let _ = std::fs::remove_dir_all(laboratory.path().join("run"));
         assert!(laboratory.left_over().is_empty(), "{command:?}");
     }
+}
+
+#[test]
+fn a_database_that_changes_during_a_run_is_warned_of() {
+    let (laboratory, connection) = shop(1_000);
+    let measure = [
+        "measure",
+        "mine.sql",
+        "--db",
+        "shop/app.db",
+        "--rounds",
+        "5",
+    ];
+    let run = laboratory.start(&[&measure[..], &["--seconds", "0.5", "--out", "run"]].concat());
+    wait_until(|| {
+        let record = std::fs::read_to_string(laboratory.path().join("run/outcomes.jsonl"));
+        record.is_ok_and(|record| record.contains("measured"))
+    });
+    connection.execute("UPDATE item SET v = 'changed'").unwrap();
+    let answer = Answer(run.wait_with_output().unwrap()).exits(0);
+    let said = answer.stderr();
+    assert!(said.contains("app.db was changed during the run"), "{said}");
+    let still = laboratory.pragmark(
+        &[
+            &COMMANDS[0][..6],
+            &["--db", "shop/app.db", "--out", "again"],
+        ]
+        .concat(),
+    );
+    assert!(
+        !still.stderr().contains("was changed"),
+        "{}",
+        still.stderr()
+    );
+    connection.close().unwrap();
 }

@@ -32,11 +32,14 @@ const PARTS: [&str; 3] = ["", "-wal", "-journal"];
 
 /// Sizes and times of change of the files of a database, by which a change is noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State([Option<(u64, i64, i64)>; PARTS.len()]);
+pub struct State([Option<(u64, i64, i64)>; PARTS.len()]);
 
 impl State {
     /// As it is now.
-    pub(super) fn of(database: &Path) -> Result<State, TrialError> {
+    ///
+    /// # Errors
+    /// A file cannot be looked at.
+    pub fn of(database: &Path) -> Result<State, TrialError> {
         let mut state = [None; PARTS.len()];
         for (state, part) in state.iter_mut().zip(PARTS) {
             let path = part_of(database, part);
