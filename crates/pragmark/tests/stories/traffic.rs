@@ -74,6 +74,41 @@ fn every_lesson_names_its_experiment() {
     }
 }
 
+/// A server that opens a connection for each request, as web frameworks do.
+const REQUESTS: &str = r#"
+import sqlite3
+sqlite3.connect("site.db").execute("CREATE TABLE page(id INTEGER PRIMARY KEY, title TEXT, body TEXT, seen INTEGER DEFAULT 0)")
+for i in range(30):
+    c = sqlite3.connect("site.db", isolation_level=None)
+    c.execute('SELECT "page"."id", "page"."title", "page"."body", "page"."seen" FROM "page" WHERE "page"."seen" > ?', (i,)).fetchall()
+    c.execute("INSERT INTO page(title) VALUES ('new')")
+    c.close()
+"#;
+
+#[test]
+fn a_connection_for_each_request_is_the_lesson_and_not_what_follows_from_it() {
+    let Some(laboratory) = with_program(REQUESTS) else {
+        return;
+    };
+    laboratory.pragmark(&RECORD).exits(0);
+    let answer = laboratory.pragmark(&["trace", "app.trace"]).exits(0);
+    let words = answer.stdout();
+    let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let (lesson, table) = text.split_once("Statements statement").unwrap();
+    assert!(
+        lesson.contains("31 of 31 connections executed fewer than 20 statements"),
+        "{lesson}"
+    );
+    assert!(
+        lesson.contains("pragmark run databases-open-close"),
+        "{lesson}"
+    );
+    for wrong in ["prepared again", "in autocommit"] {
+        assert!(!lesson.contains(wrong), "{lesson}");
+    }
+    assert!(table.contains("SELECT … FROM \"page\" WHERE"), "{table}");
+}
+
 #[test]
 fn plans_come_from_the_snapshot_and_later_changes() {
     let Some(laboratory) = recorded() else { return };

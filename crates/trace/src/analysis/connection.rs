@@ -1,8 +1,10 @@
 //! What follows from the order of a connection's statements: transactions, pauses within them, and runs.
 
+use std::collections::HashSet;
+
 use super::kind::Kind;
 use super::runs::{Inserts, Reads, Repeated};
-use super::{Event, TransactionUse};
+use super::{Event, PAUSE_US, TransactionUse};
 
 /// The state of a connection between two events.
 #[derive(Debug, Default)]
@@ -10,6 +12,12 @@ pub struct Connection {
     transaction: Option<Transaction>,
     reads: Reads,
     inserts: Inserts,
+    /// Statements.
+    count: u64,
+    /// The texts that were prepared.
+    prepared: HashSet<i64>,
+    /// When the statement before ended, if it was a write in autocommit.
+    wrote_until_us: Option<i64>,
 }
 
 /// A transaction, and the number of the text of its slowest statement.
@@ -31,15 +39,29 @@ pub struct Finished {
     pub reads: Option<Repeated>,
     /// The text of inserts of single rows in a row, and their number.
     pub inserts: Option<(i64, u64)>,
+    /// Whether the text had been prepared before.
+    pub prepared_again: bool,
+    /// Whether it is a write in autocommit.
+    pub autocommit_write: bool,
+    /// Whether it is one right after another one.
+    pub in_a_row: bool,
 }
 
 impl Connection {
-    pub fn is_in_transaction(&self) -> bool {
-        self.transaction.is_some()
+    /// How many statements it has executed.
+    pub fn count(&self) -> u64 {
+        self.count
     }
 
     pub fn take(&mut self, event: &Event, text: i64, kind: Kind) -> Finished {
+        self.count += 1;
+        let autocommit_write = event.committed && self.transaction.is_none();
+        let before = self.wrote_until_us.take();
+        self.wrote_until_us = autocommit_write.then(|| event.end_us());
         Finished {
+            autocommit_write,
+            in_a_row: autocommit_write && before.is_some_and(|end| event.start_us - end < PAUSE_US),
+            prepared_again: event.prepared && !self.prepared.insert(text),
             reads: self.reads.take(event, text, kind == Kind::Read),
             inserts: self.inserts.take(event, text, kind == Kind::Insert),
             transaction: self.take_transaction(event, text),
@@ -52,6 +74,7 @@ impl Connection {
             transaction: self.transaction.map(Transaction::ended),
             reads: self.reads.ended(),
             inserts: self.inserts.ended(),
+            ..Finished::default()
         }
     }
 

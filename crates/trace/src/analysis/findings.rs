@@ -4,8 +4,10 @@ use super::{Analysis, CycleUse, Kind, StatementUse};
 
 /// From this share of the time of all statements on, a statement is worth naming.
 const TIME_SHARE: f64 = 0.25;
-/// From this share of all commits on, writes in autocommit are worth naming, if there are at least [`MANY`].
+/// From this share of all commits on, writes in autocommit in a row are worth naming, if there are at least [`MANY`].
 const AUTOCOMMIT_SHARE: f64 = 0.5;
+/// From this share of all connections on, short ones are worth naming, if there are at least [`MANY`].
+const SHORT_SHARE: f64 = 0.5;
 /// The fewest executions, commits or preparations about which anything is said.
 const MANY: u64 = 20;
 /// From this many steps in full scans for each row that is returned or changed on, a statement is worth naming.
@@ -30,14 +32,21 @@ pub enum Finding<'a> {
     Cycles(&'a CycleUse),
     /// Single rows inserted in a row within a transaction.
     SingleRows(&'a StatementUse),
-    /// Prepared for most of its executions.
+    /// Prepared again on the same connection for most of its executions.
     Prepared(&'a StatementUse),
-    /// Most commits are transactions of one statement.
+    /// Most commits are transactions of one statement right after another one.
     Autocommit {
-        /// Writes in autocommit.
+        /// Writes in autocommit in a row.
         writes: u64,
         /// All commits.
         commits: u64,
+    },
+    /// Most connections were opened for few statements.
+    ShortConnections {
+        /// Connections with few statements.
+        short: u64,
+        /// All connections with statements.
+        connections: u64,
     },
     /// Transactions that read before they wrote.
     ReadBeforeWrite(u64),
@@ -54,6 +63,7 @@ impl Finding<'_> {
             Finding::Runs(_) | Finding::Cycles(_) => Some("orm-activerecord"),
             Finding::SingleRows(_) => Some("insert-unroll"),
             Finding::Prepared(_) | Finding::Autocommit { .. } => Some("txn-basics"),
+            Finding::ShortConnections { .. } => Some("databases-open-close"),
             Finding::ReadBeforeWrite(_) => Some("contention-begin-mode"),
             Finding::Busy(_) => Some("contention-busy-timeout"),
             Finding::Time(_) | Finding::FullScans(_) | Finding::Idle(_) => None,
@@ -96,8 +106,10 @@ impl Analysis {
     }
 
     fn of_transactions(&self) -> Vec<Finding<'_>> {
-        let (writes, commits) = (self.autocommit_writes, self.commits);
+        let (writes, commits) = (self.autocommit_in_a_row, self.commits);
         let is_much = writes >= MANY && writes as f64 >= AUTOCOMMIT_SHARE * commits as f64;
+        let (short, connections) = (self.short_connections, self.connections);
+        let is_short = short >= MANY && short as f64 >= SHORT_SHARE * connections as f64;
         let busy = self
             .failures
             .iter()
@@ -107,6 +119,7 @@ impl Analysis {
         let mixed = self.read_before_write.unwrap_or(0);
         [
             is_much.then_some(Finding::Autocommit { writes, commits }),
+            is_short.then_some(Finding::ShortConnections { short, connections }),
             (mixed > 0).then_some(Finding::ReadBeforeWrite(mixed)),
             (busy > 0).then_some(Finding::Busy(busy)),
             (self.idle_us >= IDLE_US).then_some(Finding::Idle(self.idle_us)),
@@ -123,9 +136,9 @@ pub(crate) fn scans_much(it: &StatementUse) -> bool {
     it.scan_steps >= SCANS && it.scan_steps / rows >= SCANS_PER_ROW
 }
 
-/// Whether a statement is prepared for most executions; `BEGIN` and `COMMIT` are prepared in no time.
+/// Whether a statement is prepared again for most executions; `BEGIN` and `COMMIT` are prepared in no time.
 fn is_prepared_again(it: &StatementUse) -> bool {
-    it.kind != Kind::Transaction && it.prepared >= MANY && it.prepared * 2 > it.count
+    it.kind != Kind::Transaction && it.prepared_again >= MANY && it.prepared_again * 2 > it.count
 }
 
 #[cfg(test)]
@@ -188,21 +201,21 @@ mod tests {
         );
         assert_eq!(
             findings(StatementUse {
-                prepared: 20,
+                prepared_again: 20,
                 ..it.clone()
             }),
             ["prepared"]
         );
         assert!(
             findings(StatementUse {
-                prepared: 20,
+                prepared_again: 20,
                 count: 40,
                 ..it.clone()
             })
             .is_empty()
         );
         let begin = StatementUse {
-            prepared: 20,
+            prepared_again: 20,
             kind: Kind::Transaction,
             ..it.clone()
         };
@@ -219,7 +232,7 @@ mod tests {
     fn transactions_are_named_from_their_thresholds_on() {
         let analysis = Analysis {
             commits: 40,
-            autocommit_writes: 20,
+            autocommit_in_a_row: 20,
             read_before_write: Some(1),
             failures: vec![
                 (5, String::new(), 2),
@@ -227,6 +240,8 @@ mod tests {
                 (6, String::new(), 1),
             ],
             idle_us: 1_000_000,
+            connections: 40,
+            short_connections: 20,
             ..Analysis::default()
         };
         assert_eq!(
@@ -236,6 +251,10 @@ mod tests {
                     writes: 20,
                     commits: 40
                 },
+                Finding::ShortConnections {
+                    short: 20,
+                    connections: 40
+                },
                 Finding::ReadBeforeWrite(1),
                 Finding::Busy(3),
                 Finding::Idle(1_000_000),
@@ -243,7 +262,9 @@ mod tests {
         );
         let few = Analysis {
             commits: 41,
-            autocommit_writes: 20,
+            connections: 41,
+            short_connections: 20,
+            autocommit_in_a_row: 20,
             ..Analysis::default()
         };
         assert!(few.findings().is_empty());

@@ -1,7 +1,9 @@
 //! What an application does with SQLite: one pass over its events, in memory that does not grow with them.
 //!
 //! Definitions that the text for users relies on:
-//! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own;
+//! - a *write in autocommit* is a commit outside of `BEGIN` and `COMMIT`: a transaction of its own; it is one *in a row*
+//!   if the statement before it on its connection was one, too, less than [`PAUSE_US`] ago;
+//! - a *short* connection executed fewer than [`FEW`] statements;
 //! - a *run* is the same reading statement at least [`RUN`] times in a row on a connection, with pauses below
 //!   [`PAUSE_US`]: what an application does that loads parts one by one (N+1); a *cycle* is the same with two to
 //!   four statements in turn;
@@ -31,6 +33,9 @@ pub const RUN: u64 = 10;
 
 /// The longest pause within a run, in microseconds.
 pub const PAUSE_US: i64 = 100_000;
+
+/// From how many statements on a connection is not short.
+pub const FEW: u64 = 20;
 
 /// How many of the longest transactions are kept.
 const LONGEST: usize = 5;
@@ -182,6 +187,8 @@ pub struct StatementUse {
     pub early: u64,
     /// How often it was prepared.
     pub prepared: u64,
+    /// How often on a connection that had prepared it before.
+    pub prepared_again: u64,
     /// Transactions of its own that it committed.
     pub autocommit_writes: u64,
     /// Executions that failed.
@@ -232,6 +239,12 @@ pub struct Analysis {
     pub commits: u64,
     /// Those outside of `BEGIN` and `COMMIT`.
     pub autocommit_writes: u64,
+    /// Those of them in a row.
+    pub autocommit_in_a_row: u64,
+    /// Connections that executed statements.
+    pub connections: u64,
+    /// The short ones of them.
+    pub short_connections: u64,
     /// Transactions between `BEGIN` and their end.
     pub transactions: u64,
     /// Those that read before they wrote; nothing where the library could not say.
@@ -289,13 +302,12 @@ impl Analyser {
     pub fn take(&mut self, event: &Event) {
         let (text, kind) = self.texts.of(event.statement);
         let connection = self.connections.entry(event.connection).or_default();
-        let autocommit_write = event.committed && !connection.is_in_transaction();
         let finished = connection.take(event, text, kind);
-        self.count(event, autocommit_write);
+        self.count(event, &finished);
         self.timeline.take(event);
         let it = self.uses.entry(text).or_default();
         it.kind = kind;
-        it.take(event, autocommit_write);
+        it.take(event, &finished);
         if kind == Kind::Schema {
             self.take_schema_change(event);
         }
@@ -305,13 +317,14 @@ impl Analyser {
         self.take_finished(finished);
     }
 
-    fn count(&mut self, event: &Event, autocommit_write: bool) {
+    fn count(&mut self, event: &Event, finished: &Finished) {
         let analysis = &mut self.analysis;
         analysis.events += 1;
         analysis.unfinished += u64::from(event.duration_ns.is_none());
         analysis.total_ns += unsigned(event.duration_ns.unwrap_or(0));
         analysis.commits += u64::from(event.committed);
-        analysis.autocommit_writes += u64::from(autocommit_write);
+        analysis.autocommit_writes += u64::from(finished.autocommit_write);
+        analysis.autocommit_in_a_row += u64::from(finished.in_a_row);
         self.unknown_locks |= event.transaction == 3;
     }
 
@@ -363,13 +376,12 @@ impl Analyser {
 
     /// The analysis of all events that were taken.
     pub fn finish(mut self) -> Analysis {
-        let open: Vec<Finished> = self
-            .connections
-            .drain()
-            .map(|(_, it)| it.finish())
-            .collect();
-        open.into_iter()
-            .for_each(|finished| self.take_finished(finished));
+        let connections: Vec<Connection> = self.connections.drain().map(|(_, it)| it).collect();
+        for connection in connections {
+            self.analysis.connections += 1;
+            self.analysis.short_connections += u64::from(connection.count() < FEW);
+            self.take_finished(connection.finish());
+        }
         let mut analysis = self.analysis;
         if self.unknown_locks {
             analysis.read_before_write = None;
@@ -415,7 +427,7 @@ fn cycles(cycles: HashMap<[i64; CYCLE], CycleUse>, texts: &Normalised) -> Vec<Cy
 }
 
 impl StatementUse {
-    fn take(&mut self, event: &Event, autocommit_write: bool) {
+    fn take(&mut self, event: &Event, finished: &Finished) {
         let duration = unsigned(event.duration_ns.unwrap_or(0));
         self.count += 1;
         self.latest = event.example();
@@ -429,7 +441,8 @@ impl StatementUse {
         self.automatic_index_rows += unsigned(event.automatic_index_rows);
         self.early += u64::from(event.early);
         self.prepared += u64::from(event.prepared);
-        self.autocommit_writes += u64::from(autocommit_write);
+        self.prepared_again += u64::from(finished.prepared_again);
+        self.autocommit_writes += u64::from(finished.autocommit_write);
         self.failed += u64::from(event.result.is_some_and(|code| code != 0));
     }
 }

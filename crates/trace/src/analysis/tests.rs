@@ -150,3 +150,41 @@ fn what_did_not_end_is_counted_and_has_no_time() {
         1
     );
 }
+
+#[test]
+fn writes_in_autocommit_are_in_a_row_where_nothing_comes_between() {
+    let write = |start_ms| Event {
+        committed: true,
+        ..event(2, start_ms)
+    };
+    let events = [write(0), write(2), event(1, 4), write(6), write(107)];
+    let analysis = analysed(&events);
+    assert_eq!(analysis.autocommit_writes, 4);
+    assert_eq!(analysis.autocommit_in_a_row, 1);
+}
+
+#[test]
+fn a_statement_is_prepared_again_on_a_connection_that_had_prepared_it() {
+    let prepared = |connection| Event {
+        prepared: true,
+        connection,
+        ..event(1, 0)
+    };
+    let analysis = analysed(&[prepared(1), prepared(1), prepared(2), event(1, 3)]);
+    let it = &analysis.statements[0];
+    assert_eq!((it.prepared, it.prepared_again), (3, 1));
+}
+
+#[test]
+fn a_connection_with_few_statements_is_short() {
+    let of = |connection| {
+        move |at| Event {
+            connection,
+            ..event(1, at)
+        }
+    };
+    let many = (0..FEW as i64).map(of(1));
+    let few = (1..FEW as i64).map(of(2));
+    let analysis = analysed(&many.chain(few).collect::<Vec<Event>>());
+    assert_eq!((analysis.connections, analysis.short_connections), (2, 1));
+}

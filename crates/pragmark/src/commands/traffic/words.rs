@@ -3,7 +3,7 @@
 use indicatif::HumanCount;
 use report::document::{Item, Sentence};
 use report::figures::{duration, percent};
-use trace::analysis::{Analysis, CycleUse, Finding, StatementUse};
+use trace::analysis::{Analysis, CycleUse, FEW, Finding, StatementUse};
 use trace::plans::Plans;
 
 /// How much of a statement a sentence quotes, in characters.
@@ -19,6 +19,7 @@ pub fn item(analysis: &Analysis, plans: &Plans, finding: &Finding<'_>) -> Item {
         Finding::SingleRows(it) => single_rows(it),
         Finding::Prepared(it) => prepared(it),
         Finding::Autocommit { writes, commits } => autocommit(*writes, *commits),
+        Finding::ShortConnections { short, connections } => short_connections(*short, *connections),
         Finding::ReadBeforeWrite(count) => read_before_write(*count),
         Finding::Busy(count) => busy(*count),
         Finding::Idle(us) => idle(*us),
@@ -93,8 +94,8 @@ fn prepared(it: &StatementUse) -> Sentence {
     about(
         it,
         format!(
-            "was prepared {} times for {} executions. The application could keep it prepared.",
-            HumanCount(it.prepared),
+            "was prepared again on the same connection for {} of {} executions. The application could keep it prepared.",
+            HumanCount(it.prepared_again),
             HumanCount(it.count)
         ),
     )
@@ -102,10 +103,20 @@ fn prepared(it: &StatementUse) -> Sentence {
 
 fn autocommit(writes: u64, commits: u64) -> Sentence {
     format!(
-        "{} of {} commits were writes in autocommit, a transaction each. Several writes in one transaction share \
-         its cost.",
+        "{} of {} commits were writes in autocommit, each right after another one on its connection. Several writes \
+         in one transaction share its cost.",
         HumanCount(writes),
         HumanCount(commits)
+    )
+    .into()
+}
+
+fn short_connections(short: u64, connections: u64) -> Sentence {
+    format!(
+        "{} of {} executed fewer than {FEW} statements. Each new connection reads the schema and prepares \
+         its statements anew. The application could keep connections open.",
+        HumanCount(short),
+        plural(connections, "connection", "connections")
     )
     .into()
 }
@@ -166,10 +177,70 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// The beginning of a text.
+/// The beginning of a text; a long list of columns is left out, because the tables and conditions behind it say more.
 pub fn shortened(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    let text = match columns(text) {
+        Some(list) => format!("{}…{}", &text[..list.start], &text[list.end..]),
+        None => text.to_owned(),
+    };
     match text.char_indices().nth(length) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
+        None => text,
+    }
+}
+
+/// From how many bytes on a list of columns is long.
+const LONG_LIST: usize = 24;
+
+/// Where a query has its columns, if they are a long list.
+fn columns(text: &str) -> Option<std::ops::Range<usize>> {
+    let start = text
+        .get(..7)?
+        .eq_ignore_ascii_case("SELECT ")
+        .then_some(7)?;
+    let (mut depth, mut quote) = (0, None);
+    for (at, character) in text.char_indices().skip(start) {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(character),
+            (None, '(') => depth += 1,
+            (None, ')') => depth -= 1,
+            (None, ' ') if depth == 0 && starts_with_from(&text[at + 1..]) => {
+                return (at - start >= LONG_LIST).then_some(start..at);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn starts_with_from(text: &str) -> bool {
+    text.get(..5)
+        .is_some_and(|it| it.eq_ignore_ascii_case("FROM "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn a_long_list_of_columns_is_left_out_of_what_is_quoted() {
+        let long = r#"SELECT "poll"."id", "poll"."a from b", max(x FROM y) FROM "poll" WHERE "poll"."id" = ?"#;
+        assert_eq!(
+            shortened(long, 70),
+            r#"SELECT … FROM "poll" WHERE "poll"."id" = ?"#
+        );
+        assert_eq!(shortened(long, 20), r#"SELECT … FROM "poll"…"#);
+        assert_eq!(shortened(long, 100), long);
+        assert_eq!(
+            shortened("SELECT a FROM t WHERE b = ?", 20),
+            "SELECT a FROM t WHER…"
+        );
+        assert_eq!(shortened("SELECT é", 7), "SELECT…");
+        assert_eq!(shortened("UPDATE t SET a = ?", 10), "UPDATE t S…");
     }
 }
